@@ -1,0 +1,41 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+
+SWIFT ?= swift
+# Every target imports what it names in Package.swift and nothing else.
+STRICT = --explicit-target-dependency-import-check error
+RELEASE = .build/release/routerd
+CONFIG ?= routerd.yaml
+
+.PHONY: wrk run test demo check soak measure setup release help
+
+help:  ## Show what there is to make.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup:
+	@Scripts/setup.sh
+
+release: setup
+	$(SWIFT) build -c release $(STRICT) --product routerd
+
+run: release  ## Start the daemon on the embedded store, with routerd.yaml.
+	@exec $(RELEASE) serve --config $(CONFIG)
+
+test: setup check  ## Check the style, then run every test.
+	$(SWIFT) build --build-tests $(STRICT)
+	$(SWIFT) test --skip-build
+
+check: setup  ## Check the style: formatter's rules, then the project's own.
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	python3 Scripts/tidy.py
+
+demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
+	python3 Scripts/demo.py --routerd $(RELEASE)
+
+soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
+	ROUTERD_SIM_SEEDS=$(or $(SEEDS),5000) $(SWIFT) test $(STRICT) --filter RouterTests.Simulation
+
+measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
+	python3 Scripts/measure.py --routerd $(RELEASE)
+
+wrk:
+	@command -v wrk >/dev/null || Scripts/setup.sh wrk

@@ -1,0 +1,146 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings of every target of ours: Swift 6 mode, the upcoming features that make access and
+/// isolation explicit, and every warning an error.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("ExplicitSendable", as: .error),
+]
+
+let package = Package(
+    name: "routerd",
+    products: [
+        .executable(name: "routerd", targets: ["routerd"]),
+        .library(name: "PredicateEngine", targets: ["PredicateEngine"]),
+        .library(name: "RouterPlugin", targets: ["RouterPlugin"]),
+        .library(name: "RouterdApp", targets: ["RouterdApp"]),
+        .library(name: "RouterTesting", targets: ["RouterTesting"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "PredicateEngine", swiftSettings: settings),
+        .target(name: "RouterPlugin", swiftSettings: settings),
+        .target(
+            name: "Router",
+            dependencies: [
+                "PredicateEngine",
+                "RouterPlugin",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Plugins",
+            dependencies: ["RouterPlugin", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StoreSQLite",
+            dependencies: ["Router", "RouterPlugin", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(
+            name: "DeliveryCurl",
+            dependencies: [
+                "CCurl", "Router", "RouterPlugin", .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "RouterdApp",
+            dependencies: [
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "routerd",
+            dependencies: [
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "RouterTesting",
+            dependencies: ["PredicateEngine", "Router", "RouterPlugin"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PredicateEngineTests", dependencies: ["PredicateEngine"], resources: [.copy("Fixtures")],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RouterPluginTests", dependencies: ["RouterPlugin"], exclude: ["Fixtures"], swiftSettings: settings),
+        .testTarget(
+            name: "RouterTests",
+            dependencies: ["PredicateEngine", "Router", "RouterPlugin", "RouterTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PluginsTests",
+            dependencies: ["Plugins", "RouterPlugin", "RouterTesting"],
+            exclude: ["Fixtures"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StoreSQLiteTests",
+            dependencies: [
+                "Router", "RouterPlugin", "RouterTesting", "StoreSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DeliveryCurlTests",
+            dependencies: [
+                "CCurl", "DeliveryCurl", "Router", "RouterPlugin",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RouterdAppTests",
+            dependencies: [
+                "DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterTesting",
+                "StoreSQLite",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+            ],
+            swiftSettings: settings
+        ),
+    ]
+)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Checks what the formatter cannot: the house rules of CONTRIBUTING.md, as far as a script can see them.
+
+Prints every fault as FILE:LINE: what, and exits 1 if there is one.
+"""
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PURE = ("PredicateEngine", "RouterPlugin", "Router")
+GENERATED = {"Sources/PredicateEngine/Folding+Table.swift"}
+# What each target may import of ours: the graph of ARCHITECTURE.md.
+IMPORTS = {
+    "PredicateEngine": set(),
+    "RouterPlugin": set(),
+    "Router": {"PredicateEngine", "RouterPlugin"},
+    "Plugins": {"RouterPlugin"},
+    "StoreSQLite": {"PredicateEngine", "Router", "RouterPlugin"},
+    "DeliveryCurl": {"CCurl", "Router", "RouterPlugin"},
+    "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},
+    "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
+    "routerd": {
+        "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
+}
+OURS = set().union(*IMPORTS.values()) | set(IMPORTS)
+MAXIMUM_FILE, MAXIMUM_FUNCTION = 600, 70
+
+Fault = tuple[Path, int, str]
+
+
+def tracked(*patterns: str) -> list[Path]:
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def code_of(line: str) -> str:
+    """The line without its comment and without what stands in string literals."""
+    return re.sub(r'"(\\.|[^"\\])*"', '""', line).split("//")[0]
+
+
+def swift_faults(path: Path) -> Iterator[Fault]:
+    name = path.relative_to(ROOT)
+    in_sources, target = name.parts[0] == "Sources", name.parts[1]
+    lines = path.read_text().split("\n")
+    if len(lines) > MAXIMUM_FILE and str(name) not in GENERATED:
+        yield path, len(lines), f"the file has more than {MAXIMUM_FILE} lines"
+    yield from function_faults(path, lines)
+    safe = -10
+    for number, line in enumerate(lines, 1):
+        code = code_of(line)
+        if "Safety:" in line:
+            safe = number
+        if found := re.match(r"\s*(?:@\w+ )*(?:public |package |internal )?import (?:\w+ )?(\w+)", line):
+            module = found[1]
+            if in_sources and module in OURS and module not in IMPORTS[target]:
+                yield path, number, f"{target} must not import {module}"
+            if in_sources and target in PURE and module in ("Foundation", "Dispatch", "Glibc", "NIOCore", "Logging"):
+                yield path, number, f"the pure core must not import {module}"
+        if not in_sources:
+            continue
+        if re.search(r"\btry!|\bfatalError\(|\bas!|\bTask(\.detached)? \{", code):
+            yield path, number, "not in Sources: try!, as!, fatalError and unstructured tasks"
+        if re.search(r"@unchecked Sendable|nonisolated\(unsafe\)", code) and number - safe > 6:
+            yield path, number, "needs a comment 'Safety:' right above that says why"
+        if target in PURE and re.search(r"\bDate\(|(?<!self)\.now\b|\basync\b|\.random\((?!.*using:)", code):
+            yield path, number, "the pure core takes time, randomness and waiting as arguments"
+
+
+def function_faults(path: Path, lines: list[str]) -> Iterator[Fault]:
+    start, indent = 0, ""
+    for number, line in enumerate(lines, 1):
+        if found := re.match(r"( *)(?:[\w@()]+ )*(?:func \S|init[?(<])", line):
+            start, indent = number, found[1]
+        if start and line == indent + "}":
+            if number - start + 1 > MAXIMUM_FUNCTION:
+                yield path, start, f"the function has more than {MAXIMUM_FUNCTION} lines"
+            start = 0
+
+
+def text_faults(path: Path) -> Iterator[Fault]:
+    if path == Path(__file__):
+        return
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line):
+            yield path, number, "open ends belong into an issue"
+        if re.search(r"(^|[\s\"'(=])/(home|root|work|Users)/", line):
+            yield path, number, "a path of somebody's machine"
+
+
+def link_faults(path: Path) -> Iterator[Fault]:
+    """Every relative link of a document leads to something."""
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
+            if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
+                yield path, number, f"the link {target} leads nowhere"
+        for target in re.findall(r"`((?:Sources|Tests|docs|Scripts|Examples)/[\w./+-]+)`", line):
+            if not (ROOT / target).exists():
+                yield path, number, f"{target} does not exist"
+
+
+def main() -> int:
+    faults: list[Fault] = []
+    for path in tracked("Sources/*.swift", "Tests/*.swift"):
+        faults += swift_faults(path)
+    for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
+        if "Fixtures" not in path.parts:
+            faults += text_faults(path)
+    for path in tracked("*.md"):
+        faults += link_faults(path)
+    for path, number, what in faults:
+        print(f"{path.relative_to(ROOT)}:{number}: {what}")
+    print(f"tidy: {len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+/// How a ``CurlTransport`` is set up; the limits of a single request come with the request.
+package struct CurlConfiguration: Hashable, Sendable {
+    /// How many requests run at once; the others wait here, where no time limit runs yet.
+    package var slots: Int
+    /// How many requests may wait; one more fails at once.
+    package var waitingLimit: Int
+    /// How many idle connections are kept. Without a number libcurl keeps four per running transfer, so that each
+    /// quiet moment would throw warm TLS connections away.
+    package var cachedConnections: Int
+    /// Age in seconds at which a connection is no longer used again, so that a change of address is noticed.
+    package var connectionLifetimeSeconds: Int
+    /// File with the certificates to trust, PEM; nil takes the system's.
+    package var certificateAuthorityFile: String?
+
+    package init(
+        slots: Int = 256, waitingLimit: Int = 16_384, cachedConnections: Int? = nil,
+        connectionLifetimeSeconds: Int = 300, certificateAuthorityFile: String? = nil
+    ) {
+        self.slots = slots
+        self.waitingLimit = waitingLimit
+        self.cachedConnections = cachedConnections ?? 2 * slots
+        self.connectionLifetimeSeconds = connectionLifetimeSeconds
+        self.certificateAuthorityFile = certificateAuthorityFile
+    }
+
+    /// Why no transport can be made with these numbers, or nil.
+    var unsuitable: String? {
+        guard (1...65_536).contains(slots) else { return "slots must be 1 to 65536, not \(slots)" }
+        guard waitingLimit >= 0 else { return "waitingLimit must not be negative, but is \(waitingLimit)" }
+        guard (1...1_000_000).contains(cachedConnections) else {
+            return "cachedConnections must be 1 to 1000000, not \(cachedConnections)"
+        }
+        guard (1...86_400).contains(connectionLifetimeSeconds) else {
+            return "connectionLifetimeSeconds must be 1 to 86400, not \(connectionLifetimeSeconds)"
+        }
+        return nil
+    }
+}

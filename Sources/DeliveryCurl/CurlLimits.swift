@@ -1,0 +1,19 @@
+/// Every bound of this target that is not a setting, in one place.
+package enum CurlLimits {
+    /// Longest URL of an endpoint, in bytes.
+    package static let urlBytes = 2048
+    /// Longest message of a failure, in bytes.
+    static let messageBytes = 256
+    /// Longest head of a response, interim responses and trailers included, in bytes.
+    static let headBytes = 64 * 1024
+    /// How much of a response's content type is kept, in bytes.
+    static let contentTypeBytes = 256
+    /// How much of a redirect's target is kept, in bytes.
+    static let locationBytes = 2048
+    /// Longest wait that is passed on, in seconds; what a receiver may really ask for is decided elsewhere.
+    static let retryAfterSeconds = Int(Int32.max)
+    /// Longest time limit of a request, in milliseconds: what libcurl keeps in an `int`.
+    static let timeoutMilliseconds = Int(Int32.max)
+    /// How many ready sockets are looked at before the mail is.
+    static let eventsPerTurn = 256
+}

@@ -1,0 +1,186 @@
+import CCurl
+import Glibc
+import Router
+
+/// The transport's one thread: takes mail, starts requests, waits, reports. The round is `turn()`.
+///
+/// Not `Sendable`: it is made by the transport, handed to its thread, and stays there. Only that thread calls libcurl.
+final class CurlLoop {
+    private let configuration: CurlConfiguration
+    private let mailbox: Mailbox
+    private let multi: CurlMulti
+    private var admission: Admission<Transfer>
+    /// The handles, made when a slot is first used.
+    private var slots: [EasySlot?]
+    /// The running request of each slot.
+    private var transfers: [Transfer?]
+    /// When what still runs is cut off; nil while the transport is open.
+    private var stopDeadline: UInt64?
+    private var owner: pthread_t?
+
+    init(configuration: CurlConfiguration, mailbox: Mailbox) throws(CurlSetupError) {
+        self.configuration = configuration
+        self.mailbox = mailbox
+        multi = try CurlMulti(configuration: configuration)
+        admission = Admission(slots: configuration.slots, waitingLimit: configuration.waitingLimit)
+        slots = Array(repeating: nil, count: configuration.slots)
+        transfers = Array(repeating: nil, count: configuration.slots)
+        try multi.watch(bell: mailbox.bell)
+    }
+
+    /// The whole life of the thread.
+    func run() {
+        begin()
+        while turn() {}
+        tearDown()
+    }
+
+    /// From here on the calling thread is the loop's.
+    func begin() {
+        precondition(owner == nil, "the loop was begun twice")
+        owner = pthread_self()
+    }
+
+    // MARK: A round
+
+    /// One round; false when the transport is stopped and nothing runs any more.
+    func turn() -> Bool {
+        assertOwner()
+        readMail()
+        startWaiting()
+        engine("curl_multi_socket_action", multi.actIfDue(at: MonotonicClock.nanoseconds))
+        reportFinished()
+        if let stopDeadline, stopDeadline <= MonotonicClock.nanoseconds { cutOffAll(.cutOff) }
+        if stopDeadline != nil, admission.running == 0 { return false }
+        waitForEvents()
+        return true
+    }
+
+    private func readMail() {
+        let mail = mailbox.take()
+        stopDeadline = mail.stopDeadline
+        for transfer in mail.arrivals {
+            if stopDeadline != nil {
+                transfer.fail(.shuttingDown)
+            } else if !admission.submit(transfer) {
+                transfer.fail(.queueFull)
+            }
+        }
+        if stopDeadline != nil {
+            for transfer in admission.drain() { transfer.fail(.shuttingDown) }
+        }
+        for id in mail.cancelled { cancel(id) }
+    }
+
+    private func startWaiting() {
+        while let (slot, transfer) = admission.next() {
+            if let failure = start(transfer, in: slot) {
+                slots[slot]?.clear()
+                admission.release(slot)
+                transfer.fail(failure)
+            }
+        }
+    }
+
+    /// Hands a request to libcurl, or says why it cannot be.
+    private func start(_ transfer: Transfer, in number: Int) -> TransferFailure? {
+        assertOwner()
+        do throws(RequestRefusal) {
+            let slot = try slot(number)
+            try slot.prepare(transfer.request)
+            let code = multi.add(slot)
+            guard code == CURLM_OK else { return TransferFailure(engine: "curl_multi_add_handle", code) }
+            transfers[number] = transfer
+            return nil
+        } catch {
+            return error.failure
+        }
+    }
+
+    private func slot(_ number: Int) throws(RequestRefusal) -> EasySlot {
+        if let slot = slots[number] { return slot }
+        let slot = try EasySlot(number: number, configuration: configuration)
+        slots[number] = slot
+        return slot
+    }
+
+    private func reportFinished() {
+        while let (number, code) = multi.nextFinished() {
+            guard let slot = slots[number] else { preconditionFailure("slot \(number) finished without a handle") }
+            finish(number, slot.result(of: code))
+        }
+    }
+
+    private func waitForEvents() {
+        let mayWait = !admission.canStart && mailbox.fallAsleep(knowing: stopDeadline)
+        let count = multi.wait(milliseconds: mayWait ? timeToWait() : 0)
+        for index in 0..<count {
+            let (descriptor, readiness) = multi.event(at: index)
+            if descriptor == mailbox.bell {
+                mailbox.hear()
+            } else {
+                engine("curl_multi_socket_action", multi.act(on: descriptor, readiness: readiness))
+            }
+        }
+    }
+
+    private func timeToWait() -> Int32 {
+        let deadlines = [multi.deadline, stopDeadline].compactMap { $0 }
+        guard let deadline = deadlines.min() else { return -1 }
+        return MonotonicClock.milliseconds(until: deadline, from: MonotonicClock.nanoseconds)
+    }
+
+    // MARK: Ends
+
+    /// Frees the slot, then tells the sender, whose next request may then find the slot free.
+    private func finish(_ number: Int, _ result: TransferResult) {
+        assertOwner()
+        guard let slot = slots[number], let transfer = transfers[number] else {
+            preconditionFailure("slot \(number) ended a transfer that it did not run")
+        }
+        transfers[number] = nil
+        if multi.remove(slot) == CURLM_OK {
+            slot.clear()
+        } else {
+            // Nothing says what state the handle is in. Its clean-up takes it out of the multi handle by force.
+            slots[number] = nil
+        }
+        admission.release(number)
+        transfer.completion(result)
+    }
+
+    private func cutOffAll(_ failure: TransferFailure) {
+        for number in transfers.indices where transfers[number] != nil {
+            finish(number, TransferResult(outcome: .failure(failure)))
+        }
+    }
+
+    private func cancel(_ id: UInt64) {
+        if let transfer = admission.remove(where: { $0.id == id }) {
+            transfer.fail(.cancelled)
+        } else if let number = transfers.firstIndex(where: { $0?.id == id }) {
+            finish(number, TransferResult(outcome: .failure(.cancelled)))
+        }
+    }
+
+    /// A failure of the engine itself (memory, epoll) says nothing of any single transfer. What runs is
+    /// failed and taken out; libcurl allows a fresh start as soon as a multi handle is empty.
+    func engine(_ call: String, _ code: CURLMcode) {
+        guard code != CURLM_OK else { return }
+        cutOffAll(TransferFailure(engine: call, code))
+    }
+
+    func tearDown() {
+        precondition(admission.running == 0, "\(admission.running) transfers run at the end of the loop")
+        slots.removeAll()
+        multi.close()
+        let (arrivals, waiters) = mailbox.end()
+        for transfer in arrivals { transfer.fail(.shuttingDown) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func assertOwner() {
+        guard let owner else { preconditionFailure("the loop was used before its thread ran") }
+        precondition(pthread_equal(pthread_self(), owner) != 0, "the loop was used outside its thread")
+    }
+}

@@ -1,0 +1,112 @@
+import CCurl
+
+/// libcurl's multi handle, the sockets and the timer that it asks to be watched.
+///
+/// libcurl calls back into this object, by an unretained pointer, from within the calls made here and from no other
+/// place; it lives until `close()` has returned. A callback only notes what libcurl wants: libcurl must
+/// not be called from within one.
+final class CurlMulti {
+    private let handle: UnsafeMutableRawPointer
+    private var poller: Poller
+    /// When libcurl wants to be called without a socket being ready, in the monotonic clock's nanoseconds.
+    private(set) var deadline: UInt64?
+    private var isClosed = false
+
+    init(configuration: CurlConfiguration) throws(CurlSetupError) {
+        poller = try Poller()
+        guard let handle = curl_multi_init() else { throw CurlSetupError("libcurl has no memory for a multi handle") }
+        self.handle = handle
+        try set(CURLMOPT_MAXCONNECTS, configuration.cachedConnections)
+        try set(CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try check("CURLMOPT_SOCKETDATA", ccurl_multi_setopt_pointer(handle, CURLMOPT_SOCKETDATA, context))
+        try check("CURLMOPT_SOCKETFUNCTION", ccurl_multi_setopt_socket_callback(handle, Self.socketCallback))
+        try check("CURLMOPT_TIMERDATA", ccurl_multi_setopt_pointer(handle, CURLMOPT_TIMERDATA, context))
+        try check("CURLMOPT_TIMERFUNCTION", ccurl_multi_setopt_timer_callback(handle, Self.timerCallback))
+    }
+
+    deinit { close() }
+
+    /// Closes the connections and gives the handle up. Every easy handle has been removed before.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        let code = curl_multi_cleanup(handle)
+        precondition(code == CURLM_OK, "curl_multi_cleanup returned \(code.rawValue)")
+    }
+
+    // MARK: Transfers
+
+    func add(_ slot: EasySlot) -> CURLMcode { curl_multi_add_handle(handle, slot.handle) }
+
+    /// Takes a handle out, whether its transfer is over or not.
+    func remove(_ slot: EasySlot) -> CURLMcode { curl_multi_remove_handle(handle, slot.handle) }
+
+    /// A socket is ready.
+    func act(on socket: Int32, readiness: Int32) -> CURLMcode {
+        var running: Int32 = 0
+        return curl_multi_socket_action(handle, socket, readiness, &running)
+    }
+
+    /// Calls libcurl if its time has come.
+    func actIfDue(at now: UInt64) -> CURLMcode {
+        guard let deadline, deadline <= now else { return CURLM_OK }
+        self.deadline = nil
+        return act(on: CURL_SOCKET_TIMEOUT, readiness: 0)
+    }
+
+    /// The next transfer that is over: the number of its slot, and libcurl's verdict.
+    func nextFinished() -> (slot: Int, code: CURLcode)? {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(handle, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let slot = EasySlot.number(of: easy)
+            else { continue }
+            return (slot, ccurl_message_result(message))
+        }
+        return nil
+    }
+
+    // MARK: Waiting
+
+    func watch(bell: Int32) throws(CurlSetupError) {
+        let code = poller.watch(bell, reading: true, writing: false)
+        guard code == 0 else { throw CurlSetupError("epoll_ctl", errno: code) }
+    }
+
+    func wait(milliseconds: Int32) -> Int { poller.wait(milliseconds: milliseconds) }
+
+    func event(at index: Int) -> (descriptor: Int32, readiness: Int32) { poller.event(at: index) }
+
+    // MARK: Callbacks
+
+    /// -1 tells libcurl to fail every transfer; without an eye on the socket they would hang until their time limits.
+    private static let socketCallback: curl_socket_callback = { _, socket, action, context, _ in
+        guard let context else { return -1 }
+        let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+        guard action != CURL_POLL_REMOVE else {
+            multi.poller.forget(socket)
+            return 0
+        }
+        let reading = action == CURL_POLL_IN || action == CURL_POLL_INOUT
+        let writing = action == CURL_POLL_OUT || action == CURL_POLL_INOUT
+        return multi.poller.watch(socket, reading: reading, writing: writing) == 0 ? 0 : -1
+    }
+
+    private static let timerCallback: curl_multi_timer_callback = { _, milliseconds, context in
+        guard let context else { return -1 }
+        let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+        multi.deadline = milliseconds < 0 ? nil : MonotonicClock.nanoseconds + UInt64(milliseconds) * 1_000_000
+        return 0
+    }
+
+    // MARK: Options
+
+    private func set(_ option: CURLMoption, _ value: Int) throws(CurlSetupError) {
+        try check("CURLMoption \(option.rawValue)", ccurl_multi_setopt_long(handle, option, value))
+    }
+
+    private func check(_ call: String, _ code: CURLMcode) throws(CurlSetupError) {
+        guard code == CURLM_OK else { throw CurlSetupError(call, code) }
+    }
+}

@@ -1,0 +1,165 @@
+import CCurl
+import Router
+
+/// One of libcurl's easy handles, used for one request after the other, and all that a running request needs to
+/// stay in memory: the parsed URL, the header list, the body, the buffer of the error's text.
+///
+/// It belongs to the loop's thread. libcurl holds pointers to it, unretained: the context of the
+/// callbacks and the error buffer. They are used only while the handle is in the multi handle or being
+/// taken out of it, and the loop takes it out before it lets go of the slot.
+final class EasySlot {
+    let handle: UnsafeMutableRawPointer
+    private let errorBuffer: UnsafeMutablePointer<CChar>
+
+    private var url: CurlURL?
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var requestBody: UnsafeMutableRawBufferPointer?
+
+    private var responseLimit = 0
+    private var responseBody: [UInt8] = []
+    private var isTruncated = false
+    private var head = ResponseHead()
+
+    /// Makes the handle and sets what is the same for every request.
+    init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
+        guard let handle = curl_easy_init() else { throw RequestRefusal("libcurl has no memory for another handle") }
+        self.handle = handle
+        errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        for (option, value) in Self.fixedNumbers { try set(option, value) }
+        for (option, value) in Self.fixedStrings { try set(option, value) }
+        try set(CURLOPT_MAXLIFETIME_CONN, configuration.connectionLifetimeSeconds)
+        if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+        try check(CURLOPT_ERRORBUFFER, ccurl_setopt_pointer(handle, CURLOPT_ERRORBUFFER, errorBuffer))
+        // The number comes back with the news that the transfer is over; 0 would be indistinguishable from nothing.
+        let tag = UnsafeRawPointer(bitPattern: number + 1)
+        try check(CURLOPT_PRIVATE, ccurl_setopt_pointer(handle, CURLOPT_PRIVATE, tag))
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        for option in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
+            try check(option, ccurl_setopt_pointer(handle, option, context))
+        }
+        for (option, callback) in [
+            (CURLOPT_WRITEFUNCTION, Self.bodyCallback), (CURLOPT_HEADERFUNCTION, Self.headCallback),
+        ] {
+            try check(option, ccurl_setopt_callback(handle, option, callback))
+        }
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        errorBuffer.deallocate()
+        curl_slist_free_all(headers)
+        requestBody?.deallocate()
+    }
+
+    /// The number of the slot that a handle belongs to.
+    static func number(of handle: UnsafeMutableRawPointer) -> Int? {
+        var tag: UnsafeMutableRawPointer?
+        guard ccurl_getinfo_private(handle, &tag) == CURLE_OK, let tag else { return nil }
+        return Int(bitPattern: tag) - 1
+    }
+
+    // MARK: A request
+
+    /// Sets what this request asks for. On a refusal the slot is to be cleared and may be used again.
+    func prepare(_ request: WebhookRequest) throws(RequestRefusal) {
+        clear()
+        let url = try Self.parse(request.url)
+        self.url = url
+        // A handle that was used before keeps its last URL's text beside the parsed one, reports it, and copies it when
+        // it repeats a request: nothing may ever be sent to where the last one went.
+        try check(CURLOPT_URL, ccurl_setopt_string(handle, CURLOPT_URL, nil))
+        try check(CURLOPT_CURLU, ccurl_setopt_url(handle, url.handle.pointer))
+        // Over TLS the server may speak HTTP/2, and waiting for the first connection to say so saves all the others.
+        try set(CURLOPT_PIPEWAIT, url.scheme == "https" ? 1 : 0)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, Self.limit(request.connectTimeoutMilliseconds))
+        try set(CURLOPT_TIMEOUT_MS, Self.limit(request.timeoutMilliseconds))
+        let fields = try RequestHeaders(request.headers)
+        guard let list = fields.makeList() else { throw RequestRefusal("libcurl has no memory for the headers") }
+        headers = list
+        try check(CURLOPT_HTTPHEADER, ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, list))
+        try setBody(request.body)
+        responseLimit = max(0, request.responseLimit)
+    }
+
+    /// Forgets the request; libcurl is left without a pointer into it.
+    func clear() {
+        // Taking an option back allocates nothing and cannot fail.
+        _ = ccurl_setopt_url(handle, nil)
+        _ = ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, nil)
+        _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
+        curl_slist_free_all(headers)
+        requestBody?.deallocate()
+        (url, headers, requestBody) = (nil, nil, nil)
+        (responseBody, isTruncated, head) = ([], false, ResponseHead())
+        errorBuffer[0] = 0
+    }
+
+    /// The bytes are copied once, because libcurl reads them where they are until the transfer is over.
+    private func setBody(_ body: [UInt8]) throws(RequestRefusal) {
+        // Without an address libcurl would read the body from standard input.
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, body.count), alignment: 1)
+        copy.copyBytes(from: body)
+        requestBody = copy
+        let option = CURLOPT_POSTFIELDSIZE_LARGE
+        try check(option, ccurl_setopt_off_t(handle, option, curl_off_t(body.count)))
+        try check(CURLOPT_POSTFIELDS, ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, copy.baseAddress))
+    }
+
+    private static func parse(_ url: String) throws(RequestRefusal) -> CurlURL {
+        do {
+            return try CurlURL(parsing: url)
+        } catch {
+            throw RequestRefusal(TransferFailure(kind: .unusableURL, message: error.message))
+        }
+    }
+
+    /// 0 would mean no limit to libcurl, and never a wait of none.
+    private static func limit(_ milliseconds: Int) -> Int {
+        min(max(1, milliseconds), CurlLimits.timeoutMilliseconds)
+    }
+
+    // MARK: The response
+
+    /// What arrived, as far as it was kept.
+    var received: ReceivedParts { ReceivedParts(head: head, body: responseBody, isTruncated: isTruncated) }
+
+    /// libcurl's own words for what went wrong, or nothing.
+    var errorText: String { String(cString: errorBuffer) }
+
+    /// Keeps what fits. Taking fewer bytes than offered makes libcurl end the transfer at once.
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let kept = min(bytes.count, responseLimit - responseBody.count)
+        responseBody.append(contentsOf: bytes.prefix(kept))
+        isTruncated = kept < bytes.count
+        return kept
+    }
+
+    private static let bodyCallback: curl_write_callback = { bytes, size, count, context in
+        guard let bytes, let context else { return 0 }
+        let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
+        return slot.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+
+    private static let headCallback: curl_write_callback = { bytes, size, count, context in
+        guard let bytes, let context else { return 0 }
+        let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
+        return slot.head.receive(line: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    }
+
+    // MARK: Options
+
+    private func set(_ option: CURLoption, _ value: Int) throws(RequestRefusal) {
+        try check(option, ccurl_setopt_long(handle, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(RequestRefusal) {
+        try check(option, ccurl_setopt_string(handle, option, value))
+    }
+
+    private func check(_ option: CURLoption, _ code: CURLcode) throws(RequestRefusal) {
+        guard code != CURLE_OK else { return }
+        let name = curl_easy_option_by_id(option).map { String(cString: $0.pointee.name) }
+        throw RequestRefusal(TransferFailure(settingUp: name ?? "option \(option.rawValue)", code))
+    }
+}

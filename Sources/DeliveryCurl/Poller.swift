@@ -1,0 +1,78 @@
+import CCurl
+import Glibc
+
+/// The descriptors that the loop waits for: an epoll instance and what it watches.
+struct Poller: ~Copyable {
+    private let descriptor: Int32
+    private let events: UnsafeMutableBufferPointer<epoll_event>
+    private var watched: Set<Int32> = []
+
+    init() throws(CurlSetupError) {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw CurlSetupError("epoll_create1", errno: errno) }
+        events = .allocate(capacity: CurlLimits.eventsPerTurn)
+        events.initialize(repeating: epoll_event())
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+        events.deallocate()
+    }
+
+    /// Watches a socket from now on, or for other directions than before. Returns 0 or an errno.
+    mutating func watch(_ socket: Int32, reading: Bool, writing: Bool) -> Int32 {
+        var event = epoll_event()
+        if reading { event.events |= EPOLLIN.rawValue }
+        if writing { event.events |= EPOLLOUT.rawValue }
+        event.data.fd = socket
+        let isNew = watched.insert(socket).inserted
+        let code = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
+        if code == 0 { return 0 }
+        // The kernel forgets a socket that was closed, and its number may be in use again by now.
+        if errno == ENOENT, epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event) == 0 { return 0 }
+        if errno == EEXIST, epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) == 0 { return 0 }
+        let failure = errno
+        watched.remove(socket)
+        return failure
+    }
+
+    /// Stops watching. An error means that the socket was closed before, which comes to the same.
+    mutating func forget(_ socket: Int32) {
+        guard watched.remove(socket) != nil else { return }
+        _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+    }
+
+    /// Waits until something is ready, at most that long (-1: for ever), and returns how many events there are.
+    func wait(milliseconds: Int32) -> Int {
+        let count = epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)
+        if count >= 0 { return Int(count) }
+        guard errno == EINTR else { preconditionFailure("epoll_wait on descriptor \(descriptor): errno \(errno)") }
+        return 0
+    }
+
+    /// A descriptor that is ready, and for what, in libcurl's bits. To be read before the next `wait`.
+    func event(at index: Int) -> (descriptor: Int32, readiness: Int32) {
+        let event = events[index]
+        var readiness: Int32 = 0
+        if event.events & EPOLLIN.rawValue != 0 { readiness |= CURL_CSELECT_IN }
+        if event.events & EPOLLOUT.rawValue != 0 { readiness |= CURL_CSELECT_OUT }
+        if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { readiness |= CURL_CSELECT_ERR }
+        return (event.data.fd, readiness)
+    }
+}
+
+/// The clock of all waiting here: it never jumps.
+enum MonotonicClock {
+    static var nanoseconds: UInt64 {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+    }
+
+    /// How long `epoll_wait` has to wait for the deadline: rounded up, else the loop would spin through the last
+    /// millisecond.
+    static func milliseconds(until deadline: UInt64, from now: UInt64) -> Int32 {
+        guard deadline > now else { return 0 }
+        return Int32(clamping: (deadline - now - 1) / 1_000_000 + 1)
+    }
+}

@@ -1,0 +1,15 @@
+public import RouterPlugin
+
+/// Every plugin that comes with routerd. Adding one means adding a line here; nothing registers itself.
+public enum BuiltInPlugins: Sendable {
+    /// The ways in.
+    public static let sources: [any PayloadSource] = [
+        PushPayloadSource()
+    ]
+
+    /// The rules that a configuration may name.
+    public static let ruleKinds: [RoutingRuleKind] = [
+        QuietHoursRule.kind,
+        StateFloorRule.kind,
+    ]
+}

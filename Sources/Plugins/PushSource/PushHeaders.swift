@@ -1,0 +1,85 @@
+import RouterPlugin
+
+/// What the headers of APNs and `Idempotency-Key` say of a notification.
+struct PushHeaders {
+    let priority: Priority
+    let expiration: Expiration
+    let collapseID: String?
+    let dedupeKeys: [String]
+
+    init(_ request: SourceRequest) throws(SourceError) {
+        try Self.refuseDuplicates(in: request)
+        priority = try Self.priority(request.header("apns-priority"))
+        expiration = try Self.expiration(request.header("apns-expiration"))
+        collapseID = try Self.collapseID(request.header("apns-collapse-id"))
+        var keys: [String] = []
+        if let id = try Self.messageID(request.header("apns-id")) { keys.append("apns-id:\(id)") }
+        if let key = try Self.idempotencyKey(request.header("idempotency-key")) { keys.append("key:\(key)") }
+        dedupeKeys = keys
+    }
+
+    /// APNs refuses any of its headers that occurs twice, also those that mean nothing here.
+    private static func refuseDuplicates(in request: SourceRequest) throws(SourceError) {
+        for field in request.headers where field.name.hasPrefix("apns-") { _ = try request.header(field.name) }
+    }
+
+    private static func priority(_ value: String?) throws(SourceError) -> Priority {
+        switch value {
+        case nil: .high
+        case "1": .low
+        case "5": .normal
+        case "10": .high
+        default: throw SourceError(code: "bad-priority", message: "The header apns-priority must be 1, 5 or 10.")
+        }
+    }
+
+    /// Decimal seconds since the epoch; 0 is once and at once.
+    private static func expiration(_ value: String?) throws(SourceError) -> Expiration {
+        guard let value else { return .never }
+        // Int64 alone would take a sign as well.
+        guard value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let seconds = Int64(value),
+            case let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000), !overflow
+        else {
+            let message = "The header apns-expiration must be a number of seconds since 1970."
+            throw SourceError(code: "bad-expiration-date", message: message)
+        }
+        return seconds == 0 ? .immediate : .at(Timestamp(milliseconds: milliseconds))
+    }
+
+    private static func collapseID(_ value: String?) throws(SourceError) -> String? {
+        guard let value else { return nil }
+        guard (1...64).contains(value.utf8.count), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            let message = "The header apns-collapse-id must have 1 to 64 bytes and no control characters."
+            throw SourceError(code: "bad-collapse-id", message: message)
+        }
+        return value
+    }
+
+    /// A UUID in lower case, so that the same one repeated in upper case is still the same.
+    private static func messageID(_ value: String?) throws(SourceError) -> String? {
+        guard let value else { return nil }
+        let groups = value.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard groups.map(\.count) == [8, 4, 4, 4, 12], groups.allSatisfy({ $0.allSatisfy(isHexadecimal) }) else {
+            throw SourceError(code: "bad-message-id", message: "The header apns-id must be a UUID.")
+        }
+        return value.lowercased()
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
+        default: false
+        }
+    }
+
+    private static func idempotencyKey(_ value: String?) throws(SourceError) -> String? {
+        guard let value else { return nil }
+        guard (1...255).contains(value.utf8.count), value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            let message = "The header idempotency-key must have 1 to 255 printable ASCII characters."
+            throw SourceError(code: "bad-idempotency-key", message: message)
+        }
+        return value
+    }
+}

@@ -1,0 +1,118 @@
+internal import Crypto
+public import RouterPlugin
+
+/// Verifies webhooks that were signed as Standard Webhooks 1.0.0 has it, version `v1`.
+///
+/// Signatures are compared in constant time. Signatures of other versions are skipped, and one that is valid under any
+/// of the secrets suffices.
+public enum StandardWebhooksVerifier: Sendable {
+    /// At most so many signatures are looked at, so that a header cannot buy unbounded work.
+    public static let maximumSignatures = 16
+
+    /// The id and the time of a webhook whose signature is valid.
+    public struct Verified: Hashable, Sendable {
+        /// `webhook-id`: the same for every repetition.
+        public let id: String
+        /// `webhook-timestamp`, in seconds since 1970.
+        public let timestampSeconds: Int64
+    }
+
+    /// Verifies a webhook as it was received: header names in lower case, the body byte for byte.
+    ///
+    /// A timestamp counts as too old when it is `toleranceSeconds` before `now` or earlier, and as too new when it is
+    /// more than that after `now`.
+    ///
+    /// - Throws: the first thing that is wrong; neither secret nor signature occur in it.
+    public static func verify(
+        headers: [(name: String, value: String)], body: [UInt8], secrets: [WebhookSecret], now: Timestamp,
+        toleranceSeconds: Int64 = 300
+    ) throws(WebhookVerificationError) -> Verified {
+        let id = try header("webhook-id", in: headers)
+        // With a full stop in the id, the signature of one webhook would be that of another one as well.
+        guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: ".")) else { throw .invalidID }
+        let timestamp = try header("webhook-timestamp", in: headers)
+        let seconds = try seconds(of: timestamp)
+        try check(seconds, against: now, toleranceSeconds: toleranceSeconds)
+        let signatures = try header("webhook-signature", in: headers).utf8
+            .split(separator: UInt8(ascii: " "), maxSplits: maximumSignatures)
+            .prefix(maximumSignatures)
+            .compactMap(mac)
+        for secret in secrets {
+            let code = StandardWebhooksSigner.code(id: id, timestamp: timestamp, body: body, secret: secret)
+            let expected = code.finalize()
+            // `==` on authentication codes is constant time in swift-crypto.
+            if signatures.contains(where: { expected == $0 }) { return Verified(id: id, timestampSeconds: seconds) }
+        }
+        throw .noMatchingSignature
+    }
+
+    private static func header(
+        _ name: String, in headers: [(name: String, value: String)]
+    ) throws(WebhookVerificationError) -> String {
+        let values = headers.filter { $0.name == name }.map(\.value)
+        guard let value = values.first else { throw .missingHeader }
+        guard values.count == 1 else { throw .duplicateHeader }
+        return value
+    }
+
+    /// Digits only: a sign, or zeros in front, would be another text for the same time.
+    private static func seconds(of text: String) throws(WebhookVerificationError) -> Int64 {
+        guard let seconds = Int64(text), seconds >= 0, String(seconds).utf8.elementsEqual(text.utf8) else {
+            throw .invalidTimestamp
+        }
+        return seconds
+    }
+
+    private static func check(
+        _ seconds: Int64, against now: Timestamp, toleranceSeconds: Int64
+    ) throws(WebhookVerificationError) {
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { throw .timestampTooNew }
+        let signed = Timestamp(milliseconds: milliseconds)
+        let tolerance = toleranceSeconds * 1000
+        guard signed > now.advanced(byMilliseconds: -tolerance) else { throw .timestampTooOld }
+        guard signed <= now.advanced(byMilliseconds: tolerance) else { throw .timestampTooNew }
+    }
+
+    /// The code of an entry `v1,base64`; nil for other versions and for what cannot be a code.
+    private static func mac(of entry: Substring.UTF8View) -> [UInt8]? {
+        guard entry.starts(with: "v1,".utf8), let mac = Base64.decode(Substring(entry.dropFirst(3))),
+            mac.count == SHA256.byteCount
+        else { return nil }
+        return mac
+    }
+}
+
+/// Why a webhook is not taken for genuine.
+public enum WebhookVerificationError: String, Error, CaseIterable, Sendable, CustomStringConvertible {
+    /// `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.
+    case missingHeader = "webhook-header-missing"
+    /// One of the three occurs more than once.
+    case duplicateHeader = "duplicate-header"
+    /// The id is empty or has a full stop.
+    case invalidID = "webhook-id-invalid"
+    /// The timestamp is not a whole number of seconds.
+    case invalidTimestamp = "webhook-timestamp-invalid"
+    /// The timestamp is too far in the past.
+    case timestampTooOld = "webhook-timestamp-too-old"
+    /// The timestamp is too far in the future.
+    case timestampTooNew = "webhook-timestamp-too-new"
+    /// No signature is valid under any of the secrets.
+    case noMatchingSignature = "webhook-signature-mismatch"
+
+    /// Stable and in kebab-case.
+    public var code: String { rawValue }
+
+    /// One sentence for people.
+    public var description: String {
+        switch self {
+        case .missingHeader: "The webhook needs the headers webhook-id, webhook-timestamp and webhook-signature."
+        case .duplicateHeader: "A header of the webhook occurs more than once."
+        case .invalidID: "The webhook's id is empty or has a full stop."
+        case .invalidTimestamp: "The webhook's timestamp is not a whole number of seconds."
+        case .timestampTooOld: "The webhook was signed too long ago."
+        case .timestampTooNew: "The webhook was signed in the future."
+        case .noMatchingSignature: "No signature of the webhook is valid under the secret."
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes.
+///
+/// Nothing that prints values shows the key: neither interpolation nor `dump` nor a mirror. Whoever must show it once,
+/// right after it was made, asks for `revealed()`.
+public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// What the text of a secret begins with.
+    public static let prefix = "whsec_"
+    /// How many bytes a key may have, as the specification has it.
+    public static let keyLength = 24...64
+
+    let key: [UInt8]
+
+    /// Reads a secret; padding may be left out.
+    ///
+    /// - Throws: why it is no secret, without quoting it.
+    public init(_ text: String) throws(WebhookSecretError) {
+        guard text.hasPrefix(Self.prefix) else { throw .missingPrefix }
+        guard let key = Base64.decode(text.dropFirst(Self.prefix.count)) else { throw .notBase64 }
+        guard Self.keyLength.contains(key.count) else { throw .keyLength }
+        self.key = key
+    }
+
+    private init(key: [UInt8]) {
+        self.key = key
+    }
+
+    /// A new secret of 32 bytes.
+    ///
+    /// Outside of tests the generator must be one for cryptography, such as `SystemRandomNumberGenerator`.
+    public static func generate(using generator: inout some RandomNumberGenerator) -> WebhookSecret {
+        WebhookSecret(key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    /// The secret as text, to store it or to show it to its owner.
+    public func revealed() -> String { Self.prefix + Base64.encode(key) }
+
+    /// `whsec_…`, without the key.
+    public var description: String { Self.prefix + "…" }
+
+    /// `whsec_…`, without the key.
+    public var debugDescription: String { description }
+
+    /// A mirror without children, since reflection would otherwise show the key.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Whether both have the same key; how long it takes says nothing about the keys but their lengths.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        guard lhs.key.count == rhs.key.count else { return false }
+        return zip(lhs.key, rhs.key).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+/// Why a text is no webhook secret.
+public enum WebhookSecretError: String, Error, CaseIterable, Sendable, CustomStringConvertible {
+    /// It does not begin with `whsec_`.
+    case missingPrefix = "secret-prefix"
+    /// What follows the prefix is not base64.
+    case notBase64 = "secret-not-base64"
+    /// The key is too short or too long.
+    case keyLength = "secret-length"
+
+    /// Stable and in kebab-case.
+    public var code: String { rawValue }
+
+    /// One sentence for people; the secret does not occur in it.
+    public var description: String {
+        switch self {
+        case .missingPrefix: "A webhook secret must begin with whsec_."
+        case .notBase64: "What follows whsec_ must be base64."
+        case .keyLength: "The key of a webhook secret must have 24 to 64 bytes."
+        }
+    }
+}

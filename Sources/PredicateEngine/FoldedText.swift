@@ -1,0 +1,64 @@
+/// In which form two texts are compared.
+enum Form: Int, Hashable, Sendable {
+    /// The bytes as given: `==`, order, and everything under `[n]`.
+    case exact
+    /// Decomposed, so that canonically equivalent texts are the same: substring operators without options.
+    case canonical
+    /// Decomposed and case-folded: `[c]`.
+    case caseFolded
+    /// Decomposed, without diacritics: `[d]`.
+    case stripped
+    /// Decomposed, without diacritics, case-folded: `[cd]`.
+    case strippedAndCaseFolded
+
+    static let count = 5
+
+    var isStripped: Bool { self == .stripped || self == .strippedAndCaseFolded }
+    var isCaseFolded: Bool { self == .caseFolded || self == .strippedAndCaseFolded }
+}
+
+/// Text in one `Form`, as UTF-8, and where it may not be cut.
+///
+///     given    C  a  f  é           ß
+///     bytes    c  a  f  e  CC 81    s  s       form .caseFolded
+///     seams    .  .  .  .  B  .     .  J
+///
+/// A seam is a place before a scalar where a match must neither begin nor end: `J`, because the scalar comes of
+/// the same given scalar as the one before it; `E`, because it extends the one before it (a combining mark); `B`,
+/// both. `seams` is empty when there are none, as in all ASCII text; else it has one entry per byte.
+struct FoldedText: Hashable, Sendable {
+    private(set) var bytes: [UInt8]
+    private var seams: [UInt8] = []
+
+    /// ASCII text, or text that is to be compared as given.
+    init(unseamed bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The seam before a scalar of the same given scalar as the one before it.
+    static let joined: UInt8 = 1
+    /// The seam before a scalar that extends the one before it.
+    static let extending: UInt8 = 2
+
+    /// Whether a match may begin or end before the byte. The ends of the text are always places to cut.
+    func canCut(at offset: Int) -> Bool {
+        seams.isEmpty || offset == 0 || offset == bytes.count || seams[offset] == 0
+    }
+
+    /// The end of the unit that begins at `offset`: one scalar of the text as given, whatever became of it.
+    func unitEnd(after offset: Int) -> Int {
+        var end = offset + 1
+        while end < bytes.count, bytes[end] & 0xC0 == 0x80 || (!seams.isEmpty && seams[end] & Self.joined != 0) {
+            end += 1
+        }
+        return end
+    }
+
+    mutating func append(_ scalar: UInt32, seam: UInt8) {
+        guard let scalar = Unicode.Scalar(scalar) else { return }
+        if seams.isEmpty, seam != 0 { seams = Array(repeating: 0, count: bytes.count) }
+        let isSeamed = !seams.isEmpty
+        for (index, byte) in scalar.utf8.enumerated() {
+            bytes.append(byte)
+            if isSeamed { seams.append(index == 0 ? seam : 0) }
+        }
+    }
+}

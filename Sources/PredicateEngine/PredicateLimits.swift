@@ -1,0 +1,27 @@
+/// What a predicate may cost. Everything beyond is refused when the predicate is made, by policy, with its own code.
+///
+/// The limits make construction, printing, comparing, evaluating and freeing a predicate safe for text
+/// from strangers: no recursion goes deeper than `depth`, and no work grows faster than the product of
+/// the text's length and the subject's length.
+public enum PredicateLimits: Sendable {
+    /// UTF-8 bytes of the text, and of the canonical text made from it: 16 KiB.
+    public static let textBytes = 16 * 1024
+
+    /// Nodes of the tree. Every comparison, connective and constant is one, and so is every element of an aggregate.
+    public static let nodes = 4096
+
+    /// How deep `(`, `{`, `[`, `NOT`, unary `-`, `:=` and lists among the arguments may nest, together.
+    public static let depth = 64
+
+    /// Elements of one aggregate, `{…}` or a list among the arguments.
+    public static let aggregateElements = 1024
+
+    /// UTF-8 bytes of one string literal, after its escapes are resolved, and of one number as written: 1 KiB.
+    public static let literalBytes = 1024
+
+    /// Arguments for `%@`.
+    public static let arguments = 1024
+
+    /// Comparisons of two values that one evaluation may make; `ANY {a, b} IN {c, d}` stands for four.
+    public static let comparisons = 16 * 1024
+}

@@ -1,0 +1,120 @@
+package import RouterPlugin
+
+/// What a choice comes to.
+package enum ChoiceOutcome: Hashable, Sendable {
+    /// This session has it.
+    case session(SessionID)
+    /// A session is to be made with this configuration.
+    case newSession(configuration: String)
+    /// Nobody can have it.
+    case undeliverable
+    /// A rule wants it decided later.
+    case held(until: Timestamp)
+    /// A rule wants it gone.
+    case dropped
+}
+
+/// Picks the one receiver of a notification: tier, rank, then rules.
+///
+///     prefers ── best first ──▶ rules ──▶ accepted ──▶ session
+///        │ none, or all vetoed
+///     can ────── best first ──▶ rules ──▶ accepted ──▶ session
+///        │ none, or all vetoed
+///     newSession, if the manifest allows one and names a configuration with an endpoint
+///        │ else
+///     undeliverable
+///
+/// The same registry and the same arguments give the same decision.
+package struct Chooser: Sendable {
+    package let rules: [any RoutingRule]
+
+    package init(rules: [any RoutingRule] = []) {
+        self.rules = rules
+    }
+
+    package func choose<Registry>(
+        for notification: NotificationView, from tenant: Tenant<Registry>, at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let query = RegistryQuery(
+            device: notification.device, contentID: notification.contentID,
+            prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
+        if rules.isEmpty {
+            guard let best = tenant.registry.best(for: query), let entry = tenant.registry.entry(for: best.session)
+            else { return noCandidate([], tenant, notification) }
+            return finished(.taken(entry, best.tier, because: nil), [], tenant, notification)
+        }
+        var walk = RuleWalk(rules: rules, notification: notification, now: now)
+        for tier in MatchTier.allCases {
+            tenant.registry.visit(tier, for: query) { walk.consider($0, in: tier, of: tenant.registry) }
+            if let ending = walk.finish() { return finished(ending, walk.vetoes, tenant, notification) }
+        }
+        return noCandidate(walk.vetoes, tenant, notification)
+    }
+
+    private func finished<Registry>(
+        _ ending: RuleWalk.Ending, _ vetoes: [Veto], _ tenant: Tenant<Registry>, _ notification: NotificationView
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let version = tenant.registry.version
+        switch ending {
+        case .taken(let entry, let tier, let because):
+            let reason = because ?? Self.reason(entry, tier, contentIsNamed: notification.contentID != nil)
+            let decision = Decision(
+                tier: tier.tier, session: entry.session, reason: reason, vetoes: vetoes, registryVersion: version)
+            return (.session(entry.session), decision)
+        case .held(let until, let tier, let reason):
+            let decision = Decision(
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+            return (.held(until: until), decision)
+        case .dropped(let tier, let reason):
+            let decision = Decision(
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+            return (.dropped, decision)
+        }
+    }
+
+    private func noCandidate<Registry>(
+        _ vetoes: [Veto], _ tenant: Tenant<Registry>, _ notification: NotificationView
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let version = tenant.registry.version
+        let application = tenant.application
+        let configuration = application.manifest.sceneConfigurations.first {
+            $0.role == SceneRole.windowApplication && $0.endpoint != nil
+        }
+        let mayBeMade = application.manifest.supportsMultipleScenes || !tenant.hasSessions(for: notification.device)
+        if mayBeMade, let configuration {
+            let decision = Decision(
+                tier: .newSession, session: nil, reason: "new session: configuration '\(configuration.name)'",
+                vetoes: vetoes, registryVersion: version)
+            return (.newSession(configuration: configuration.name), decision)
+        }
+        let reason = vetoes.isEmpty ? "no session can have it" : "every session that can have it was vetoed"
+        let decision = Decision(
+            tier: .undeliverable, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+        return (.undeliverable, decision)
+    }
+
+    /// What made the session a candidate, in the words of its own predicate.
+    package static func reason(_ entry: RegistryEntry, _ tier: MatchTier, contentIsNamed: Bool) -> String {
+        guard contentIsNamed else { return "no content id: the most relevant session" }
+        return switch tier {
+        case .prefers: boundedReason("prefers: \(entry.conditions.prefersToActivate)")
+        case .can: boundedReason("can: \(entry.conditions.canActivate)")
+        }
+    }
+}
+
+/// A reason of at most `RouterLimits.reasonBytes`: rules and predicates may say what they like, but not more is kept.
+func boundedReason(_ reason: String) -> String {
+    guard reason.utf8.count > RouterLimits.reasonBytes else { return reason }
+    var cut = reason.utf8.index(reason.utf8.startIndex, offsetBy: RouterLimits.reasonBytes)
+    while cut > reason.startIndex, cut.samePosition(in: reason.unicodeScalars) == nil {
+        cut = reason.utf8.index(before: cut)
+    }
+    return reason[..<cut] + "…"
+}
+
+/// The scene roles that the choice knows by name.
+package enum SceneRole {
+    /// UIKit's `UIWindowSceneSessionRoleApplication`: an ordinary window of the application.
+    package static let windowApplication = "windowApplication"
+}

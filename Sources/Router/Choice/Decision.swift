@@ -1,0 +1,41 @@
+package import RouterPlugin
+
+/// The outcome of routing a notification: recorded with it, explainable, reproducible.
+package struct Decision: Hashable, Sendable {
+    package var tier: Tier
+    /// The chosen session; nil if the tier is `undeliverable`, or if a rule held or dropped the notification.
+    package var session: SessionID?
+    /// In words: the predicate that held, the default that applied, or the rule that spoke.
+    package var reason: String
+    /// Candidates that a rule refused, best first.
+    package var vetoes: [Veto]
+    /// The session that had the notification before, if this decision moved it.
+    package var rerouteOf: SessionID?
+    /// The version of the registry that was asked.
+    package var registryVersion: UInt64
+
+    package init(
+        tier: Tier, session: SessionID?, reason: String, vetoes: [Veto] = [], rerouteOf: SessionID? = nil,
+        registryVersion: UInt64 = 0
+    ) {
+        self.tier = tier
+        self.session = session
+        self.reason = reason
+        self.vetoes = vetoes
+        self.rerouteOf = rerouteOf
+        self.registryVersion = registryVersion
+    }
+}
+
+/// A candidate that a rule refused, and why.
+package struct Veto: Hashable, Sendable {
+    package var session: SessionID
+    package var rule: PluginID
+    package var reason: String
+
+    package init(session: SessionID, rule: PluginID, reason: String) {
+        self.session = session
+        self.rule = rule
+        self.reason = reason
+    }
+}

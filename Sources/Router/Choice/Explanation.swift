@@ -1,0 +1,83 @@
+import PredicateEngine
+package import RouterPlugin
+
+/// A decision with everything that was considered for it. Making one has no effect on anything.
+package struct Explanation: Hashable, Sendable {
+    /// A session that was considered.
+    package struct Considered: Hashable, Sendable {
+        package var session: SessionID
+        package var activationState: ActivationState
+        package var preferenceLevel: Int
+        package var lastActivatedAt: Timestamp?
+        /// Nil if the content is not named: predicates are then not asked.
+        package var can: Bool?
+        package var prefers: Bool?
+        /// The tier in which it stands; nil if it is no candidate.
+        package var tier: Tier?
+        /// What each rule says of it, in the rules' order.
+        package var verdicts: [RuleVerdict]
+    }
+
+    /// What a rule says of a session.
+    package struct RuleVerdict: Hashable, Sendable {
+        package var rule: PluginID
+        package var verdict: RoutingVerdict
+    }
+
+    package var outcome: ChoiceOutcome
+    package var decision: Decision
+    /// Best first; those that are no candidates come last.
+    package var considered: [Considered]
+    /// How many sessions were in scope.
+    package var sessionsInScope: Int
+}
+
+extension Chooser {
+    /// Explains the decision, showing at most `limit` sessions.
+    package func explain<Registry>(
+        _ notification: NotificationView, from tenant: Tenant<Registry>, at now: Timestamp, limit: Int
+    ) -> Explanation {
+        let (outcome, decision) = choose(for: notification, from: tenant, at: now)
+        let query = RegistryQuery(
+            device: notification.device, contentID: notification.contentID,
+            prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
+        var shown: [Explanation.Considered] = []
+        var seen: Set<SessionID> = []
+        for tier in MatchTier.allCases {
+            tenant.registry.visit(tier, for: query) { entry in
+                guard shown.count < limit else { return false }
+                guard seen.insert(entry.session).inserted else { return true }
+                shown.append(considered(entry, tier.tier, notification, now))
+                return true
+            }
+        }
+        var inScope = 0
+        var others: [RegistryEntry] = []
+        tenant.registry.visitAll(device: notification.device) { entry in
+            inScope += 1
+            if !seen.contains(entry.session) { others.append(entry) }
+            return true
+        }
+        others.sort { Rank($0, in: .can) < Rank($1, in: .can) }
+        shown += others.prefix(limit - shown.count).map { considered($0, nil, notification, now) }
+        return Explanation(outcome: outcome, decision: decision, considered: shown, sessionsInScope: inScope)
+    }
+
+    private func considered(
+        _ entry: RegistryEntry, _ tier: Tier?, _ notification: NotificationView, _ now: Timestamp
+    ) -> Explanation.Considered {
+        let subject = notification.contentID?.text
+        let verdicts = tier.map { tier in
+            rules.map {
+                Explanation.RuleVerdict(
+                    rule: $0.id, verdict: $0.verdict(on: entry.candidate(in: tier), for: notification, at: now))
+            }
+        }
+        return Explanation.Considered(
+            session: entry.session, activationState: entry.state,
+            preferenceLevel: entry.conditions.preferenceLevel, lastActivatedAt: entry.lastActivatedAt,
+            can: subject.map { entry.conditions.canActivate.evaluate(with: $0) },
+            prefers: subject.map { entry.conditions.prefersToActivate.evaluate(with: $0) }, tier: tier,
+            verdicts: verdicts ?? [])
+    }
+}

@@ -1,0 +1,101 @@
+package import RouterPlugin
+
+/// One walk down the candidates of a notification, best first, asking every rule about each.
+///
+/// The walk ends at the first candidate that nobody vetoes. If a rule looks ahead, the first such candidate is kept in
+/// hand, and up to `RoutingLimits.lookAhead` candidates of the same tier are shown before it is taken, so that a rule
+/// may prefer another one.
+package struct RuleWalk {
+    /// How a walk ends.
+    package enum Ending: Hashable, Sendable {
+        case taken(RegistryEntry, MatchTier, because: String?)
+        case held(until: Timestamp, MatchTier, reason: String)
+        case dropped(MatchTier, reason: String)
+    }
+
+    /// What the rules together say of one candidate.
+    private enum Say {
+        case accepted
+        case preferred(because: String)
+        case vetoed
+        case ended(Ending)
+    }
+
+    package private(set) var vetoes: [Veto] = []
+    private let rules: [any RoutingRule]
+    private let looksAhead: Bool
+    private let notification: NotificationView
+    private let now: Timestamp
+    private var ending: Ending?
+    /// The best candidate accepted so far, while rules look ahead.
+    private var inHand: (entry: RegistryEntry, tier: MatchTier)?
+    private var shown = 0
+    /// Sessions that a rule refused: one that prefers and can is not asked about twice.
+    private var refused: Set<SessionID> = []
+
+    package init(rules: [any RoutingRule], notification: NotificationView, now: Timestamp) {
+        self.rules = rules
+        self.looksAhead = rules.contains { $0.looksAhead }
+        self.notification = notification
+        self.now = now
+    }
+
+    /// Asks the rules about the next candidate; returns whether another one is wanted.
+    package mutating func consider(
+        _ entry: RegistryEntry, in tier: MatchTier, of registry: some SessionRegistry
+    ) -> Bool {
+        guard !refused.contains(entry.session) else { return true }
+        shown += 1
+        switch ask(entry, tier, registry) {
+        case .vetoed: refused.insert(entry.session)
+        case .ended(let ending) where inHand == nil: self.ending = ending
+        case .ended: break
+        case .preferred(let because): ending = .taken(entry, tier, because: because)
+        case .accepted where !looksAhead: ending = .taken(entry, tier, because: nil)
+        case .accepted: inHand = inHand ?? (entry, tier)
+        }
+        if ending != nil { return false }
+        return inHand == nil || shown < RoutingLimits.lookAhead
+    }
+
+    /// Ends the tier: the candidate in hand is taken, if there is one.
+    package mutating func finish() -> Ending? {
+        if ending == nil, let inHand { ending = .taken(inHand.entry, inHand.tier, because: nil) }
+        shown = 0
+        return ending
+    }
+
+    private mutating func ask(_ entry: RegistryEntry, _ tier: MatchTier, _ registry: some SessionRegistry) -> Say {
+        let candidate = entry.candidate(in: tier.tier)
+        var preferred: String?
+        for rule in rules {
+            switch rule.verdict(on: candidate, for: notification, at: now) {
+            case .accept: continue
+            case .prefer(let reason):
+                guard rule.looksAhead else { continue }
+                preferred = preferred ?? told(rule, reason)
+            case .veto(let reason):
+                if vetoes.count < RouterLimits.vetoesKept {
+                    vetoes.append(Veto(session: entry.session, rule: rule.id, reason: boundedReason(reason)))
+                }
+                return .vetoed
+            case .redirect(let session, let reason):
+                guard let target = registry.entry(for: session), target.session != entry.session, inScope(target)
+                else { continue }
+                return .ended(.taken(target, tier, because: told(rule, reason)))
+            case .hold(let until, let reason):
+                guard until > now else { continue }
+                return .ended(.held(until: until, tier, reason: told(rule, reason)))
+            case .drop(let reason):
+                return .ended(.dropped(tier, reason: told(rule, reason)))
+            }
+        }
+        return preferred.map { .preferred(because: $0) } ?? .accepted
+    }
+
+    private func inScope(_ entry: RegistryEntry) -> Bool {
+        notification.device == nil || entry.device == notification.device
+    }
+
+    private func told(_ rule: any RoutingRule, _ reason: String) -> String { "\(rule.id): \(boundedReason(reason))" }
+}

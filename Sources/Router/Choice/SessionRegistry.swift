@@ -1,0 +1,132 @@
+package import RouterPlugin
+
+/// The sessions of one application that take part in routing, and the question asked of them: who is best for this?
+///
+/// An index answers the question in well under a microsecond; `LinearRegistry` answers it by looking at every session
+/// and is what an index is compared with. Both give the same answer to the same history of calls.
+///
+/// The order of candidates within a tier is total: higher preference level (tier `prefers` only), then activation
+/// state, then most recent activation, then earliest creation.
+package protocol SessionRegistry: Sendable {
+    init()
+
+    /// How many sessions take part.
+    var count: Int { get }
+    /// Grows with every change; recorded with each decision.
+    var version: UInt64 { get }
+
+    /// Adds a session, or replaces the one with its id.
+    mutating func insert(_ entry: RegistryEntry)
+    /// Removes a session; false if there is none with that id.
+    @discardableResult
+    mutating func remove(_ session: SessionID) -> Bool
+    /// Changes what ranks a session without touching its predicates; false if there is none with that id.
+    @discardableResult
+    mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool
+
+    /// The session with that id.
+    func entry(for session: SessionID) -> RegistryEntry?
+    /// The best session of the first tier that has one.
+    func best(for query: RegistryQuery) -> RegistryMatch?
+    /// Shows the sessions of a tier, best first, until `visit` returns false.
+    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (RegistryEntry) -> Bool)
+    /// Shows every session in scope, in any order, until `visit` returns false.
+    func visitAll(device: DeviceID?, _ visit: (RegistryEntry) -> Bool)
+}
+
+/// What is asked of a registry.
+package struct RegistryQuery: Sendable {
+    /// Only sessions registered for this device; nil for all.
+    package var device: DeviceID?
+    /// The subject of the predicates; nil if the content is not named, and then every session can.
+    package var contentID: ContentID?
+    /// Whether a session that prefers must also be able to.
+    package var prefersRequiresCan: Bool
+
+    package init(device: DeviceID? = nil, contentID: ContentID?, prefersRequiresCan: Bool = false) {
+        self.device = device
+        self.contentID = contentID
+        self.prefersRequiresCan = prefersRequiresCan
+    }
+}
+
+/// The tiers that a registry knows; the other two are made by the choice.
+package enum MatchTier: CaseIterable, Sendable {
+    case prefers, can
+
+    package var tier: Tier { self == .prefers ? .prefers : .can }
+}
+
+/// The best session, and the tier in which it stands.
+package struct RegistryMatch: Hashable, Sendable {
+    package var tier: MatchTier
+    package var session: SessionID
+
+    package init(tier: MatchTier, session: SessionID) {
+        self.tier = tier
+        self.session = session
+    }
+}
+
+/// A session as the registry holds it: what it takes to match and to rank it.
+package struct RegistryEntry: Hashable, Sendable {
+    package var session: SessionID
+    package var device: DeviceID?
+    package var role: String
+    package var configuration: String
+    package var conditions: ActivationConditions
+    package var state: ActivationState
+    package var lastActivatedAt: Timestamp?
+    package var creationSequence: Int64
+
+    package init(
+        session: SessionID, device: DeviceID? = nil, role: String = "windowApplication", configuration: String = "",
+        conditions: ActivationConditions = ActivationConditions(), state: ActivationState = .unattached,
+        lastActivatedAt: Timestamp? = nil, creationSequence: Int64
+    ) {
+        self.session = session
+        self.device = device
+        self.role = role
+        self.configuration = configuration
+        self.conditions = conditions
+        self.state = state
+        self.lastActivatedAt = lastActivatedAt
+        self.creationSequence = creationSequence
+    }
+
+    package init(_ session: SceneSession) {
+        self.init(
+            session: session.key.session, device: session.device, role: session.role,
+            configuration: session.configuration, conditions: session.conditions, state: session.activationState,
+            lastActivatedAt: session.lastActivatedAt, creationSequence: session.creationSequence)
+    }
+
+    /// The entry as rules see it.
+    package func candidate(in tier: Tier) -> Candidate {
+        Candidate(
+            session: session, device: device, role: role, configuration: configuration, activationState: state,
+            lastActivatedAt: lastActivatedAt, preferenceLevel: conditions.preferenceLevel, tier: tier)
+    }
+}
+
+/// What orders the sessions of a tier; the smaller rank is the better one.
+package struct Rank: Hashable, Comparable, Sendable {
+    private let level: Int
+    private let state: ActivationState
+    private let lastActivatedAt: Int64
+    private let creationSequence: Int64
+
+    package init(_ entry: RegistryEntry, in tier: MatchTier) {
+        level = tier == .prefers ? entry.conditions.preferenceLevel : 0
+        state = entry.state
+        lastActivatedAt = entry.lastActivatedAt?.milliseconds ?? .min
+        creationSequence = entry.creationSequence
+    }
+
+    package static func < (lhs: Rank, rhs: Rank) -> Bool {
+        if lhs.level != rhs.level { return lhs.level > rhs.level }
+        if lhs.state != rhs.state { return lhs.state > rhs.state }
+        if lhs.lastActivatedAt != rhs.lastActivatedAt { return lhs.lastActivatedAt > rhs.lastActivatedAt }
+        return lhs.creationSequence < rhs.creationSequence
+    }
+}

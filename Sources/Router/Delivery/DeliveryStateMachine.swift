@@ -1,0 +1,147 @@
+package import RouterPlugin
+
+/// The life of one delivery: the obligation to bring one notification to one session.
+///
+///                     start                    finished(success)
+///     ┌─────────▶ waiting ──────▶ inFlight ──────────────────────▶ settled
+///     │              │  ▲             │                               ▲
+///     │ reassigned   │  └─────────────┤ finished(retry)               │
+///     │              │                └ finished(given up) ───────────┤
+///     └──────────────┤                                                │
+///                    └ start, too late ───────────────────────────────┘
+///
+/// Invariants: at most one attempt at a time; nothing is sent once settled; failures never exceed the policy's
+/// maximum; no attempt starts before `notBefore`.
+package struct DeliveryStateMachine: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
+        /// In its lane. Can transition to: inFlight, settled.
+        case waiting
+        /// The attempt with this number is under way. Can transition to: waiting, settled.
+        case inFlight(attempt: Int)
+        /// Over. Can transition to: nothing.
+        case settled(Settlement)
+    }
+
+    /// What to do when asked to start.
+    package enum StartAction: Hashable, Sendable {
+        /// Send the attempt with this number.
+        case send(attempt: Int)
+        /// Nothing before this time.
+        case wait(until: Timestamp)
+        /// It has expired: settle it.
+        case settle(Settlement)
+        /// It is under way or over.
+        case none
+    }
+
+    /// What to do when an attempt has come to its end.
+    package enum FinishAction: Hashable, Sendable {
+        case settle(Settlement)
+        /// Wait for the next attempt.
+        case retry(DeliveryProgress)
+        /// The session will never take it: move it to another one.
+        case moveOn(DeliveryProgress)
+        /// No such attempt is under way: a late or repeated answer.
+        case ignore
+    }
+
+    package private(set) var state: State = .waiting
+    package private(set) var progress: DeliveryProgress
+    private let expiration: Expiration
+    private let receivedAt: Timestamp
+
+    package init(expiration: Expiration, receivedAt: Timestamp, progress: DeliveryProgress = DeliveryProgress()) {
+        self.expiration = expiration
+        self.receivedAt = receivedAt
+        self.progress = progress
+    }
+
+    /// Whether an attempt could start now or later.
+    package var isWaiting: Bool { state == .waiting }
+
+    /// Asks for the next attempt.
+    package mutating func start(at now: Timestamp) -> StartAction {
+        guard state == .waiting else { return .none }
+        if case .at(let end) = expiration, end <= now { return .settle(.expired) }
+        if let notBefore = progress.notBefore, notBefore > now { return .wait(until: notBefore) }
+        let attempt = progress.attempts + 1
+        state = .inFlight(attempt: attempt)
+        return .send(attempt: attempt)
+    }
+
+    /// Says what an outcome means. Changes nothing: the answer takes effect when it has been committed, by `applied`.
+    package func finished(
+        attempt: Int, _ outcome: ResponseClass, at now: Timestamp, policy: RetryPolicy,
+        using generator: inout some RandomNumberGenerator
+    ) -> FinishAction {
+        guard state == .inFlight(attempt: attempt) else { return .ignore }
+        var next = progress
+        next.attempts = attempt
+        next.notBefore = nil
+        switch outcome {
+        case .success: return .settle(.delivered)
+        case .unusable: return .settle(.deadLettered(.endpointUnusable))
+        case .gone: return .moveOn(next)
+        case .notSent:
+            next.attempts = progress.attempts
+            next.notBefore = policy.gate(seconds: nil, at: now, using: &generator)
+            return .retry(next)
+        case .backPressure(let seconds) where isPatient(at: now, policy):
+            next.notBefore = policy.gate(seconds: seconds, at: now, using: &generator)
+            return retryUnlessExpired(next)
+        case .rejected:
+            next.rejections += 1
+            guard next.rejections < RetryPolicy.rejectionsBeforeGivingUp else {
+                return .settle(.deadLettered(.rejectedByReceiver))
+            }
+            return failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
+        case .backPressure(let seconds), .transient(let seconds):
+            return failed(next, at: now, policy: policy, atLeast: seconds, using: &generator)
+        case .misdirected, .unauthorized, .unreachable:
+            return failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
+        }
+    }
+
+    /// A retry has been committed. Settled stays settled.
+    package mutating func rescheduled(_ next: DeliveryProgress) {
+        if case .settled = state { return }
+        progress = next
+        state = .waiting
+    }
+
+    /// A settlement has been committed; the first one stays.
+    package mutating func settled(_ settlement: Settlement) {
+        if case .settled = state { return }
+        state = .settled(settlement)
+    }
+
+    private func failed(
+        _ progress: DeliveryProgress, at now: Timestamp, policy: RetryPolicy, atLeast seconds: Int?,
+        using generator: inout some RandomNumberGenerator
+    ) -> FinishAction {
+        var next = progress
+        next.failures += 1
+        guard let retryAt = policy.nextAttempt(afterFailures: next.failures, at: now, using: &generator) else {
+            return .settle(.deadLettered(.retriesExhausted))
+        }
+        next.notBefore = retryAt
+        if let seconds {
+            next.notBefore = max(retryAt, policy.gate(seconds: seconds, at: now, using: &generator))
+        }
+        return retryUnlessExpired(next)
+    }
+
+    /// A retry that would come too late is not waited for.
+    private func retryUnlessExpired(_ next: DeliveryProgress) -> FinishAction {
+        switch expiration {
+        case .never: .retry(next)
+        case .immediate: .settle(.expired)
+        case .at(let end): (next.notBefore ?? end) >= end ? .settle(.expired) : .retry(next)
+        }
+    }
+
+    /// Whether a receiver may still hold the delivery back at no cost.
+    private func isPatient(at now: Timestamp, _ policy: RetryPolicy) -> Bool {
+        now < receivedAt.advanced(byMilliseconds: Int64(policy.patienceSeconds) * 1000)
+    }
+}

@@ -1,0 +1,69 @@
+package import RouterPlugin
+
+/// When a failed attempt is tried again: a schedule that is data, and jitter from a generator that is handed in.
+///
+/// The wait before attempt n + 1 is step n of the schedule and up to a fifth of it more, so that deliveries that failed
+/// together do not come back together. Jitter is added, never taken off: no attempt comes before its time.
+///
+///     failures   wait (Standard Webhooks' ladder)        with jitter, at most
+///     1          5 s                                     6 s
+///     2          5 min                                   6 min
+///     3          30 min                                  36 min
+///     4          2 h                                     2 h 24 min
+///     5          5 h                                     6 h
+///     6          10 h                                    12 h
+///     7          14 h                                    16 h 48 min
+///     8          20 h                                    24 h
+///     9          24 h                                    28 h 48 min
+///     10         none: the delivery is given up
+package struct RetryPolicy: Hashable, Sendable {
+    /// Waits in seconds, from Standard Webhooks 1.0.0; the first attempt is made at once.
+    package static let standardWebhooksSchedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+    /// Answers that refuse the message itself are not worth the whole schedule.
+    package static let rejectionsBeforeGivingUp = 3
+    /// The wait when a receiver asks to be left alone but does not say for how long.
+    package static let gateSeconds = 5
+    /// Jitter is up to one part in this many of the wait.
+    private static let jitterDivisor: Int64 = 5
+
+    /// The waits between attempts, in seconds.
+    package let schedule: [Int]
+
+    package init(schedule: [Int]) {
+        self.schedule = schedule
+    }
+
+    /// How often a delivery may fail before it is given up.
+    package var maximumFailures: Int { schedule.count + 1 }
+
+    /// For how long a receiver may hold a delivery back without using up its schedule: as long as the schedule itself
+    /// would take, and a day at least.
+    package var patienceSeconds: Int { max(RouterLimits.retryAfterSeconds, schedule.reduce(0, +)) }
+
+    /// When to try again after that many failures (1 or more); nil if the schedule is used up.
+    package func nextAttempt(
+        afterFailures failures: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Timestamp? {
+        guard schedule.indices.contains(failures - 1) else { return nil }
+        return jittered(seconds: schedule[failures - 1], at: now, using: &generator)
+    }
+
+    /// When to try again after a wait that the receiver asked for; jitter comes after it, never before.
+    ///
+    /// A wait of nothing is none: back-pressure costs no step of the schedule, and trying again at once would not end.
+    package func gate(
+        seconds: Int?, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Timestamp {
+        let wished = seconds.flatMap { $0 > 0 ? $0 : nil } ?? Self.gateSeconds
+        let asked = min(wished, RouterLimits.retryAfterSeconds)
+        return jittered(seconds: asked, at: now, using: &generator)
+    }
+
+    private func jittered(
+        seconds: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Timestamp {
+        let wait = Int64(seconds) * 1000
+        let jitter = Int64.random(in: 0...(wait / Self.jitterDivisor), using: &generator)
+        return now.advanced(byMilliseconds: wait + jitter)
+    }
+}

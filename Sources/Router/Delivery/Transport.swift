@@ -1,0 +1,126 @@
+/// The edge that sends webhooks. One conformer is libcurl, the other the simulator's model.
+package protocol Transport: Sendable {
+    /// Starts a request and returns at once; `completion` is called exactly once, on a thread of the transport's own.
+    func start(_ request: WebhookRequest, completion: @escaping @Sendable (TransferResult) -> Void)
+}
+
+/// A request, ready to be sent.
+package struct WebhookRequest: Hashable, Sendable {
+    package var url: String
+    /// Names and values without CR or LF.
+    package var headers: [HeaderField]
+    package var body: [UInt8]
+    /// Time limit for the connection to stand, name look-up and TLS included.
+    package var connectTimeoutMilliseconds: Int
+    /// Time limit for the whole exchange.
+    package var timeoutMilliseconds: Int
+    /// How many bytes of the response body are read; more are cut off.
+    package var responseLimit: Int
+
+    package init(
+        url: String, headers: [HeaderField], body: [UInt8], connectTimeoutMilliseconds: Int = 5000,
+        timeoutMilliseconds: Int = 15_000, responseLimit: Int = RouterLimits.responseBytes
+    ) {
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
+        self.timeoutMilliseconds = timeoutMilliseconds
+        self.responseLimit = responseLimit
+    }
+}
+
+/// A header field of a request.
+package struct HeaderField: Hashable, Sendable {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// What came of a request.
+package struct TransferResult: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
+        case response(ReceivedResponse)
+        case failure(TransferFailure)
+    }
+
+    package var outcome: Outcome
+    package var metrics: TransferMetrics
+
+    package init(outcome: Outcome, metrics: TransferMetrics = TransferMetrics()) {
+        self.outcome = outcome
+        self.metrics = metrics
+    }
+}
+
+/// A response, as far as delivery looks at it.
+package struct ReceivedResponse: Hashable, Sendable {
+    package var status: Int
+    /// The wait that the receiver asks for (`Retry-After`, either form), in seconds; nil if it asks for none.
+    package var retryAfterSeconds: Int?
+    package var contentType: String?
+    /// Where a 3xx answer points to; it is shown, never followed.
+    package var location: String?
+    /// At most `responseLimit` bytes.
+    package var body: [UInt8]
+    /// Whether the body went on after that.
+    package var bodyTruncated: Bool
+
+    package init(
+        status: Int, retryAfterSeconds: Int? = nil, contentType: String? = nil, location: String? = nil,
+        body: [UInt8] = [], bodyTruncated: Bool = false
+    ) {
+        self.status = status
+        self.retryAfterSeconds = retryAfterSeconds
+        self.contentType = contentType
+        self.location = location
+        self.body = body
+        self.bodyTruncated = bodyTruncated
+    }
+}
+
+/// Why there is no response.
+package struct TransferFailure: Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Hashable, Sendable {
+        case nameNotResolved = "name-not-resolved"
+        case connectFailed = "connect-failed"
+        case timedOut = "timed-out"
+        case tlsFailed = "tls-failed"
+        case connectionLost = "connection-lost"
+        case garbled = "garbled-response"
+        case unusableURL = "unusable-url"
+        case shuttingDown = "shutting-down"
+        case other = "transport-error"
+    }
+
+    package var kind: Kind
+    /// libcurl's code, if the failure comes from there.
+    package var curlCode: Int?
+    /// One line for people, without secrets.
+    package var message: String
+
+    package init(kind: Kind, curlCode: Int? = nil, message: String) {
+        self.kind = kind
+        self.curlCode = curlCode
+        self.message = message
+    }
+}
+
+/// Where the time of a request went, in microseconds from its start, as libcurl counts.
+package struct TransferMetrics: Hashable, Sendable {
+    package var nameLookup: Int64 = 0
+    package var connect: Int64 = 0
+    package var tlsHandshake: Int64 = 0
+    package var firstByte: Int64 = 0
+    package var total: Int64 = 0
+    package var remoteAddress: String?
+    package var reusedConnection = false
+    /// `1.1`, `2`; nil if no response came.
+    package var httpVersion: String?
+
+    package init() {}
+}

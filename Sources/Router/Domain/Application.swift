@@ -1,0 +1,110 @@
+package import RouterPlugin
+
+/// A tenant: its scene manifest, its delegate endpoint and how it wants things routed and delivered.
+package struct Application: Hashable, Sendable {
+    package var id: ApplicationID
+    package var displayName: String
+    package var manifest: SceneManifest
+    package var delegate: Endpoint?
+    package var routing: RoutingSettings
+    package var delivery: DeliverySettings
+
+    package init(
+        id: ApplicationID, displayName: String = "", manifest: SceneManifest = SceneManifest(),
+        delegate: Endpoint? = nil, routing: RoutingSettings = RoutingSettings(),
+        delivery: DeliverySettings = DeliverySettings()
+    ) {
+        self.id = id
+        self.displayName = displayName
+        self.manifest = manifest
+        self.delegate = delegate
+        self.routing = routing
+        self.delivery = delivery
+    }
+}
+
+/// Which scenes an application has: UIKit's `UIApplicationSceneManifest`.
+package struct SceneManifest: Hashable, Sendable {
+    /// Whether several sessions of the application role may exist at once.
+    package var supportsMultipleScenes: Bool
+    /// The user activity types that the application takes.
+    package var userActivityTypes: [String]
+    /// The configurations; the first of a role is its default.
+    package var sceneConfigurations: [SceneConfiguration]
+
+    package init(
+        supportsMultipleScenes: Bool = false, userActivityTypes: [String] = [],
+        sceneConfigurations: [SceneConfiguration] = []
+    ) {
+        self.supportsMultipleScenes = supportsMultipleScenes
+        self.userActivityTypes = userActivityTypes
+        self.sceneConfigurations = sceneConfigurations
+    }
+
+    package func configuration(named name: String) -> SceneConfiguration? {
+        sceneConfigurations.first { $0.name.utf8.elementsEqual(name.utf8) }
+    }
+}
+
+/// A kind of scene: its role, where its sessions are reached unless they say so themselves, and what it is for.
+package struct SceneConfiguration: Hashable, Sendable {
+    package var name: String
+    package var role: String
+    package var endpoint: Endpoint?
+    /// The user activity types that choose this configuration for a new session.
+    package var activityTypes: [String]
+
+    package init(name: String, role: String, endpoint: Endpoint? = nil, activityTypes: [String] = []) {
+        self.name = name
+        self.role = role
+        self.endpoint = endpoint
+        self.activityTypes = activityTypes
+    }
+}
+
+/// Where webhooks go, and the secret that signs them.
+package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// An absolute http or https URL, checked when it was registered.
+    package var url: String
+    /// A Standard Webhooks secret, `whsec_` and base64.
+    package var secret: String
+
+    package init(url: String, secret: String) {
+        self.url = url
+        self.secret = secret
+    }
+
+    /// The URL alone: a secret is never printed.
+    package var description: String { url }
+    /// The URL alone: a secret is never printed.
+    package var customMirror: Mirror { Mirror(self, children: ["url": url]) }
+}
+
+/// How an application wants its notifications routed.
+package struct RoutingSettings: Hashable, Sendable {
+    /// Whether a session that prefers a content must also be able to show it. Off, as in Apple's own sample.
+    package var prefersRequiresCan: Bool
+
+    package init(prefersRequiresCan: Bool = false) {
+        self.prefersRequiresCan = prefersRequiresCan
+    }
+}
+
+/// How an application wants its notifications delivered.
+package struct DeliverySettings: Hashable, Sendable {
+    /// The time limit of one attempt.
+    package var timeoutSeconds: Int
+    /// How many deliveries of one session may be under way at once; 1 keeps strict order.
+    package var maxInFlightPerSession: Int
+    /// The waits between attempts; one more attempt than waits.
+    package var retrySchedule: [Int]
+
+    package init(
+        timeoutSeconds: Int = 15, maxInFlightPerSession: Int = 1,
+        retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule
+    ) {
+        self.timeoutSeconds = timeoutSeconds
+        self.maxInFlightPerSession = maxInFlightPerSession
+        self.retrySchedule = retrySchedule
+    }
+}

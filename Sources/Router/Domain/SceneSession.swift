@@ -1,0 +1,100 @@
+package import PredicateEngine
+package import RouterPlugin
+
+/// Names a session among all applications. Everything that is kept per session is kept under this.
+package struct SessionKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let application: ApplicationID
+    package let session: SessionID
+
+    package init(application: ApplicationID, session: SessionID) {
+        self.application = application
+        self.session = session
+    }
+
+    package var description: String { "\(application)/\(session)" }
+
+    package static func < (lhs: SessionKey, rhs: SessionKey) -> Bool {
+        lhs.application == rhs.application ? lhs.session < rhs.session : lhs.application < rhs.application
+    }
+}
+
+/// When a scene can, and when it prefers to, show a content: UIKit's `UISceneActivationConditions`.
+package struct ActivationConditions: Hashable, Sendable {
+    package var canActivate: Predicate
+    package var prefersToActivate: Predicate
+    /// Sessions that prefer the same content stand in order of this level, the greatest first.
+    package var preferenceLevel: Int
+
+    /// UIKit's defaults: can show everything, prefers nothing.
+    package init(
+        canActivate: Predicate = .alwaysTrue, prefersToActivate: Predicate = .alwaysFalse, preferenceLevel: Int = 0
+    ) {
+        self.canActivate = canActivate
+        self.prefersToActivate = prefersToActivate
+        self.preferenceLevel = preferenceLevel
+    }
+}
+
+/// A receiver that persists: UIKit's `UISceneSession` with the conditions of its scene.
+package struct SceneSession: Hashable, Sendable {
+    package var key: SessionKey
+    package var role: String
+    package var configuration: String
+    package var device: DeviceID?
+    package var activationState: ActivationState
+    package var conditions: ActivationConditions
+    /// Where it is reached; nil takes the configuration's endpoint.
+    package var endpoint: Endpoint?
+    package var stateRestorationActivity: JSONValue?
+    package var userInfo: JSONValue
+    /// For how long it counts as connected without a word from it; nil for ever.
+    package var leaseSeconds: Int?
+    /// When the lease lapses unless renewed.
+    package var leaseExpiresAt: Timestamp?
+    /// When it last became `foregroundActive`.
+    package var lastActivatedAt: Timestamp?
+    /// Position in the order of creation over all sessions; the last tie-break of the choice.
+    package var creationSequence: Int64
+    /// Why it takes no part in routing; nil if it does.
+    package var disabled: DisabledReason?
+
+    package init(
+        key: SessionKey, role: String, configuration: String, device: DeviceID? = nil,
+        activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
+        endpoint: Endpoint? = nil, stateRestorationActivity: JSONValue? = nil,
+        userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
+        lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: DisabledReason? = nil
+    ) {
+        self.key = key
+        self.role = role
+        self.configuration = configuration
+        self.device = device
+        self.activationState = activationState
+        self.conditions = conditions
+        self.endpoint = endpoint
+        self.stateRestorationActivity = stateRestorationActivity
+        self.userInfo = userInfo
+        self.leaseSeconds = leaseSeconds
+        self.leaseExpiresAt = leaseExpiresAt
+        self.lastActivatedAt = lastActivatedAt
+        self.creationSequence = creationSequence
+        self.disabled = disabled
+    }
+
+    /// Moves to a state; becoming active is remembered, for it ranks sessions.
+    package mutating func enter(_ state: ActivationState, at now: Timestamp) {
+        if state == .foregroundActive, activationState != .foregroundActive { lastActivatedAt = now }
+        activationState = state
+    }
+
+    /// Any word from the session renews its lease.
+    package mutating func renewLease(at now: Timestamp) {
+        leaseExpiresAt = leaseSeconds.map { now.advanced(byMilliseconds: Int64($0) * 1000) }
+    }
+}
+
+/// Why a session takes no part in routing.
+package enum DisabledReason: String, Hashable, Sendable {
+    /// Its endpoint answered 410 Gone.
+    case gone
+}

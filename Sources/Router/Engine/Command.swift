@@ -1,0 +1,188 @@
+package import PredicateEngine
+package import RouterPlugin
+
+/// Something that the engine is asked to do, from outside or by itself.
+package enum Command: Sendable {
+    case accept(AcceptRequest)
+    case putApplication(ApplicationDraft)
+    case deleteApplication(ApplicationID)
+    case putSession(SessionKey, SessionDraft)
+    case patchSession(SessionKey, SessionPatch)
+    case deleteSession(SessionKey)
+    /// An attempt has come to its end.
+    case attemptFinished(FinishedAttempt)
+    /// Something that the engine has set itself to do.
+    case followUp(FollowUp)
+}
+
+/// What the engine does by itself, in a transaction of its own.
+package enum FollowUp: Hashable, Sendable {
+    /// Settle a delivery whose time has run out.
+    case expire(NotificationSequence)
+    /// Decide a held notification anew.
+    case release(NotificationSequence)
+    /// Move what waits in the lane of a session that is gone.
+    case vacate(SessionKey)
+    /// The session has not been heard of in time.
+    case lapseLease(SessionKey)
+}
+
+/// A notification that came in.
+package struct AcceptRequest: Sendable {
+    package var application: ApplicationID
+    package var source: PluginID
+    package var device: DeviceID?
+    package var notification: IncomingNotification
+
+    package init(
+        application: ApplicationID, source: PluginID, device: DeviceID?, notification: IncomingNotification
+    ) {
+        self.application = application
+        self.source = source
+        self.device = device
+        self.notification = notification
+    }
+}
+
+/// An endpoint as a client gives it.
+package struct EndpointDraft: Hashable, Sendable {
+    package var url: String
+    /// The secret, if the client has chosen one.
+    package var secret: String?
+    /// Taken if the client has chosen none and none is known for this URL.
+    package var freshSecret: String
+
+    package init(url: String, secret: String?, freshSecret: String) {
+        self.url = url
+        self.secret = secret
+        self.freshSecret = freshSecret
+    }
+
+    /// A replacement that leaves the secret out keeps the one it has, as reads do not show it.
+    package func resolved(replacing existing: Endpoint?) -> Endpoint {
+        if let secret { return Endpoint(url: url, secret: secret) }
+        if let existing, existing.url.utf8.elementsEqual(url.utf8) { return existing }
+        return Endpoint(url: url, secret: freshSecret)
+    }
+}
+
+/// An application as a client gives it; the endpoints of its configurations stand beside them.
+package struct ApplicationDraft: Sendable {
+    package var application: Application
+    package var delegate: EndpointDraft?
+    /// By the name of the configuration.
+    package var endpoints: [String: EndpointDraft]
+
+    package init(application: Application, delegate: EndpointDraft?, endpoints: [String: EndpointDraft]) {
+        self.application = application
+        self.delegate = delegate
+        self.endpoints = endpoints
+    }
+}
+
+/// A session as a client gives it.
+package struct SessionDraft: Sendable {
+    package var role: String
+    /// Nil takes the first configuration of the role.
+    package var configuration: String?
+    package var device: DeviceID?
+    package var activationState: ActivationState
+    package var conditions: ActivationConditions
+    package var endpoint: EndpointDraft?
+    package var stateRestorationActivity: JSONValue?
+    package var userInfo: JSONValue
+    package var leaseSeconds: Int?
+
+    package init(
+        role: String = SceneRole.windowApplication, configuration: String? = nil, device: DeviceID? = nil,
+        activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
+        endpoint: EndpointDraft? = nil, stateRestorationActivity: JSONValue? = nil,
+        userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil
+    ) {
+        self.role = role
+        self.configuration = configuration
+        self.device = device
+        self.activationState = activationState
+        self.conditions = conditions
+        self.endpoint = endpoint
+        self.stateRestorationActivity = stateRestorationActivity
+        self.userInfo = userInfo
+        self.leaseSeconds = leaseSeconds
+    }
+}
+
+/// A change of a session: nil leaves a field as it is.
+package struct SessionPatch: Sendable {
+    /// A field that can be taken away.
+    package enum Change<Value: Sendable>: Sendable {
+        case remove
+        case set(Value)
+
+        package var value: Value? { if case .set(let value) = self { value } else { nil } }
+    }
+
+    package var role: String?
+    package var configuration: String?
+    package var device: Change<DeviceID>?
+    package var activationState: ActivationState?
+    package var canActivate: Change<Predicate>?
+    package var prefersToActivate: Change<Predicate>?
+    package var preferenceLevel: Change<Int>?
+    package var endpoint: Change<EndpointDraft>?
+    /// An RFC 7396 merge patch of the activity.
+    package var stateRestorationActivity: JSONValue?
+    /// An RFC 7396 merge patch of the dictionary.
+    package var userInfo: JSONValue?
+    package var leaseSeconds: Change<Int>?
+
+    package init() {}
+}
+
+/// An attempt that has come to its end.
+package struct FinishedAttempt: Sendable {
+    package var sequence: NotificationSequence
+    package var number: Int
+    package var session: SessionID
+    package var startedAt: Timestamp
+    package var result: TransferResult
+
+    package init(
+        sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, result: TransferResult
+    ) {
+        self.sequence = sequence
+        self.number = number
+        self.session = session
+        self.startedAt = startedAt
+        self.result = result
+    }
+}
+
+/// What the engine answers when a command has been committed.
+package enum Reply: Sendable {
+    case accepted(NewNotification)
+    case duplicate(Receipt)
+    case application(Application, created: Bool)
+    case session(SceneSession, created: Bool)
+    case deleted
+    /// Nothing was changed.
+    case refused(Refusal)
+    /// For commands that nobody waits for.
+    case none
+}
+
+/// Why a command was refused. Nothing was changed.
+package enum Refusal: Error, Hashable, Sendable {
+    case unknownApplication(ApplicationID)
+    case unknownSession(SessionKey)
+    /// The manifest has no configuration of that name, or not for that role.
+    case unknownConfiguration(String)
+    /// Sessions are reached at the endpoint of this configuration, which the new manifest takes away.
+    case configurationInUse(String)
+    /// Neither the session nor its configuration says where it is reached.
+    case endpointMissing
+    /// The same key came with another body or for another device before.
+    case idempotencyConflict
+    /// The userInfo or the restoration activity would grow beyond the limit.
+    case tooMuchUserInfo(limit: Int)
+    case storeUnavailable(StoreError)
+}

@@ -1,0 +1,73 @@
+import RouterPlugin
+
+extension Engine {
+    mutating func planAccept(
+        _ request: AcceptRequest, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
+        guard let tenant = tenants[request.application] else {
+            return .refused(.unknownApplication(request.application))
+        }
+        let keys = request.notification.dedupeKeys.map {
+            PlanKey.dedupe(DedupeKey(application: request.application, source: request.source, key: $0))
+        }
+        var plan = Plan(
+            reads: [.application(request.application), .newSession(request.application)], writes: keys)
+        switch try route(request, in: tenant, at: now, lookup: lookup) {
+        case .duplicate(let receipt): plan.reply = .duplicate(receipt)
+        case .conflict: plan.reply = .refused(.idempotencyConflict)
+        case .fresh(let decision, let placement, let newSession):
+            if let newSession {
+                plan.changes.append(.putSession(newSession))
+                plan.writes += [
+                    .session(newSession.key), .sessions(request.application), .newSession(request.application),
+                ]
+            }
+            let accepted = accepted(request, decision, placement, at: now)
+            plan.changes.append(.insert(accepted))
+            plan.reply = .accepted(accepted)
+        }
+        return plan
+    }
+
+    /// Where the gate's word puts the notification; makes the session that it needs.
+    mutating func enqueue(
+        _ decision: Decision, _ gate: Pipeline.Gated, in tenant: Tenant<Registry>, device: DeviceID?,
+        at now: Timestamp
+    ) -> Routed {
+        var decision = decision
+        switch gate {
+        case .open(.existing): return .fresh(decision, .lane, newSession: nil)
+        case .open(.new(let configuration)):
+            let session = newSession(configuration, in: tenant, device: device, at: now)
+            decision.session = session.key.session
+            return .fresh(decision, .lane, newSession: session)
+        case .held(let until): return .fresh(decision, .held(until: until), newSession: nil)
+        case .settled(let settlement): return .fresh(decision, .settled(settlement), newSession: nil)
+        }
+    }
+
+    private mutating func accepted(
+        _ request: AcceptRequest, _ decision: Decision, _ placement: Placement, at now: Timestamp
+    ) -> NewNotification {
+        lastSequence = NotificationSequence(lastSequence.value + 1)
+        let incoming = request.notification
+        return NewNotification(
+            sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
+            application: request.application, source: request.source, device: request.device,
+            contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
+            collapseID: incoming.collapseID, dedupeKeys: incoming.dedupeKeys, payload: incoming.payload,
+            receivedAt: now, decision: decision, placement: placement)
+    }
+
+    /// A session that is told to connect by its first notification. It can show everything, as UIKit's defaults say,
+    /// until it says otherwise.
+    private mutating func newSession(
+        _ configuration: String, in tenant: Tenant<Registry>, device: DeviceID?, at now: Timestamp
+    ) -> SceneSession {
+        lastCreationSequence += 1
+        let id = Identity.session(at: now, using: &generator)
+        return SceneSession(
+            key: SessionKey(application: tenant.application.id, session: id), role: SceneRole.windowApplication,
+            configuration: configuration, device: device, creationSequence: lastCreationSequence)
+    }
+}

@@ -1,0 +1,106 @@
+import RouterPlugin
+
+extension Engine {
+    /// Applies changes that have been committed, in order; returns what is to be done because of them.
+    package mutating func apply(_ changes: [StoreChange]) -> [FollowUp] {
+        // Lanes whose session is gone while something may still wait in them.
+        var closed: Set<SessionKey> = []
+        // What is held for nobody any more.
+        var orphans: [NotificationSequence] = []
+        for change in changes {
+            switch change {
+            case .putApplication(let application): put(application)
+            case .deleteApplication(let id):
+                closed.formUnion(delete(id))
+                orphans += held.values.filter { $0.application == id }.map(\.sequence)
+            case .putSession(let session): put(session, &closed)
+            case .deleteSession(let key):
+                tenants[key.application]?.remove(key.session)
+                planner.close(key)
+                closed.insert(key)
+            case .insert(let accepted): insert(accepted, &closed)
+            case .recordAttempt: break
+            case .reschedule(let sequence, let progress):
+                planner.reschedule(sequence, progress)
+                if let key = planner.lane(of: sequence) { closed.insert(key) }
+            case .reassign(let sequence, let decision, let placement):
+                reassign(sequence, decision, placement, &closed)
+            case .settle(let sequence, _, _):
+                held[sequence] = nil
+                planner.remove(sequence)
+            }
+        }
+        return closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
+            + orphans.sorted().map { .release($0) }
+    }
+
+    private mutating func put(_ application: Application) {
+        if tenants[application.id] == nil {
+            tenants[application.id] = Tenant(application: application)
+        } else {
+            tenants[application.id]?.application = application
+        }
+    }
+
+    private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
+        tenants[id] = nil
+        let keys = planner.lanes.keys.filter { $0.application == id }
+        for key in keys { planner.close(key) }
+        return keys
+    }
+
+    private mutating func put(_ session: SceneSession, _ closed: inout Set<SessionKey>) {
+        tenants[session.key.application]?.put(session)
+        if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+        if session.disabled == nil {
+            planner.reopen(session.key)
+        } else {
+            planner.close(session.key)
+            closed.insert(session.key)
+        }
+    }
+
+    private mutating func insert(_ accepted: NewNotification, _ closed: inout Set<SessionKey>) {
+        var notification = UnsettledNotification(
+            sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
+            contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
+            receivedAt: accepted.receivedAt, decision: accepted.decision)
+        switch accepted.placement {
+        case .settled: return
+        case .held(let until): notification.heldUntil = until
+        case .lane: break
+        }
+        place(notification, payload: accepted.payload, &closed)
+    }
+
+    private mutating func reassign(
+        _ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement,
+        _ closed: inout Set<SessionKey>
+    ) {
+        if let key = planner.lane(of: sequence) { closed.insert(key) }
+        let queued = planner.remove(sequence)
+        guard var notification = held.removeValue(forKey: sequence) ?? queued?.notification else { return }
+        notification.decision = decision
+        // The new session has not failed yet, and nobody has asked to wait for it.
+        notification.progress = DeliveryProgress(attempts: notification.progress.attempts)
+        if case .held(let until) = placement { notification.heldUntil = until } else { notification.heldUntil = nil }
+        place(notification, payload: queued?.payload, &closed)
+    }
+
+    /// Puts a notification where its decision says: among the held ones, or into the lane of its session. One without
+    /// a session is on its way to its settlement and is put nowhere.
+    mutating func place(
+        _ notification: UnsettledNotification, payload: [UInt8]?, _ closed: inout Set<SessionKey>
+    ) {
+        if let until = notification.heldUntil {
+            held[notification.sequence] = notification
+            timers.set(.hold(notification.sequence), at: until)
+            return
+        }
+        guard let session = notification.decision.session else { return }
+        let key = SessionKey(application: notification.application, session: session)
+        let isOpen = self.session(key).map { $0.disabled == nil } ?? false
+        planner.enqueue(QueuedDelivery(notification, payload: payload), in: key, sessionExists: isOpen)
+        if !isOpen { closed.insert(key) }
+    }
+}

@@ -1,0 +1,115 @@
+package import RouterPlugin
+
+/// An attempt to send: everything that the request is made of.
+package struct AttemptStart: Sendable {
+    package var notification: UnsettledNotification
+    package var number: Int
+    package var session: SceneSession
+    package var endpoint: Endpoint
+    package var timeoutSeconds: Int
+    /// Nil if it is to be read from the store.
+    package var payload: [UInt8]?
+}
+
+extension Engine {
+    /// The attempts that may start now, and what was found to be due on the way.
+    ///
+    /// - Parameter limit: How many attempts are returned at most; call again for the rest.
+    package mutating func startAttempts(
+        at now: Timestamp, limit: Int = RouterLimits.commandsPerTransaction
+    ) -> (attempts: [AttemptStart], followUps: [FollowUp]) {
+        var attempts: [AttemptStart] = []
+        var followUps: [FollowUp] = []
+        let tenants = tenants
+        while attempts.count < limit {
+            let step = planner.next(at: now) { key in
+                tenants[key.application]?.application.delivery.maxInFlightPerSession ?? 1
+            }
+            guard let step else { break }
+            switch step {
+            case .attempt(let key, let delivery, let number):
+                attempts.append(attempt(delivery, number, key))
+            case .expired(let sequence): followUps.append(.expire(sequence))
+            case .wake(let key, let time): timers.set(.lane(key), at: time)
+            }
+        }
+        return (attempts, followUps)
+    }
+
+    /// What has come due. Lanes whose wait is over are looked at again by `startAttempts`.
+    package mutating func due(at now: Timestamp) -> [FollowUp] {
+        var followUps: [FollowUp] = []
+        while let kind = timers.pop(at: now) {
+            switch kind {
+            case .lane(let key): planner.wake(key)
+            case .hold(let sequence): followUps.append(.release(sequence))
+            case .lease(let key): followUps.append(.lapseLease(key))
+            }
+        }
+        return followUps
+    }
+
+    /// When `due` has something to say again; nil if nothing is waited for.
+    package var nextDue: Timestamp? { timers.nextDue }
+
+    private func attempt(_ delivery: QueuedDelivery, _ number: Int, _ key: SessionKey) -> AttemptStart {
+        guard let tenant = tenants[key.application], let session = tenant.sessions[key.session],
+            let endpoint = tenant.endpoint(of: session)
+        else { preconditionFailure("An open lane without a session: \(key).") }
+        return AttemptStart(
+            notification: delivery.notification, number: number, session: session, endpoint: endpoint,
+            timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
+    }
+
+    mutating func planFinished(_ attempt: FinishedAttempt, at now: Timestamp) -> Plan {
+        guard let delivery = planner.delivery(attempt.sequence) else { return Plan() }
+        let notification = delivery.notification
+        let outcome = ResponseClass(attempt.result.outcome)
+        let application = tenants[notification.application]?.application
+        // Without its application it will not be tried again; that, and not this outcome, is why it is given up.
+        let policy = RetryPolicy(
+            schedule: application?.delivery.retrySchedule ?? RetryPolicy.standardWebhooksSchedule)
+        let action = delivery.machine.finished(
+            attempt: attempt.number, outcome, at: now, policy: policy, using: &generator)
+        let key = PlanKey.delivery(attempt.sequence)
+        var plan = Plan(reads: [key], writes: [key])
+        if action != .ignore, outcome != .notSent { plan.changes.append(.recordAttempt(record(attempt))) }
+        switch action {
+        case .ignore: break
+        case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
+        case .retry(let progress): plan.changes.append(.reschedule(attempt.sequence, progress: progress))
+        case .moveOn(let progress):
+            plan.changes.append(.reschedule(attempt.sequence, progress: progress))
+            let session = SessionKey(application: notification.application, session: attempt.session)
+            if var gone = self.session(session) {
+                gone.disabled = .gone
+                plan.changes.append(.putSession(gone))
+                plan.reads += [.application(session.application), .session(session)]
+                plan.writes.append(.session(session))
+            }
+        }
+        return plan
+    }
+
+    func planExpire(_ sequence: NotificationSequence, at now: Timestamp) -> Plan {
+        guard planner.delivery(sequence)?.isExpiring == true else { return Plan() }
+        return Plan(
+            changes: [.settle(sequence, .expired, at: now)], reads: [.delivery(sequence)],
+            writes: [.delivery(sequence)])
+    }
+
+    private func record(_ attempt: FinishedAttempt) -> AttemptRecord {
+        var record = AttemptRecord(
+            sequence: attempt.sequence, number: attempt.number, session: attempt.session,
+            startedAt: attempt.startedAt, status: nil, failure: nil, retryAfterSeconds: nil,
+            metrics: attempt.result.metrics, responseExcerpt: [])
+        switch attempt.result.outcome {
+        case .failure(let failure): record.failure = failure
+        case .response(let response):
+            record.status = response.status
+            record.retryAfterSeconds = response.retryAfterSeconds
+            record.responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
+        }
+        return record
+    }
+}

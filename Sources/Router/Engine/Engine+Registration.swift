@@ -1,0 +1,120 @@
+import PredicateEngine
+import RouterPlugin
+
+extension Engine {
+    mutating func planPut(_ draft: ApplicationDraft) -> Plan {
+        let existing = tenants[draft.application.id]?.application
+        var application = draft.application
+        application.delegate = draft.delegate?.resolved(replacing: existing?.delegate)
+        application.manifest.sceneConfigurations = application.manifest.sceneConfigurations.map { configuration in
+            var configuration = configuration
+            let known = existing?.manifest.configuration(named: configuration.name)?.endpoint
+            configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known)
+            return configuration
+        }
+        for session in tenants[application.id]?.sessions.values.lazy.filter({ $0.endpoint == nil }) ?? [] {
+            guard application.manifest.configuration(named: session.configuration)?.endpoint != nil else {
+                return .refused(.configurationInUse(session.configuration))
+            }
+        }
+        return Plan(
+            changes: existing == application ? [] : [.putApplication(application)],
+            reply: .application(application, created: existing == nil),
+            reads: [.application(application.id), .sessions(application.id)], writes: [.application(application.id)])
+    }
+
+    func planDelete(_ id: ApplicationID) -> Plan {
+        guard tenants[id] != nil else { return .refused(.unknownApplication(id)) }
+        return Plan(
+            changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id)],
+            writes: [.application(id)])
+    }
+
+    mutating func planPut(_ key: SessionKey, _ draft: SessionDraft, at now: Timestamp) -> Plan {
+        guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
+        let existing = tenant.sessions[key.session]
+        if existing == nil { lastCreationSequence += 1 }
+        var session = SceneSession(
+            key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
+            activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
+            endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint),
+            stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
+            leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
+            creationSequence: existing?.creationSequence ?? lastCreationSequence)
+        session.enter(draft.activationState, at: now)
+        return settled(session, naming: draft.configuration, in: tenant, created: existing == nil, at: now)
+    }
+
+    /// A patch leaves a disabled session disabled, unless it says where the session is reached now.
+    func planPatch(_ key: SessionKey, _ patch: SessionPatch, at now: Timestamp) -> Plan {
+        guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
+        guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
+        session.apply(patch, at: now)
+        if patch.endpoint != nil { session.disabled = nil }
+        let limit = RouterLimits.userInfoBytes
+        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
+        guard sizes.allSatisfy({ $0 <= limit }) else { return .refused(.tooMuchUserInfo(limit: limit)) }
+        let configuration = session.configuration.isEmpty ? nil : session.configuration
+        return settled(session, naming: configuration, in: tenant, created: false, at: now)
+    }
+
+    func planDelete(_ key: SessionKey) -> Plan {
+        guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
+        guard session(key) != nil else { return .refused(.unknownSession(key)) }
+        return Plan(
+            changes: [.deleteSession(key)], reply: .deleted, reads: [.application(key.application), .session(key)],
+            writes: [.session(key)])
+    }
+
+    /// A session that was not heard of in time is no longer connected; it is kept, and told to connect when needed.
+    func planLapse(_ key: SessionKey, at now: Timestamp) -> Plan {
+        guard var session = session(key), let end = session.leaseExpiresAt, end <= now else { return Plan() }
+        session.leaseExpiresAt = nil
+        session.activationState = .unattached
+        return Plan(
+            changes: [.putSession(session)], reads: [.application(key.application), .session(key)],
+            writes: [.session(key)])
+    }
+
+    /// The checks that every change of a session ends with.
+    private func settled(
+        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>, created: Bool,
+        at now: Timestamp
+    ) -> Plan {
+        var session = session
+        let manifest = tenant.application.manifest
+        if let name {
+            guard let configuration = manifest.configuration(named: name), configuration.role == session.role else {
+                return .refused(.unknownConfiguration(name))
+            }
+        } else {
+            session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
+        }
+        guard tenant.endpoint(of: session) != nil else { return .refused(.endpointMissing) }
+        session.renewLease(at: now)
+        let key = session.key
+        return Plan(
+            changes: [.putSession(session)], reply: .session(session, created: created),
+            reads: [.application(key.application), .session(key)],
+            writes: [.session(key), .sessions(key.application)])
+    }
+}
+
+extension SceneSession {
+    mutating func apply(_ patch: SessionPatch, at now: Timestamp) {
+        if let role = patch.role { self.role = role }
+        if let configuration = patch.configuration { self.configuration = configuration }
+        if let device = patch.device { self.device = device.value }
+        if let state = patch.activationState { enter(state, at: now) }
+        if let can = patch.canActivate { conditions.canActivate = can.value ?? .alwaysTrue }
+        if let prefers = patch.prefersToActivate { conditions.prefersToActivate = prefers.value ?? .alwaysFalse }
+        if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }
+        if let endpoint = patch.endpoint { self.endpoint = endpoint.value?.resolved(replacing: self.endpoint) }
+        if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
+        if let change = patch.userInfo { userInfo = userInfo.merging(patch: change) }
+        if let change = patch.stateRestorationActivity {
+            let merged = (stateRestorationActivity ?? .null).merging(patch: change)
+            stateRestorationActivity = merged == .null ? nil : merged
+        }
+    }
+}

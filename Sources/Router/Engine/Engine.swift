@@ -1,0 +1,86 @@
+package import RouterPlugin
+
+/// The whole router as one value: applications, sessions, lanes, what is held, what is due.
+///
+/// The engine never waits and never writes. Its owner feeds it commands one after another and performs what comes back:
+///
+///     commands ──▶ plan ──▶ changes ──▶ store.commit ──▶ apply (the same changes) ──▶ follow-ups
+///                                            │                                          │
+///                                            └──▶ reply to whoever asked                └──▶ commands again
+///     startAttempts(now) ──▶ attempts to send ──▶ transport ──▶ .attemptFinished
+///     due(now), nextDue  ──▶ what has come due, and when to look again
+///
+/// Memory changes by `apply` alone, and only with changes that have been committed: a failed commit needs no undoing,
+/// and a crash loses nothing that was promised. Recovery builds the engine from the store, so that a simulator can
+/// crash it between any two steps.
+package struct Engine<Registry: SessionRegistry>: Sendable {
+    package internal(set) var tenants: [ApplicationID: Tenant<Registry>] = [:]
+    package internal(set) var planner: LanePlanner
+    package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
+    var timers = TimerQueue()
+    var lastSequence: NotificationSequence
+    var lastCreationSequence: Int64
+    var generator: any RandomNumberGenerator & Sendable
+    let chooser: Chooser
+
+    /// Builds the engine from what the store has kept.
+    ///
+    /// - Parameters:
+    ///   - generator: Gives ids and jitter; the same generator and the same commands give the same run.
+    ///   - now: For expiry and leases of what is recovered.
+    package init(
+        recovering state: RecoveredState, rules: [any RoutingRule] = [], maximumInFlight: Int = 256,
+        generator: any RandomNumberGenerator & Sendable
+    ) {
+        planner = LanePlanner(maximumInFlight: maximumInFlight)
+        lastSequence = state.lastSequence
+        lastCreationSequence = state.lastCreationSequence
+        chooser = Chooser(rules: rules)
+        self.generator = generator
+        for application in state.applications { tenants[application.id] = Tenant(application: application) }
+        for session in state.sessions {
+            tenants[session.key.application]?.put(session)
+            if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+        }
+        var closed: Set<SessionKey> = []
+        for notification in state.unsettled { place(notification, payload: nil, &closed) }
+    }
+
+    /// What to do first after recovery: move what waits for sessions that were gone at the crash, and settle what is
+    /// held for applications that were.
+    package var recoveryFollowUps: [FollowUp] {
+        planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
+            + held.values.filter { tenants[$0.application] == nil }.map(\.sequence).sorted().map { .release($0) }
+    }
+
+    package func session(_ key: SessionKey) -> SceneSession? {
+        tenants[key.application]?.sessions[key.session]
+    }
+
+    /// Whether an attempt of this notification is under way.
+    package func isInFlight(_ sequence: NotificationSequence) -> Bool {
+        if case .inFlight = planner.delivery(sequence)?.machine.state { true } else { false }
+    }
+
+    /// How many notifications the engine holds that are not settled.
+    package var unsettledCount: Int { planner.count + held.count }
+
+    /// Decides what a command comes to. Changes nothing but counters: ids may be used up, nothing else.
+    package mutating func plan(
+        _ command: Command, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
+        switch command {
+        case .accept(let request): try planAccept(request, at: now, lookup: lookup)
+        case .putApplication(let draft): planPut(draft)
+        case .deleteApplication(let id): planDelete(id)
+        case .putSession(let key, let draft): planPut(key, draft, at: now)
+        case .patchSession(let key, let patch): planPatch(key, patch, at: now)
+        case .deleteSession(let key): planDelete(key)
+        case .attemptFinished(let attempt): planFinished(attempt, at: now)
+        case .followUp(.expire(let sequence)): planExpire(sequence, at: now)
+        case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
+        case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
+        case .followUp(.lapseLease(let key)): planLapse(key, at: now)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package import RouterPlugin
+
+/// Names for new things: ULIDs, made of the time and of randomness that are both handed in.
+package enum Identity {
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    /// 26 characters: 48 bits of milliseconds, 80 random bits, in Crockford's base 32. Later ones sort behind.
+    package static func ulid(at now: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
+        let time = UInt64(clamping: now.milliseconds) & 0xFFFF_FFFF_FFFF
+        let high = UInt64.random(in: 0..<(1 << 40), using: &generator)
+        let low = UInt64.random(in: 0..<(1 << 40), using: &generator)
+        var text: [UInt8] = []
+        text.reserveCapacity(26)
+        for shift in stride(from: 45, through: 0, by: -5) { text.append(alphabet[Int(time >> UInt64(shift)) & 31]) }
+        for part in [high, low] {
+            for shift in stride(from: 35, through: 0, by: -5) { text.append(alphabet[Int(part >> UInt64(shift)) & 31]) }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A notification's id.
+    package static func notification(
+        at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> NotificationID {
+        NotificationID(unchecked: notificationPrefix + ulid(at: now, using: &generator))
+    }
+
+    /// The id of a session that the router makes.
+    package static func session(at now: Timestamp, using generator: inout some RandomNumberGenerator) -> SessionID {
+        SessionID(unchecked: "ses_" + ulid(at: now, using: &generator))
+    }
+
+    /// The delivery's id, which receivers see as `webhook-id`: the same over retries and re-routes.
+    package static func delivery(of notification: NotificationID) -> String {
+        "dlv_" + notification.text.dropFirst(notificationPrefix.utf8.count)
+    }
+
+    private static let notificationPrefix = "ntf_"
+}

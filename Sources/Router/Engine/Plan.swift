@@ -1,0 +1,61 @@
+package import RouterPlugin
+
+/// What a command comes to: changes to commit, and the answer to give when they are.
+///
+/// Planning changes nothing but counters. A plan takes effect in two steps: its changes are committed to the store, and
+/// then the very same changes are applied to memory. If the commit fails, memory is as it was, and so is the store.
+package struct Plan: Sendable {
+    package var changes: [StoreChange]
+    package var reply: Reply
+    /// What the plan relies on: an earlier plan of the same transaction must not have changed it.
+    package var reads: [PlanKey]
+    /// What the plan changes.
+    package var writes: [PlanKey]
+
+    package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = [], writes: [PlanKey] = []) {
+        self.changes = changes
+        self.reply = reply
+        self.reads = reads
+        self.writes = writes
+    }
+
+    /// A plan that changes nothing.
+    package static func refused(_ refusal: Refusal) -> Plan { Plan(reply: .refused(refusal)) }
+}
+
+/// Something that plans of one transaction may disagree about.
+///
+/// Choosing reads the registry, which sessions change; this is left out on purpose. Neither the notification nor the
+/// session's change has been answered yet, so either order is a true one, and neither has to wait for the other.
+package enum PlanKey: Hashable, Sendable {
+    case application(ApplicationID)
+    case session(SessionKey)
+    /// Which sessions the application has.
+    case sessions(ApplicationID)
+    /// Whether the application is about to get a session that the router makes.
+    case newSession(ApplicationID)
+    case dedupe(DedupeKey)
+    case delivery(NotificationSequence)
+}
+
+/// The plans that share one transaction.
+package struct Batch: Sendable {
+    package private(set) var plans: [Plan] = []
+    private var written: Set<PlanKey> = []
+
+    package init() {}
+
+    package var isEmpty: Bool { plans.isEmpty }
+    package var changes: [StoreChange] { plans.flatMap(\.changes) }
+
+    /// Whether the plan was made without knowledge of something that the batch changes.
+    package func conflicts(with plan: Plan) -> Bool {
+        guard !written.isEmpty else { return false }
+        return plan.reads.contains(where: written.contains) || plan.writes.contains(where: written.contains)
+    }
+
+    package mutating func append(_ plan: Plan) {
+        plans.append(plan)
+        written.formUnion(plan.writes)
+    }
+}

@@ -1,0 +1,80 @@
+package import RouterPlugin
+
+// The path of a notification, in the order in which it is walked:
+//
+//     ingest → decode → dedupe → match → choose → gate → enqueue ‖commit‖ → deliver → settle
+//
+// | stage   | decided in                                             | done by                          |
+// |---------|--------------------------------------------------------|----------------------------------|
+// | ingest  | –                                                      | RouterdApp: HTTP, keys, limits   |
+// | decode  | a `PayloadSource`                                      | –                                |
+// | dedupe  | `Pipeline.dedupe`                                      | the store's unique key           |
+// | match   | `SessionRegistry`                                      | –                                |
+// | choose  | `Chooser`                                              | –                                |
+// | gate    | `Pipeline.gate`                                        | –                                |
+// | enqueue | `Pipeline.enqueue`                                     | one transaction; then 202        |
+// | deliver | `LanePlanner`, `Lane`, `DeliveryStateMachine`          | `Transport`                      |
+// | settle  | `DeliveryStateMachine`, `ResponseClass`, `RetryPolicy` | one transaction                  |
+
+/// What was made of a notification before it is committed.
+package enum Routed: Sendable {
+    /// It came before; the first answer holds.
+    case duplicate(Receipt)
+    /// The same key was used for something else.
+    case conflict
+    /// It is new, and this is where it goes.
+    case fresh(Decision, Placement, newSession: SceneSession?)
+}
+
+extension Engine {
+    /// The stages between decode and commit.
+    mutating func route(
+        _ request: AcceptRequest, in tenant: Tenant<Registry>, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Routed {
+        if let earlier = try Pipeline.dedupe(request, lookup) { return earlier }
+        let view = NotificationView(
+            application: request.application, device: request.device, contentID: request.notification.contentID,
+            priority: request.notification.priority, payload: request.notification.payload)
+        let choice = chooser.choose(for: view, from: tenant, at: now)
+        let gate = Pipeline.gate(choice.outcome)
+        return enqueue(choice.decision, gate, in: tenant, device: request.device, at: now)
+    }
+}
+
+/// The stages that are too small for a type of their own.
+package enum Pipeline {
+    /// Whether the sender has sent this before.
+    static func dedupe(_ request: AcceptRequest, _ lookup: any Store) throws(StoreError) -> Routed? {
+        for text in request.notification.dedupeKeys {
+            let key = DedupeKey(application: request.application, source: request.source, key: text)
+            guard let receipt = try lookup.receipt(for: key) else { continue }
+            let isSame = receipt.payload == request.notification.payload && receipt.device == request.device
+            return isSame ? .duplicate(receipt) : .conflict
+        }
+        return nil
+    }
+
+    /// Whether the chosen session may have it now.
+    static func gate(_ outcome: ChoiceOutcome) -> Gated {
+        switch outcome {
+        case .session(let session): .open(.existing(session))
+        case .newSession(let configuration): .open(.new(configuration: configuration))
+        case .held(let until): .held(until: until)
+        case .undeliverable: .settled(.deadLettered(.noEligibleSession))
+        case .dropped: .settled(.deadLettered(.droppedByRule))
+        }
+    }
+
+    /// What the gate says.
+    package enum Gated: Hashable, Sendable {
+        case open(Target)
+        case held(until: Timestamp)
+        case settled(Settlement)
+    }
+
+    /// Who is to have it.
+    package enum Target: Hashable, Sendable {
+        case existing(SessionID)
+        case new(configuration: String)
+    }
+}

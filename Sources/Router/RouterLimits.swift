@@ -1,0 +1,27 @@
+/// Every bound of the core, in one place.
+package enum RouterLimits {
+    /// Greatest payload in bytes.
+    package static let payloadBytes = 256 * 1024
+    /// How much of a response is read, in bytes.
+    package static let responseBytes = 16 * 1024
+    /// How much of a response is kept with the attempt, in bytes.
+    package static let responseExcerptBytes = 1024
+    /// Most candidates that an explanation shows.
+    package static let explainedCandidates = 1000
+    /// Most commands that share one transaction.
+    package static let commandsPerTransaction = 512
+    /// Most payload bytes kept in memory for deliveries that wait; beyond that they are read back from the store.
+    package static let payloadBytesInMemory = 64 * 1024 * 1024
+    /// Longest wait that a receiver may ask for, in seconds.
+    package static let retryAfterSeconds = 24 * 60 * 60
+    /// Most vetoed candidates that a decision remembers.
+    package static let vetoesKept = 64
+    /// Longest reason kept of a rule, in bytes.
+    package static let reasonBytes = 256
+    /// Greatest size of a session's userInfo or restoration activity, in bytes.
+    package static let userInfoBytes = 64 * 1024
+    /// Most entries in a manifest's lists.
+    package static let manifestEntries = 256
+    /// Most steps in a retry schedule.
+    package static let retrySteps = 64
+}

@@ -1,0 +1,348 @@
+package import RouterPlugin
+
+/// The edge that keeps what must survive. SQLite is one conformer, the simulator's model another; both run `StoreSuite`.
+///
+/// One writer: `commit` and `receipt` are called from the engine's executor only, never two at a time. The reading
+/// functions below them may be called from any thread at any time.
+package protocol Store: Sendable {
+    /// Everything that the engine keeps in memory, as of the last commit.
+    func recover() throws(StoreError) -> RecoveredState
+
+    /// Writes all changes in one transaction, in order, and returns when they are durable; if it throws, none is written.
+    func commit(_ changes: [StoreChange]) throws(StoreError)
+
+    /// What was answered for a notification that came in under this key before.
+    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt?
+
+    /// The payload bytes as received; nil if there is no such notification.
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]?
+
+    /// One notification with its attempts.
+    func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification?
+
+    /// Notifications, newest first, without payloads and attempts.
+    func notifications(matching filter: NotificationFilter, limit: Int) throws(StoreError) -> [StoredNotification]
+
+    /// How many notifications are in each state: the terms of the conservation law.
+    func census() throws(StoreError) -> NotificationCensus
+}
+
+/// Position of a notification in the order of acceptance; lanes are kept in this order.
+package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let value: Int64
+
+    package init(_ value: Int64) { self.value = value }
+
+    package var description: String { String(value) }
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.value < rhs.value }
+}
+
+/// One change of what is kept.
+package enum StoreChange: Hashable, Sendable {
+    case putApplication(Application)
+    /// Its sessions go with it.
+    case deleteApplication(ApplicationID)
+    case putSession(SceneSession)
+    case deleteSession(SessionKey)
+    case insert(NewNotification)
+    /// Appends an attempt to its notification's history.
+    case recordAttempt(AttemptRecord)
+    /// The delivery waits for its next attempt.
+    case reschedule(NotificationSequence, progress: DeliveryProgress)
+    /// A hold has ended, or the session that had it is gone: a new decision takes the old one's place. Of its progress
+    /// the number of attempts remains; failures, rejections and waits were the old session's. The placement is a lane
+    /// or a hold; a decision without a session is followed by the settlement, in the same transaction.
+    case reassign(NotificationSequence, Decision, Placement)
+    /// The obligation ends.
+    case settle(NotificationSequence, Settlement, at: Timestamp)
+}
+
+/// A notification as it is accepted, with everything that has been decided about it.
+package struct NewNotification: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    package var id: NotificationID
+    package var application: ApplicationID
+    package var source: PluginID
+    package var device: DeviceID?
+    package var contentID: ContentID?
+    package var priority: Priority
+    package var expiration: Expiration
+    package var collapseID: String?
+    package var dedupeKeys: [String]
+    package var payload: [UInt8]
+    package var receivedAt: Timestamp
+    package var decision: Decision
+    package var placement: Placement
+
+    package init(
+        sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
+        device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
+        dedupeKeys: [String], payload: [UInt8], receivedAt: Timestamp, decision: Decision, placement: Placement
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.application = application
+        self.source = source
+        self.device = device
+        self.contentID = contentID
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.dedupeKeys = dedupeKeys
+        self.payload = payload
+        self.receivedAt = receivedAt
+        self.decision = decision
+        self.placement = placement
+    }
+}
+
+/// Where a decision puts a notification.
+package enum Placement: Hashable, Sendable {
+    /// Into the lane of the chosen session.
+    case lane
+    /// Nowhere yet: it is decided anew at that time.
+    case held(until: Timestamp)
+    /// It is settled at once.
+    case settled(Settlement)
+}
+
+/// How far the attempts of a delivery have come.
+package struct DeliveryProgress: Hashable, Sendable {
+    /// Attempts that were made, those that count for nothing included; numbers the next one.
+    package var attempts: Int
+    /// Attempts that used up a step of the retry schedule.
+    package var failures: Int
+    /// Answers that refused the message itself.
+    package var rejections: Int
+    /// No attempt before this time.
+    package var notBefore: Timestamp?
+
+    package init(attempts: Int = 0, failures: Int = 0, rejections: Int = 0, notBefore: Timestamp? = nil) {
+        self.attempts = attempts
+        self.failures = failures
+        self.rejections = rejections
+        self.notBefore = notBefore
+    }
+}
+
+/// One webhook request of a delivery, as it is kept.
+package struct AttemptRecord: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    /// 1 for the first.
+    package var number: Int
+    package var session: SessionID
+    package var startedAt: Timestamp
+    package var status: Int?
+    package var failure: TransferFailure?
+    package var retryAfterSeconds: Int?
+    package var metrics: TransferMetrics
+    /// The first bytes of the response body.
+    package var responseExcerpt: [UInt8]
+
+    package init(
+        sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, status: Int?,
+        failure: TransferFailure?, retryAfterSeconds: Int?, metrics: TransferMetrics, responseExcerpt: [UInt8]
+    ) {
+        self.sequence = sequence
+        self.number = number
+        self.session = session
+        self.startedAt = startedAt
+        self.status = status
+        self.failure = failure
+        self.retryAfterSeconds = retryAfterSeconds
+        self.metrics = metrics
+        self.responseExcerpt = responseExcerpt
+    }
+}
+
+/// The key under which a sender may repeat a notification.
+package struct DedupeKey: Hashable, Sendable {
+    package var application: ApplicationID
+    package var source: PluginID
+    package var key: String
+
+    package init(application: ApplicationID, source: PluginID, key: String) {
+        self.application = application
+        self.source = source
+        self.key = key
+    }
+
+    package static func == (lhs: DedupeKey, rhs: DedupeKey) -> Bool {
+        lhs.application == rhs.application && lhs.source == rhs.source && lhs.key.utf8.elementsEqual(rhs.key.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(application)
+        hasher.combine(source)
+        var key = key
+        key.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+/// What is known of a notification that was accepted before.
+package struct Receipt: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    package var id: NotificationID
+    package var device: DeviceID?
+    package var payload: [UInt8]
+    package var decision: Decision
+    package var state: NotificationState
+
+    package init(
+        sequence: NotificationSequence, id: NotificationID, device: DeviceID?, payload: [UInt8], decision: Decision,
+        state: NotificationState
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.device = device
+        self.payload = payload
+        self.decision = decision
+        self.state = state
+    }
+}
+
+/// A notification as the API shows it.
+package struct StoredNotification: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    package var id: NotificationID
+    package var application: ApplicationID
+    package var source: PluginID
+    package var device: DeviceID?
+    package var contentID: ContentID?
+    package var priority: Priority
+    package var expiration: Expiration
+    package var collapseID: String?
+    package var receivedAt: Timestamp
+    package var decision: Decision
+    /// `held`, `waiting` or a settled state; the store does not know what is in flight.
+    package var state: NotificationState
+    package var reason: String?
+    package var settledAt: Timestamp?
+    package var progress: DeliveryProgress
+    /// Nil in lists.
+    package var payload: [UInt8]?
+    /// Empty in lists.
+    package var attempts: [AttemptRecord]
+
+    package init(
+        sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
+        device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
+        receivedAt: Timestamp, decision: Decision, state: NotificationState, reason: String?, settledAt: Timestamp?,
+        progress: DeliveryProgress, payload: [UInt8]?, attempts: [AttemptRecord]
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.application = application
+        self.source = source
+        self.device = device
+        self.contentID = contentID
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.receivedAt = receivedAt
+        self.decision = decision
+        self.state = state
+        self.reason = reason
+        self.settledAt = settledAt
+        self.progress = progress
+        self.payload = payload
+        self.attempts = attempts
+    }
+}
+
+/// Which notifications a list shows; nil means any.
+package struct NotificationFilter: Hashable, Sendable {
+    package var application: ApplicationID?
+    package var state: NotificationState?
+    package var session: SessionID?
+    package var contentID: ContentID?
+    /// At or after.
+    package var since: Timestamp?
+    /// Before.
+    package var until: Timestamp?
+    /// Older than this one: where the page before ended.
+    package var before: NotificationSequence?
+
+    package init(
+        application: ApplicationID? = nil, state: NotificationState? = nil, session: SessionID? = nil,
+        contentID: ContentID? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
+        before: NotificationSequence? = nil
+    ) {
+        self.application = application
+        self.state = state
+        self.session = session
+        self.contentID = contentID
+        self.since = since
+        self.until = until
+        self.before = before
+    }
+}
+
+/// How many notifications were accepted, and where they are; `accepted` equals the sum of the rest.
+package struct NotificationCensus: Hashable, Sendable {
+    package var accepted: Int
+    package var byState: [NotificationState: Int]
+
+    package init(accepted: Int, byState: [NotificationState: Int]) {
+        self.accepted = accepted
+        self.byState = byState
+    }
+}
+
+/// What the engine is built from at start.
+package struct RecoveredState: Hashable, Sendable {
+    package var applications: [Application]
+    /// In order of creation.
+    package var sessions: [SceneSession]
+    /// In order of acceptance.
+    package var unsettled: [UnsettledNotification]
+    /// The greatest sequence ever given, so that none is given twice.
+    package var lastSequence: NotificationSequence
+    /// Likewise for sessions.
+    package var lastCreationSequence: Int64
+
+    package init(
+        applications: [Application] = [], sessions: [SceneSession] = [], unsettled: [UnsettledNotification] = [],
+        lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
+    ) {
+        self.applications = applications
+        self.sessions = sessions
+        self.unsettled = unsettled
+        self.lastSequence = lastSequence
+        self.lastCreationSequence = lastCreationSequence
+    }
+}
+
+/// A notification that is not settled yet: all of it but the payload, which is read when an attempt needs it.
+package struct UnsettledNotification: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    package var id: NotificationID
+    package var application: ApplicationID
+    package var device: DeviceID?
+    package var contentID: ContentID?
+    package var priority: Priority
+    package var expiration: Expiration
+    package var receivedAt: Timestamp
+    package var decision: Decision
+    package var progress: DeliveryProgress
+    /// Set while a rule or a gate holds it.
+    package var heldUntil: Timestamp?
+
+    package init(
+        sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID?,
+        contentID: ContentID?, priority: Priority, expiration: Expiration, receivedAt: Timestamp, decision: Decision,
+        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.application = application
+        self.device = device
+        self.contentID = contentID
+        self.priority = priority
+        self.expiration = expiration
+        self.receivedAt = receivedAt
+        self.decision = decision
+        self.progress = progress
+        self.heldUntil = heldUntil
+    }
+}

@@ -1,0 +1,48 @@
+/// What a source makes of a request: everything the router needs to know of a payload, and the payload itself.
+public struct IncomingNotification: Hashable, Sendable {
+    /// What the notification is about; nil if the payload does not name it.
+    public var contentID: ContentID?
+    /// The bytes as received; they are stored and forwarded as they are.
+    public var payload: [UInt8]
+    /// How urgent it is.
+    public var priority: Priority
+    /// Until when it is worth delivering.
+    public var expiration: Expiration
+    /// Notifications with the same collapse id stand for one another; the newest counts.
+    public var collapseID: String?
+    /// Keys under which the sender may repeat the request; unique per application and source.
+    public var dedupeKeys: [String]
+
+    /// A notification that never expires, of high priority, that cannot be recognised when repeated.
+    public init(
+        contentID: ContentID?, payload: [UInt8], priority: Priority = .high, expiration: Expiration = .never,
+        collapseID: String? = nil, dedupeKeys: [String] = []
+    ) {
+        self.contentID = contentID
+        self.payload = payload
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.dedupeKeys = dedupeKeys
+    }
+}
+
+/// How urgent a notification is: the values of APNs' `apns-priority`.
+public enum Priority: Int, CaseIterable, Sendable {
+    /// Power considerations come first; may wait.
+    case low = 1
+    /// Send when it suits the device's power.
+    case normal = 5
+    /// Send at once.
+    case high = 10
+}
+
+/// Until when a notification is worth delivering: APNs' `apns-expiration`.
+public enum Expiration: Hashable, Sendable {
+    /// Try until the retry schedule ends.
+    case never
+    /// Try once and do not keep it: `apns-expiration: 0`.
+    case immediate
+    /// Do not try at or after this time.
+    case at(Timestamp)
+}

@@ -1,0 +1,58 @@
+/// A way in: turns the bytes and headers of a request into notifications, and verifies the sender.
+///
+/// A source is a pure value. It is given everything it needs, reads no clock and keeps no state, so the same request
+/// always gives the same answer. Every source runs `PayloadSourceSuite` of RouterTesting.
+public protocol PayloadSource: Sendable {
+    /// The source's own name.
+    var id: PluginID { get }
+    /// What the request carries, in order; throws if it is not what this source takes.
+    func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification]
+}
+
+/// A request as a source sees it.
+public struct SourceRequest: Sendable {
+    /// Header fields; the names are in lower case. Names may repeat.
+    public let headers: [(name: String, value: String)]
+    /// The body as received.
+    public let body: [UInt8]
+    /// When it was received.
+    public let receivedAt: Timestamp
+
+    /// All parts at once; names must be in lower case.
+    public init(headers: [(name: String, value: String)], body: [UInt8], receivedAt: Timestamp) {
+        self.headers = headers
+        self.body = body
+        self.receivedAt = receivedAt
+    }
+
+    /// The value of a header that may occur once.
+    ///
+    /// - Throws: `duplicate-header` if it occurs more than once.
+    public func header(_ name: String) throws(SourceError) -> String? {
+        var found: String?
+        for field in headers where field.name == name {
+            guard found == nil else {
+                throw SourceError(code: "duplicate-header", message: "The header \(name) occurs more than once.")
+            }
+            found = field.value
+        }
+        return found
+    }
+}
+
+/// Why a source refuses a request.
+public struct SourceError: Error, Hashable, Sendable {
+    /// Stable and in kebab-case.
+    public let code: String
+    /// One or two sentences for people; never quotes a secret.
+    public let message: String
+    /// Where in the body the fault is, in bytes, if it is at one place.
+    public let offset: Int?
+
+    /// All parts at once.
+    public init(code: String, message: String, offset: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.offset = offset
+    }
+}

@@ -1,0 +1,60 @@
+/// A rule that has a say in who receives a notification.
+///
+/// Candidates are shown best first, one at a time, and only as long as needed: among a million sessions a rule that
+/// accepts the first one costs one call. A rule is a pure value: the same arguments always give the same verdict. Every
+/// rule runs `RoutingRuleSuite` of RouterTesting.
+public protocol RoutingRule: Sendable {
+    /// The rule's own name.
+    var id: PluginID { get }
+    /// Whether the rule may answer `prefer`. If one rule does, the router shows up to `RoutingLimits.lookAhead`
+    /// candidates of the tier before it settles on the first accepted one.
+    var looksAhead: Bool { get }
+    /// The rule's say on one candidate.
+    func verdict(on candidate: Candidate, for notification: NotificationView, at now: Timestamp) -> RoutingVerdict
+}
+
+extension RoutingRule {
+    /// Most rules take or leave the best candidate.
+    public var looksAhead: Bool { false }
+}
+
+/// What a rule says of one candidate.
+public enum RoutingVerdict: Hashable, Sendable {
+    /// No objection.
+    case accept
+    /// Take this candidate before better ranked ones of its tier.
+    case prefer(reason: String)
+    /// Not this candidate.
+    case veto(reason: String)
+    /// This session instead, if it is registered and not disabled.
+    case redirect(to: SessionID, reason: String)
+    /// Nobody now; choose anew at that time.
+    case hold(until: Timestamp, reason: String)
+    /// Nobody, ever.
+    case drop(reason: String)
+}
+
+/// A notification as rules see it.
+public struct NotificationView: Sendable {
+    /// The tenant.
+    public let application: ApplicationID
+    /// The device it is for, if it names one.
+    public let device: DeviceID?
+    /// What it is about, if it says so.
+    public let contentID: ContentID?
+    /// How urgent it is.
+    public let priority: Priority
+    /// The bytes as received.
+    public let payload: [UInt8]
+
+    /// All parts at once.
+    public init(
+        application: ApplicationID, device: DeviceID?, contentID: ContentID?, priority: Priority, payload: [UInt8]
+    ) {
+        self.application = application
+        self.device = device
+        self.contentID = contentID
+        self.priority = priority
+        self.payload = payload
+    }
+}

@@ -1,0 +1,79 @@
+/// How close to the person a scene is, as in UIKit's `UIScene.ActivationState`.
+///
+/// The raw values are the rank in the choice: a greater one is preferred.
+public enum ActivationState: UInt8, CaseIterable, Comparable, Sendable {
+    /// Known, but not connected: it is told to connect when something is for it.
+    case unattached = 0
+    /// Connected, not on screen.
+    case background = 1
+    /// On screen, not receiving events.
+    case foregroundInactive = 2
+    /// On screen and receiving events.
+    case foregroundActive = 3
+
+    /// The name on the wire, UIKit's own.
+    public var name: String {
+        switch self {
+        case .unattached: "unattached"
+        case .background: "background"
+        case .foregroundInactive: "foregroundInactive"
+        case .foregroundActive: "foregroundActive"
+        }
+    }
+
+    /// The state with that name on the wire.
+    public init?(name: String) {
+        guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = state
+    }
+
+    /// Order of closeness to the person.
+    public static func < (lhs: ActivationState, rhs: ActivationState) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// How a receiver came to be the best one.
+public enum Tier: String, CaseIterable, Sendable {
+    /// A session whose *prefers* predicate holds.
+    case prefers
+    /// A session whose *can* predicate holds, or any session if the content is not named.
+    case can
+    /// No session can, but the manifest allows a new one.
+    case newSession
+    /// Nobody can have it.
+    case undeliverable
+}
+
+/// A session that takes part in a choice, as routing rules see it.
+public struct Candidate: Hashable, Sendable {
+    /// The session.
+    public let session: SessionID
+    /// The device it is registered for, if any.
+    public let device: DeviceID?
+    /// The scene role, such as `windowApplication`.
+    public let role: String
+    /// The name of its scene configuration.
+    public let configuration: String
+    /// How close to the person it is.
+    public let activationState: ActivationState
+    /// When it last became active; nil if it never was.
+    public let lastActivatedAt: Timestamp?
+    /// The preference level of its conditions; counts in tier `prefers` only.
+    public let preferenceLevel: Int
+    /// The tier in which it stands.
+    public let tier: Tier
+
+    /// All parts at once.
+    public init(
+        session: SessionID, device: DeviceID?, role: String, configuration: String, activationState: ActivationState,
+        lastActivatedAt: Timestamp?, preferenceLevel: Int, tier: Tier
+    ) {
+        self.session = session
+        self.device = device
+        self.role = role
+        self.configuration = configuration
+        self.activationState = activationState
+        self.lastActivatedAt = lastActivatedAt
+        self.preferenceLevel = preferenceLevel
+        self.tier = tier
+    }
+}

@@ -1,0 +1,106 @@
+public import RouterPlugin
+
+/// What every payload source must keep, whatever format it takes.
+///
+/// Use it from any test framework, with a few requests that the source takes:
+///
+///     #expect(PayloadSourceSuite.violations(of: MySource(), accepting: examples, seed: 1) == [])
+///
+/// The suite checks that
+/// 1. the name is well-formed;
+/// 2. the examples are taken, and each notification is well-formed (see `check`);
+/// 3. the same request gives the same answer, asked twice and asked in another order;
+/// 4. broken, random, huge and oddly headed requests are answered or refused with a `SourceError` whose code is in
+///    kebab-case, whose message is one line of at most `maximumMessageLength` bytes, and whose offset is in the body;
+/// 5. no message quotes the request or a secret.
+/// A source that traps ends the test process, which is a finding too.
+public enum PayloadSourceSuite: Sendable {
+    /// The greatest length of an error's message in bytes.
+    public static let maximumMessageLength = 500
+
+    /// What the source breaks, one sentence each; empty if it conforms. The seed chooses the hostile requests.
+    ///
+    /// - Parameters:
+    ///   - keepsBody: whether the source promises that a notification's payload is the request's body, byte for byte.
+    ///   - secrets: texts that no message may contain, such as the secret that the source verifies with.
+    public static func violations(
+        of source: any PayloadSource, accepting examples: [SourceRequest], keepsBody: Bool = true,
+        secrets: [String] = [], seed: UInt64
+    ) -> [String] {
+        var violations = Violations()
+        violations.requireWellFormed(source.id, again: source.id)
+        violations.require(!examples.isEmpty, "examples: there must be at least one request that the source takes")
+        for (place, example) in examples.enumerated() {
+            guard case .failure(let error) = answer(of: source, to: example) else { continue }
+            violations.add("examples: number \(place) is refused with \(error.code)")
+        }
+        let requests = examples + HostileRequests.all(from: examples, seed: seed)
+        var answers: [Answer] = []
+        for request in requests {
+            let answer = answer(of: source, to: request)
+            answers.append(answer)
+            switch answer {
+            case .success(let notifications):
+                check(notifications, of: request, keepsBody: keepsBody, into: &violations)
+            case .failure(let error):
+                check(error, of: request, secrets: secrets, into: &violations)
+            }
+        }
+        var generator = SeededGenerator(seed: ~seed)
+        for place in requests.indices.shuffled(using: &generator) {
+            let again = Self.answer(of: source, to: requests[place])
+            violations.require(again == answers[place], "determinism: the same request is answered differently")
+        }
+        return violations.list
+    }
+
+    typealias Answer = Result<[IncomingNotification], SourceError>
+
+    private static func answer(of source: any PayloadSource, to request: SourceRequest) -> Answer {
+        do {
+            return .success(try source.decode(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func check(
+        _ notifications: [IncomingNotification], of request: SourceRequest, keepsBody: Bool,
+        into violations: inout Violations
+    ) {
+        violations.require(!notifications.isEmpty, "notifications: a request was taken, but carries none")
+        for notification in notifications {
+            if keepsBody {
+                violations.require(notification.payload == request.body, "payload: is not the body byte for byte")
+            }
+            if let id = notification.contentID {
+                violations.require((try? ContentID(id.text)) != nil, "contentID: is not a well-formed content id")
+            }
+            let keys = notification.dedupeKeys + [notification.collapseID].compactMap { $0 }
+            violations.require(keys.allSatisfy { !$0.isEmpty }, "keys: a dedupe key or collapse id is empty")
+            violations.require(keys.allSatisfy { $0.utf8.count <= 512 }, "keys: one is longer than 512 bytes")
+            violations.require(keys.allSatisfy(isOneLine), "keys: one has control characters")
+        }
+    }
+
+    private static func check(
+        _ error: SourceError, of request: SourceRequest, secrets: [String], into violations: inout Violations
+    ) {
+        violations.require(isKebabCase(error.code), "errors: the code \(error.code) is not in kebab-case")
+        violations.require(!error.message.isEmpty, "errors: the message of \(error.code) is empty")
+        violations.require(
+            error.message.utf8.count <= maximumMessageLength, "errors: the message of \(error.code) is too long"
+        )
+        violations.require(isOneLine(error.message), "errors: the message of \(error.code) has control characters")
+        if let offset = error.offset {
+            violations.require(
+                (0...request.body.count).contains(offset), "errors: the offset of \(error.code) is outside of the body"
+            )
+        }
+        let forbidden = secrets + [HostileRequests.canary]
+        violations.require(
+            !forbidden.contains { !$0.isEmpty && error.message.contains($0) },
+            "errors: the message of \(error.code) quotes the request or a secret"
+        )
+    }
+}

@@ -1,0 +1,170 @@
+package import Router
+package import RouterPlugin
+
+/// The daemon's loop around an engine, one turn at a time and without clock, threads and sockets.
+///
+///     own work, inbox ──▶ plan ──▶ batch ──▶ commit ──▶ apply ──▶ answers
+///       ▲                  ▲ conflict: commit first │         └──▶ follow-ups ──▶ own work
+///       │                                           └ failed: askers are refused,
+///       └──── resume ◀────────── postponed ◀────────────────  what nobody waits for is kept
+///
+/// What follows from the last commit goes before what came in meanwhile, as in the daemon. The driver holds nothing
+/// that a crash may not take.
+package struct EngineDriver<Registry: SessionRegistry> {
+    /// A command, and the ticket of whoever waits for the answer; nil if nobody does.
+    private struct Job {
+        var command: Command
+        var ticket: Int?
+    }
+
+    /// What is told to whoever asked.
+    package struct Answer {
+        package var ticket: Int
+        package var reply: Reply
+    }
+
+    /// What a turn comes to.
+    package struct Turn {
+        package var answers: [Answer] = []
+        package var attempts: [AttemptStart] = []
+    }
+
+    package private(set) var engine: Engine<Registry>
+    private let store: any Store
+    private let sabotage: Sabotage?
+    private var inbox: [Job] = []
+    /// What follows from what was committed, to be done next.
+    private var ownWork: [Job] = []
+    /// What nobody waits for and could not be committed.
+    private var postponed: [Job] = []
+    private var batch = Batch()
+    private var batched: [Job] = []
+    /// Whether the last turn left attempts unstarted because of its limit.
+    private var hasMoreAttempts = true
+
+    package init(_ engine: Engine<Registry>, store: any Store, sabotage: Sabotage? = nil) {
+        self.engine = engine
+        self.store = store
+        self.sabotage = sabotage
+        if sabotage != .forgetsRecovery { follow(engine.recoveryFollowUps) }
+    }
+
+    /// Whether a turn now would do nothing.
+    package func isIdle(at now: Timestamp) -> Bool {
+        inbox.isEmpty && ownWork.isEmpty && !hasMoreAttempts && engine.nextDue.map { $0 > now } ?? true
+    }
+
+    /// Whether something waits for the store to work again.
+    package var isPostponing: Bool { !postponed.isEmpty }
+
+    package mutating func submit(_ command: Command, ticket: Int? = nil) {
+        inbox.append(Job(command: command, ticket: ticket))
+    }
+
+    /// Tries again what could not be committed.
+    package mutating func resume() {
+        ownWork += postponed
+        postponed = []
+    }
+
+    /// Takes at most `batchLimit` commands, commits them, and starts at most `attemptLimit` attempts.
+    package mutating func turn(at now: Timestamp, batchLimit: Int, attemptLimit: Int) -> Turn {
+        var turn = Turn()
+        follow(engine.due(at: now))
+        let jobs = ownWork + inbox
+        ownWork = []
+        inbox = Array(jobs.dropFirst(max(1, batchLimit)))
+        for job in jobs.prefix(max(1, batchLimit)) { take(job, at: now, &turn) }
+        commit(&turn)
+        let started = engine.startAttempts(at: now, limit: max(1, attemptLimit))
+        turn.attempts = started.attempts
+        hasMoreAttempts = started.attempts.count == max(1, attemptLimit)
+        follow(started.followUps)
+        if let sabotage { tamper(with: &turn, sabotage, at: now) }
+        return turn
+    }
+
+    private mutating func take(_ job: Job, at now: Timestamp, _ turn: inout Turn) {
+        do throws(StoreError) {
+            var plan = try engine.plan(job.command, at: now, lookup: store)
+            if batch.conflicts(with: plan), sabotage != .ignoresConflicts {
+                commit(&turn)
+                plan = try engine.plan(job.command, at: now, lookup: store)
+            }
+            batch.append(plan)
+            batched.append(job)
+        } catch {
+            fail(job, error, &turn)
+        }
+    }
+
+    /// Ends the batch: nothing of it is answered or applied before all of it is durable.
+    private mutating func commit(_ turn: inout Turn) {
+        let (batch, jobs) = (self.batch, batched)
+        self.batch = Batch()
+        batched = []
+        let changes = batch.changes
+        if sabotage == .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
+        if sabotage == .appliesBeforeCommit { follow(engine.apply(changes)) }
+        do throws(StoreError) {
+            if !changes.isEmpty { try store.commit(changes) }
+        } catch {
+            for job in jobs { fail(job, error, &turn) }
+            return
+        }
+        if sabotage != .appliesBeforeCommit { follow(engine.apply(changes)) }
+        if sabotage != .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
+    }
+
+    private func answer(_ jobs: [Job], _ batch: Batch, _ turn: inout Turn) {
+        for (job, plan) in zip(jobs, batch.plans) {
+            if let ticket = job.ticket { turn.answers.append(Answer(ticket: ticket, reply: plan.reply)) }
+        }
+    }
+
+    private mutating func fail(_ job: Job, _ error: StoreError, _ turn: inout Turn) {
+        if let ticket = job.ticket {
+            turn.answers.append(Answer(ticket: ticket, reply: .refused(.storeUnavailable(error))))
+        } else if sabotage != .forgetsFailedCommits {
+            postponed.append(job)
+        }
+    }
+
+    private mutating func follow(_ followUps: [FollowUp]) {
+        if sabotage == .forgetsFollowUps { return }
+        ownWork += followUps.map { Job(command: .followUp($0)) }
+    }
+}
+
+/// Ways to get the loop wrong, one at a time. Each is here so that a test can see the simulator notice it.
+package enum Sabotage: String, CaseIterable, Sendable {
+    /// Answers are given before the commit, whatever comes of it.
+    case acknowledgesBeforeCommit
+    /// Memory changes before the commit, whatever comes of it.
+    case appliesBeforeCommit
+    /// Outcomes and follow-ups of a failed commit are lost.
+    case forgetsFailedCommits
+    /// What the engine has set itself to do is not done.
+    case forgetsFollowUps
+    /// What waits for sessions that were gone at a crash stays where it is.
+    case forgetsRecovery
+    /// A plan goes into a batch that it knows nothing of.
+    case ignoresConflicts
+    /// Each attempt is handed to the transport twice.
+    case startsTwice
+    /// A delivery is settled when its attempt starts.
+    case settlesBeforeSending
+}
+
+extension EngineDriver {
+    private mutating func tamper(with turn: inout Turn, _ sabotage: Sabotage, at now: Timestamp) {
+        switch sabotage {
+        case .startsTwice: turn.attempts += turn.attempts
+        case .settlesBeforeSending:
+            for attempt in turn.attempts {
+                try? store.commit([.settle(attempt.notification.sequence, .delivered, at: now)])
+            }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import PredicateEngine
+import Router
+import RouterPlugin
+
+/// The choice once more, by brute force: sorted lists and loops, nothing shared with `Chooser`, `RuleWalk` or any
+/// registry. Rules say what they say, but who is asked and what follows is decided here.
+struct Oracle {
+    /// What a choice has to come to.
+    struct Expectation: Hashable {
+        enum Outcome: Hashable {
+            case session(SessionID)
+            case newSession(configuration: String)
+            case held(until: Timestamp)
+            case dropped
+            case undeliverable
+        }
+
+        var outcome: Outcome
+        var tier: Tier
+        var vetoed: [SessionID]
+    }
+
+    var application: Application
+    /// All of the application's sessions, disabled ones included.
+    var sessions: [SceneSession]
+    var rules: [any RoutingRule]
+    var now: Timestamp
+
+    func expectation(for notification: NotificationView) -> Expectation {
+        let inScope = sessions.filter { notification.device == nil || $0.device == notification.device }
+        let candidates = inScope.filter { $0.disabled == nil }
+        var vetoed: [SessionID] = []
+        for tier in [Tier.prefers, .can] {
+            let ranked = candidates.filter { stands($0, in: tier, notification) }.sorted { isBetter($0, $1, tier) }
+            if let outcome = walk(ranked, tier, notification, candidates, &vetoed) {
+                return Expectation(outcome: outcome, tier: tier, vetoed: vetoed)
+            }
+        }
+        for configuration in application.manifest.sceneConfigurations
+        where configuration.role == "windowApplication" && configuration.endpoint != nil {
+            guard application.manifest.supportsMultipleScenes || inScope.isEmpty else { break }
+            return Expectation(
+                outcome: .newSession(configuration: configuration.name), tier: .newSession, vetoed: vetoed)
+        }
+        return Expectation(outcome: .undeliverable, tier: .undeliverable, vetoed: vetoed)
+    }
+
+    private func stands(_ session: SceneSession, in tier: Tier, _ notification: NotificationView) -> Bool {
+        guard let content = notification.contentID?.text else { return tier == .can }
+        let can = session.conditions.canActivate.evaluate(with: content)
+        let prefers = session.conditions.prefersToActivate.evaluate(with: content)
+        if tier == .can { return can }
+        return prefers && (can || !application.routing.prefersRequiresCan)
+    }
+
+    private func isBetter(_ left: SceneSession, _ right: SceneSession, _ tier: Tier) -> Bool {
+        if tier == .prefers, left.conditions.preferenceLevel != right.conditions.preferenceLevel {
+            return left.conditions.preferenceLevel > right.conditions.preferenceLevel
+        }
+        if left.activationState != right.activationState {
+            return left.activationState.rawValue > right.activationState.rawValue
+        }
+        switch (left.lastActivatedAt, right.lastActivatedAt) {
+        case (let left?, let right?) where left != right: return left > right
+        case (.some, nil): return true
+        case (nil, .some): return false
+        default: return left.creationSequence < right.creationSequence
+        }
+    }
+
+    private func walk(
+        _ ranked: [SceneSession], _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession],
+        _ vetoed: inout [SessionID]
+    ) -> Expectation.Outcome? {
+        let looksAhead = rules.contains { $0.looksAhead }
+        var inHand: SessionID?
+        for session in ranked where !vetoed.contains(session.key.session) {
+            switch ask(session, tier, notification, candidates) {
+            case .accepted:
+                if !looksAhead { return .session(session.key.session) }
+                inHand = inHand ?? session.key.session
+            case .preferred: return .session(session.key.session)
+            case .vetoed: vetoed.append(session.key.session)
+            case .ended(let outcome): if inHand == nil { return outcome }
+            }
+        }
+        return inHand.map { .session($0) }
+    }
+
+    private enum Say {
+        case accepted, preferred, vetoed
+        case ended(Expectation.Outcome)
+    }
+
+    private func ask(
+        _ session: SceneSession, _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession]
+    ) -> Say {
+        let candidate = Candidate(
+            session: session.key.session, device: session.device, role: session.role,
+            configuration: session.configuration, activationState: session.activationState,
+            lastActivatedAt: session.lastActivatedAt, preferenceLevel: session.conditions.preferenceLevel, tier: tier)
+        var isPreferred = false
+        for rule in rules {
+            switch rule.verdict(on: candidate, for: notification, at: now) {
+            case .accept: break
+            case .prefer: isPreferred = true
+            case .veto: return .vetoed
+            case .redirect(let target, _):
+                let isCandidate = candidates.contains { $0.key.session == target }
+                if isCandidate, target != session.key.session { return .ended(.session(target)) }
+            case .hold(let until, _): return .ended(.held(until: until))
+            case .drop: return .ended(.dropped)
+            }
+        }
+        return isPreferred ? .preferred : .accepted
+    }
+}

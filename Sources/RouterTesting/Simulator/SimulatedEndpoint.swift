@@ -1,0 +1,113 @@
+package import Router
+package import RouterPlugin
+
+/// How an endpoint behaves at the moment.
+package enum EndpointBehaviour: String, CaseIterable, Sendable {
+    case ok, slow, rejecting, unauthorized, failing, unavailable, throttling, gone, hanging, resetting, refusing
+    case redirecting, unusable, shuttingDown
+}
+
+/// One request on its way, from the start of the attempt to the end of the exchange.
+package struct Transfer: Sendable {
+    package var attempt: AttemptStart
+    /// Which life of the process has sent it.
+    package var life: Int
+    package var startedAt: Timestamp
+    /// When the endpoint gets it; nil if it never does, or has got it already.
+    package var arrivesAt: Timestamp?
+    /// When the outcome is known to the sender.
+    package var endsAt: Timestamp
+    package var outcome: TransferResult.Outcome
+
+    /// Whether the endpoint took the message.
+    package var isSuccess: Bool {
+        if case .response(let response) = outcome { (200...299).contains(response.status) } else { false }
+    }
+
+    /// Draws what becomes of an attempt at an endpoint that behaves like this.
+    package init(
+        _ attempt: AttemptStart, life: Int, at now: Timestamp, _ behaviour: EndpointBehaviour,
+        using generator: inout SeededGenerator
+    ) {
+        self.attempt = attempt
+        self.life = life
+        startedAt = now
+        let limit = Int64(attempt.timeoutSeconds) * 1000
+        var duration = Int64.random(in: 0...200, using: &generator)
+        var arrives = true
+        switch behaviour {
+        case .ok, .rejecting, .unauthorized, .failing, .unavailable, .throttling, .gone, .redirecting:
+            outcome = Self.response(behaviour, using: &generator)
+        case .slow:
+            duration = Int64.random(in: 0...limit, using: &generator)
+            outcome = Self.response(.ok, using: &generator)
+        case .hanging:
+            duration = limit
+            outcome = Self.failure(.timedOut)
+        case .resetting:
+            arrives = Bool.random(using: &generator)
+            outcome = Self.failure(.connectionLost)
+        case .refusing:
+            arrives = false
+            outcome = Self.failure(.connectFailed)
+        case .unusable:
+            arrives = false
+            outcome = Self.failure(.unusableURL)
+        case .shuttingDown:
+            arrives = false
+            outcome = Self.failure(.shuttingDown)
+        }
+        endsAt = now.advanced(byMilliseconds: duration)
+        arrivesAt = arrives ? now.advanced(byMilliseconds: duration / 2) : nil
+    }
+
+    private static func response(
+        _ behaviour: EndpointBehaviour, using generator: inout SeededGenerator
+    ) -> TransferResult.Outcome {
+        let statuses: [Int] =
+            switch behaviour {
+            case .rejecting: [400, 404, 409, 413, 422]
+            case .unauthorized: [401, 403]
+            case .failing: [500, 502, 421, 100]
+            case .unavailable: [503]
+            case .throttling: [408, 425, 429]
+            case .gone: [410]
+            case .redirecting: [301, 302, 307, 304]
+            default: [200, 201, 202, 204, 299]
+            }
+        var response = ReceivedResponse(status: statuses.randomElement(using: &generator) ?? 200)
+        if behaviour == .throttling || behaviour == .unavailable {
+            response.retryAfterSeconds = [nil, 0, 1, 30, 600, 1_000_000].randomElement(using: &generator) ?? nil
+        }
+        return .response(response)
+    }
+
+    private static func failure(_ kind: TransferFailure.Kind) -> TransferResult.Outcome {
+        .failure(TransferFailure(kind: kind, message: "simulated"))
+    }
+}
+
+/// Where webhooks arrive: how it behaves now, and what has arrived so far.
+package struct SimulatedEndpoint: Sendable {
+    /// A request that arrived.
+    package struct Arrival: Hashable, Sendable {
+        package var webhookID: String
+        package var attempt: Int
+        package var session: SessionKey
+        package var at: Timestamp
+        package var isSuccess: Bool
+    }
+
+    package var behaviour: EndpointBehaviour
+    package private(set) var ledger: [Arrival] = []
+
+    package init(behaviour: EndpointBehaviour) { self.behaviour = behaviour }
+
+    /// Takes note of a request.
+    package mutating func receive(_ transfer: Transfer, at now: Timestamp) {
+        ledger.append(
+            Arrival(
+                webhookID: Identity.delivery(of: transfer.attempt.notification.id), attempt: transfer.attempt.number,
+                session: transfer.attempt.session.key, at: now, isSuccess: transfer.isSuccess))
+    }
+}

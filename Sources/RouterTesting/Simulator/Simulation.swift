@@ -1,0 +1,115 @@
+import Router
+import RouterPlugin
+
+/// Runs worlds: first with faults, where only safety counts, then without, where everything has to settle.
+package enum Simulation {
+    /// How a run ended.
+    package struct Report: Sendable, CustomStringConvertible {
+        package var seed: UInt64
+        package var options: SimulationOptions
+        /// How many ticks were run before the end or the first violation.
+        package var ticks: Int
+        package var fingerprint: UInt64
+        package var actions: Int
+        package var statistics: SimulationStatistics
+        package var violations: [String]
+        package var lastActions: [String]
+
+        package var isSound: Bool { violations.isEmpty }
+
+        package var description: String {
+            """
+            seed \(seed), tick \(ticks): \(options)
+            \(statistics)
+            violations:
+              \(violations.joined(separator: "\n  "))
+            last actions of \(actions):
+              \(lastActions.joined(separator: "\n  "))
+            """
+        }
+    }
+
+    /// At most so many rounds are run until everything has settled.
+    private static let roundsToSettle = 2000
+
+    /// Runs a world for that many ticks and then until it has settled.
+    package static func run(seed: UInt64, ticks: Int, sabotage: Sabotage? = nil) -> Report {
+        var world = World(seed: seed, sabotage: sabotage)
+        world.setUp()
+        var tick = 0
+        while tick < ticks, world.violations.isEmpty {
+            world.tick()
+            tick += 1
+        }
+        world.settle(rounds: roundsToSettle)
+        return Report(
+            seed: seed, options: world.options, ticks: tick, fingerprint: world.log.fingerprint,
+            actions: world.log.count, statistics: world.statistics, violations: world.violations,
+            lastActions: world.log.tail)
+    }
+}
+
+extension World {
+    /// Applications and some sessions, so that the first tick finds something.
+    mutating func setUp() {
+        faults = false
+        defer { faults = true }
+        for number in 0..<options.applications {
+            let id = ApplicationID(unchecked: "app\(number)")
+            putApplication(id)
+            for session in 0..<options.sessionsPerApplication where happens(600) {
+                let key = SessionKey(application: id, session: SessionID(unchecked: "s\(session)"))
+                ask(.putSession(key, drawSession(key)), "put \(key)")
+            }
+        }
+        drive()
+        check()
+    }
+
+    /// One step of everybody.
+    mutating func tick() {
+        if happens(options.behaviourChange), let url = pick(endpoints.keys.sorted()) {
+            let behaviour = drawBehaviour()
+            endpoints[url]?.behaviour = behaviour
+            log.add("\(stamp) \(url) is \(behaviour) now")
+        }
+        if happens(options.ingest) {
+            for _ in 0..<(happens(100) ? 8 : 1) { produce() }
+        }
+        if happens(options.registration) { register() }
+        if happens(options.crash / 2) { crash("before its turn") }
+        drive()
+        if happens(options.crash / 2) { crash("after its turn") }
+        guard violations.isEmpty else { return }
+        let pause = pick([0, 1, 50, 50, 500, 500, 5000, 60_000, 3_600_000] as [Int64]) ?? 0
+        advance(byMilliseconds: Int64.random(in: 0...pause, using: &generator), late: happens(100))
+        if violations.isEmpty { check() }
+    }
+
+    /// No more faults: every endpoint takes what it gets, every commit succeeds. Everything has to settle, and nothing
+    /// may be waited for in the end.
+    mutating func settle(rounds: Int) {
+        guard violations.isEmpty else { return }
+        faults = false
+        disk.revive()
+        log.add("\(stamp) no more faults")
+        drive()
+        var round = 0
+        while violations.isEmpty, round < rounds {
+            let times = transfers.map(\.endsAt) + [driver.engine.nextDue].compactMap { $0 }
+            guard let next = times.min() else { break }
+            advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
+            check()
+            round += 1
+        }
+        guard violations.isEmpty else { return }
+        witness.require(
+            driver.engine.unsettledCount == 0 && driver.engine.planner.count == 0 && driver.engine.held.isEmpty,
+            "liveness: \(driver.engine.unsettledCount) notifications are not settled after \(round) rounds")
+        witness.require(driver.engine.planner.lanes.isEmpty, "liveness: lanes are left over")
+        witness.require(driver.engine.planner.payloadBytes == 0, "liveness: payload bytes are still counted")
+        witness.require(driver.engine.nextDue == nil, "liveness: something is still waited for")
+        witness.require(asked.isEmpty, "liveness: somebody was not answered")
+        witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
+    }
+}

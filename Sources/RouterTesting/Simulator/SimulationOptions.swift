@@ -1,0 +1,90 @@
+/// What a simulation is made of. All of it follows from the seed, so that a seed is all that has to be reported.
+package struct SimulationOptions: Sendable, CustomStringConvertible {
+    package var applications: Int
+    package var sessionsPerApplication: Int
+    package var maximumInFlight: Int
+    package var maxInFlightPerSession: Int
+    package var retrySchedule: [Int]
+    package var rules: [SimulatedRule.Kind]
+    /// Chances per tick, in per mille.
+    package var ingest: Int
+    package var registration: Int
+    package var commitFault: Int
+    package var crash: Int
+    package var behaviourChange: Int
+    /// Chance that an endpoint that changes its behaviour becomes a bad one, in per mille.
+    package var trouble: Int
+    /// Chance that a producer says something again, in per mille.
+    package var repetition: Int
+
+    package init(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 0 }
+        applications = draw(1, 1, 2, 3)
+        sessionsPerApplication = draw(1, 2, 4, 8)
+        maximumInFlight = draw(1, 2, 4, 64)
+        maxInFlightPerSession = draw(1, 1, 1, 2, 3)
+        let schedules = [[], [0], [1, 2], [5, 300, 1800], [5, 300, 1800, 7200, 18_000]]
+        retrySchedule = schedules.randomElement(using: &generator) ?? []
+        rules = SimulatedRule.Kind.allCases.filter { _ in draw(0, 0, 1) == 1 }
+        ingest = draw(200, 600, 900)
+        registration = draw(20, 100, 300)
+        commitFault = draw(0, 0, 30, 200)
+        crash = draw(0, 10, 30, 100)
+        behaviourChange = draw(30, 150, 400)
+        trouble = draw(0, 300, 600, 900)
+        repetition = draw(50, 200, 400)
+    }
+
+    package var description: String {
+        """
+        applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
+        \(maxInFlightPerSession), schedule \(retrySchedule), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
+        registration \(registration)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
+        behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰
+        """
+    }
+}
+
+/// What happened: the last actions for people, a fingerprint of all of them for comparing runs.
+package struct ActionLog: Sendable {
+    private static let kept = 50
+
+    /// FNV-1a over all actions.
+    package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+    package private(set) var count = 0
+    private var last: [String] = []
+
+    package mutating func add(_ action: String) {
+        for byte in action.utf8 { fingerprint = (fingerprint ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        if last.count < Self.kept { last.append(action) } else { last[count % Self.kept] = action }
+        count += 1
+    }
+
+    /// The last actions, oldest first.
+    package var tail: [String] {
+        let start = count > Self.kept ? count % Self.kept : 0
+        return Array(last[start...] + last[..<start])
+    }
+}
+
+/// How much happened in a simulation.
+package struct SimulationStatistics: Hashable, Sendable {
+    package var accepted = 0
+    package var duplicates = 0
+    package var attempts = 0
+    package var arrivals = 0
+    package var crashes = 0
+
+    package init() {}
+
+    package static func + (left: Self, right: Self) -> Self {
+        var sum = left
+        sum.accepted += right.accepted
+        sum.duplicates += right.duplicates
+        sum.attempts += right.attempts
+        sum.arrivals += right.arrivals
+        sum.crashes += right.crashes
+        return sum
+    }
+}

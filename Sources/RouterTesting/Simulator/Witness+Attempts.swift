@@ -1,0 +1,128 @@
+import Router
+import RouterPlugin
+
+extension Witness {
+    /// An attempt was handed to the transport.
+    mutating func started(_ attempt: AttemptStart, payload: [UInt8]?, at now: Timestamp) {
+        let sequence = attempt.notification.sequence
+        guard let entry = ledger.entries[sequence] else {
+            return fail("12.1 sent, but never accepted: \(sequence)")
+        }
+        require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
+        require(entry.heldUntil == nil, "12.6 sent while it is held: \(sequence)")
+        require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
+        require(!entry.isExpired(at: now), "sent when it had expired: \(sequence)")
+        require(entry.progress.notBefore.map { $0 <= now } ?? true, "P8 sent before its time: \(sequence)")
+        require(
+            attempt.number == entry.progress.attempts + 1,
+            "attempt \(attempt.number) of \(sequence) after \(entry.progress.attempts)")
+        require(payload == entry.accepted.payload, "12.1 sent with other bytes: \(sequence)")
+        require(attempt.notification.id == entry.accepted.id, "P6 sent under another id: \(sequence)")
+        checkReceiver(attempt, entry)
+        checkOrder(attempt, at: now)
+        ledger.entries[sequence]?.underWay = (attempt.number, attempt.session.key.session)
+        ledger.entries[sequence]?.isLive = true
+    }
+
+    private mutating func checkReceiver(_ attempt: AttemptStart, _ entry: LedgerEntry) {
+        let key = attempt.session.key
+        let sequence = entry.accepted.sequence
+        require(key.application == entry.accepted.application, "12.9 sent to another tenant: \(sequence), \(key)")
+        require(key == entry.lane, "12.2 sent to \(key), decided was \(entry.decision)")
+        guard let session = ledger.registrations.openSession(key) else {
+            return fail("sent to a session that is gone: \(sequence), \(key)")
+        }
+        require(session == attempt.session, "sent to \(key) as it was before: \(sequence)")
+        require(ledger.registrations.endpoint(of: session) == attempt.endpoint, "sent to another endpoint: \(sequence)")
+    }
+
+    /// First in, first out: when an attempt starts, every delivery of the same lane that was accepted earlier is under
+    /// way itself or has expired; and no more are under way than the lane allows.
+    ///
+    /// The lane is what was decided for it up to now: a delivery that comes back from another session takes the place
+    /// that its acceptance gives it, and is overtaken by nothing from then on. What a crash interrupts counts as not
+    /// started, so that it goes first again.
+    private mutating func checkOrder(_ attempt: AttemptStart, at now: Timestamp) {
+        let key = attempt.session.key
+        let sequence = attempt.notification.sequence
+        for earlier in ledger.unsettled {
+            guard earlier < sequence else { break }
+            guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
+            require(
+                entry.underWay != nil || entry.isExpired(at: now), "12.5 \(sequence) overtakes \(earlier) in \(key)")
+        }
+        let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
+        require(ledger.underWay(in: key) < limit, "12.5 more than \(limit) attempts under way in \(key)")
+        let (all, maximum) = (ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }, maximumInFlight)
+        require(all < maximum, "more than \(maximum) attempts under way in all")
+    }
+
+    /// A request has reached an endpoint, of this life of the process or of one before.
+    mutating func arrived(_ transfer: Transfer) {
+        let sequence = transfer.attempt.notification.sequence
+        ledger.entries[sequence]?.arrivals += 1
+        if transfer.isSuccess { ledger.entries[sequence]?.successes += 1 }
+        guard let entry = ledger.entries[sequence] else { return fail("12.1 \(sequence) arrived, but was never accepted") }
+        let started = entry.recorded + entry.lost + (entry.underWay == nil ? 0 : 1)
+        require(entry.arrivals <= started, "P6 \(sequence) arrived \(entry.arrivals) times, was sent \(started) times")
+        require(
+            entry.successes <= 1 + entry.lost, "P6 \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
+    }
+
+    /// The exchange is over; its outcome is on the way to the engine.
+    mutating func ended(_ transfer: Transfer) {
+        ledger.entries[transfer.attempt.notification.sequence]?.isLive = false
+    }
+
+    /// Memory is what was committed, and whatever could go on goes on or has a time when it will.
+    ///
+    /// To be called when the driver is idle and nothing is postponed.
+    mutating func checkRest(_ engine: Engine<LinearRegistry>, at now: Timestamp) {
+        for (id, application) in ledger.registrations.applications {
+            require(engine.tenants[id]?.application == application, "the engine knows \(id) differently")
+        }
+        for (key, session) in ledger.registrations.sessions {
+            require(engine.session(key) == session, "the engine knows \(key) differently")
+            if let end = session.leaseExpiresAt { checkWake(engine, end, "the lease of \(key)", at: now) }
+        }
+        let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
+        require(sessions == ledger.registrations.sessions.count, "12.9 the engine has sessions that are not there")
+        var heads: [SessionKey: NotificationSequence] = [:]
+        for sequence in ledger.unsettled {
+            guard let entry = ledger.entries[sequence] else { continue }
+            let isAnybodys = ledger.registrations.applications[entry.accepted.application] != nil
+            require(isAnybodys || entry.underWay != nil, "\(sequence) is kept for an application that is gone")
+            if let until = entry.heldUntil { checkWake(engine, until, "the hold of \(sequence)", at: now) }
+            let known = engine.held[sequence] ?? engine.planner.delivery(sequence)?.notification
+            require(
+                known?.decision == entry.decision && known?.progress == entry.progress
+                    && known?.heldUntil == entry.heldUntil,
+                "the engine knows \(sequence) differently: \(known?.progress as Any), not \(entry.progress)")
+            if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil { heads[lane] = sequence }
+        }
+        let inAll = ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }
+        guard inAll < maximumInFlight else { return }
+        for (key, head) in heads { checkHead(engine, head, of: key, at: now) }
+    }
+
+    private mutating func checkHead(
+        _ engine: Engine<LinearRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
+    ) {
+        guard ledger.registrations.openSession(key) != nil else {
+            return fail("P8 \(head) waits for a session that is gone: \(key)")
+        }
+        let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
+        guard ledger.underWay(in: key) < limit else { return }
+        guard let notBefore = ledger.entries[head]?.progress.notBefore else {
+            return fail("P8 \(head) is stuck in \(key)")
+        }
+        checkWake(engine, notBefore, "the retry of \(head)", at: now)
+    }
+
+    private mutating func checkWake(
+        _ engine: Engine<LinearRegistry>, _ time: Timestamp, _ what: String, at now: Timestamp
+    ) {
+        require(time > now, "P8 \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")
+        require(engine.nextDue.map { $0 <= time } ?? false, "P8 nobody will wake for \(what) at \(time.rfc3339)")
+    }
+}

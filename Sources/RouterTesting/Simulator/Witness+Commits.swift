@@ -1,0 +1,170 @@
+import Router
+import RouterPlugin
+
+extension Witness {
+    /// A transaction was committed. Decisions in it were made on what was committed before it.
+    mutating func committed(_ changes: [StoreChange], at now: Timestamp) {
+        let before = ledger.registrations
+        deciding = []
+        for change in changes {
+            switch change {
+            case .putApplication, .deleteApplication, .putSession, .deleteSession: registered(change)
+            case .insert(let accepted): inserted(accepted, before, at: now)
+            case .recordAttempt(let attempt): recorded(attempt)
+            case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
+            case .reassign(let sequence, let decision, let placement):
+                reassigned(sequence, decision, placement, before, settles: changes, at: now)
+            case .settle(let sequence, let settlement, let time):
+                require(time == now, "a settlement at another time: \(sequence)")
+                settled(sequence, settlement, at: now)
+            }
+        }
+    }
+
+    private mutating func registered(_ change: StoreChange) {
+        switch change {
+        case .putApplication(let application): ledger.registrations.applications[application.id] = application
+        case .deleteApplication(let id):
+            ledger.registrations.applications[id] = nil
+            ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
+        case .putSession(let session):
+            let isKnown = ledger.registrations.applications[session.key.application] != nil
+            require(isKnown, "12.9 a session of nobody: \(session.key)")
+            ledger.registrations.sessions[session.key] = session
+        case .deleteSession(let key): ledger.registrations.sessions[key] = nil
+        default: break
+        }
+    }
+
+    private mutating func inserted(_ accepted: NewNotification, _ before: Registrations, at now: Timestamp) {
+        let id = accepted.id
+        require(ledger.sequences[id] == nil, "two notifications with the id \(id)")
+        require(ledger.entries[accepted.sequence] == nil, "two notifications with the sequence \(accepted.sequence)")
+        for text in accepted.dedupeKeys {
+            let key = DedupeKey(application: accepted.application, source: accepted.source, key: text)
+            require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
+        }
+        let entry = LedgerEntry(accepted)
+        check(entry.decision, entry.placement, of: entry, before, at: now)
+        ledger.insert(entry)
+    }
+
+    private mutating func recorded(_ attempt: AttemptRecord) {
+        guard var entry = unsettledEntry(attempt.sequence, "an attempt is recorded") else { return }
+        require(
+            entry.underWay?.number == attempt.number && entry.underWay?.session == attempt.session,
+            "12.8 an attempt is recorded that is not under way: \(attempt.sequence), \(attempt.number)")
+        require(!entry.isLive, "12.8 an attempt is recorded before it has ended: \(attempt.sequence)")
+        entry.recorded += 1
+        entry.progress.attempts = attempt.number
+        ledger.entries[attempt.sequence] = entry
+    }
+
+    private mutating func rescheduled(
+        _ sequence: NotificationSequence, _ progress: DeliveryProgress, _ before: Registrations
+    ) {
+        guard var entry = unsettledEntry(sequence, "it is rescheduled") else { return }
+        require(entry.underWay != nil, "12.2 rescheduled without an attempt: \(sequence)")
+        let application = before.applications[entry.accepted.application]
+        let steps = application?.delivery.retrySchedule.count ?? RetryPolicy.standardWebhooksSchedule.count
+        require(
+            progress.failures <= entry.progress.failures || progress.failures <= steps,
+            "12.4 \(progress.failures) failures of \(sequence) with a schedule of \(steps)")
+        require(
+            progress.rejections < RetryPolicy.rejectionsBeforeGivingUp,
+            "12.4 rejected \(progress.rejections) times: \(sequence)")
+        require(progress.attempts == entry.recorded, "\(sequence) has \(entry.recorded) attempts, not \(progress)")
+        entry.progress = progress
+        entry.underWay = nil
+        entry.isLive = false
+        ledger.entries[sequence] = entry
+    }
+
+    private mutating func reassigned(
+        _ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement, _ before: Registrations,
+        settles changes: [StoreChange], at now: Timestamp
+    ) {
+        guard let entry = unsettledEntry(sequence, "it is moved") else { return }
+        require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
+        if let until = entry.heldUntil {
+            require(until <= now, "12.6 released before its time: \(sequence)")
+            require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
+        } else {
+            let lane = entry.lane
+            require(lane.flatMap(before.openSession) == nil, "moved from a session that is there: \(sequence)")
+            require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")
+        }
+        let settlement = changes.lazy.compactMap { change -> Placement? in
+            if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
+        }.first
+        check(decision, settlement ?? placement, of: entry, before, at: now)
+        ledger.entries[sequence]?.decision = decision
+        ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
+        ledger.place(sequence, placement)
+    }
+
+    private mutating func settled(_ sequence: NotificationSequence, _ settlement: Settlement, at now: Timestamp) {
+        guard let entry = unsettledEntry(sequence, "it is settled again") else { return }
+        switch settlement {
+        case .delivered:
+            require(entry.successes > 0, "delivered, says the router; no endpoint has taken it: \(sequence)")
+            require(!entry.isLive, "12.3 delivered before the endpoint has answered: \(sequence)")
+        case .expired:
+            require(entry.accepted.expiration != .never, "expired without an expiration: \(sequence)")
+        case .deadLettered(.applicationDeleted):
+            let isGone = ledger.registrations.applications[entry.accepted.application] == nil
+            require(isGone, "the application is there: \(sequence)")
+        case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable):
+            require(entry.recorded > 0, "given up without an attempt: \(sequence)")
+        case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
+            require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
+        case .superseded, .cancelled: fail("nobody has called \(sequence) back")
+        }
+        ledger.place(sequence, .settled(settlement))
+    }
+
+    private mutating func unsettledEntry(_ sequence: NotificationSequence, _ event: String) -> LedgerEntry? {
+        guard let entry = ledger.entries[sequence] else {
+            fail("12.1 \(event), but was never accepted: \(sequence)")
+            return nil
+        }
+        require(!entry.isSettled, "12.3 \(event) after its settlement: \(sequence)")
+        return entry.isSettled ? nil : entry
+    }
+
+    /// The decision is the one that brute force comes to, among the sessions of its own application.
+    private mutating func check(
+        _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp
+    ) {
+        let accepted = entry.accepted
+        guard let application = before.applications[accepted.application] else {
+            return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
+        }
+        let oracle = Oracle(
+            application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now)
+        let expected = oracle.expectation(for: entry.view)
+        let outcome: Oracle.Expectation.Outcome? =
+            switch (placement, decision.session) {
+            case (.held(let until), nil): .held(until: until)
+            case (.settled(.deadLettered(.droppedByRule)), nil): .dropped
+            case (.settled(.deadLettered(.noEligibleSession)), nil): .undeliverable
+            case (.lane, let session?): made(session, accepted.application, before) ?? .session(session)
+            default: nil
+            }
+        require(!deciding.contains(application.id), "12.7 \(accepted.sequence): a session made just before was not seen")
+        if case .newSession = outcome { deciding.insert(application.id) }
+        require(
+            outcome == expected.outcome && decision.tier == expected.tier
+                && decision.vetoes.map(\.session) == Array(expected.vetoed.prefix(RouterLimits.vetoesKept)),
+            "12.7 \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
+    }
+
+    /// The configuration of a session that was made for this decision.
+    private func made(
+        _ session: SessionID, _ application: ApplicationID, _ before: Registrations
+    ) -> Oracle.Expectation.Outcome? {
+        let key = SessionKey(application: application, session: session)
+        guard before.sessions[key] == nil, let new = ledger.registrations.sessions[key] else { return nil }
+        return .newSession(configuration: new.configuration)
+    }
+}

@@ -1,0 +1,113 @@
+import Router
+import RouterPlugin
+
+/// Watches a simulated world and says which promise was broken.
+///
+/// It sees what is committed, what is sent, what arrives, and what is answered, in that order, and looks into the
+/// engine only to compare it with what ought to be there. Each finding begins with the invariant's number in the
+/// design (`12.n`) or the number of the promise (`Pn`).
+struct Witness {
+    private static let maximum = 10
+
+    var ledger = Ledger()
+    let rules: [any RoutingRule]
+    let maximumInFlight: Int
+    private(set) var violations: [String] = []
+    /// Notifications for which somebody holds a 202.
+    var acknowledged: [NotificationSequence] = []
+    /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
+    var deciding: Set<ApplicationID> = []
+
+    init(rules: [any RoutingRule], maximumInFlight: Int) {
+        self.rules = rules
+        self.maximumInFlight = maximumInFlight
+    }
+
+    mutating func require(_ condition: Bool, _ violation: @autoclosure () -> String) {
+        guard !condition, violations.count < Self.maximum else { return }
+        violations.append(violation())
+    }
+
+    mutating func fail(_ violation: String) { require(false, violation) }
+
+    // MARK: - Answers
+
+    mutating func answered(_ request: AcceptRequest, _ reply: Reply) {
+        switch reply {
+        case .accepted(let accepted):
+            let entry = ledger.entries[accepted.sequence]
+            require(entry != nil, "12.1 acknowledged, but not committed: \(accepted.id)")
+            require(
+                entry?.accepted.id == accepted.id && entry?.accepted.payload == request.notification.payload
+                    && entry?.accepted.device == request.device,
+                "12.1 acknowledged with other contents: \(accepted.id)")
+            acknowledged.append(accepted.sequence)
+        case .duplicate(let receipt):
+            let first = earlier(request)
+            require(first?.accepted.sequence == receipt.sequence, "P3 a duplicate of something else: \(receipt.id)")
+            require(
+                first?.accepted.payload == request.notification.payload && first?.accepted.device == request.device,
+                "P3 a duplicate that is none: \(receipt.id)")
+        case .refused(.idempotencyConflict):
+            let first = earlier(request)
+            require(
+                first != nil
+                    && (first?.accepted.payload != request.notification.payload
+                        || first?.accepted.device != request.device),
+                "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
+        case .refused(.unknownApplication), .refused(.storeUnavailable): break
+        default: fail("a producer was answered \(reply)")
+        }
+    }
+
+    private func earlier(_ request: AcceptRequest) -> LedgerEntry? {
+        for text in request.notification.dedupeKeys {
+            let key = DedupeKey(application: request.application, source: request.source, key: text)
+            if let sequence = ledger.keys[key] { return ledger.entries[sequence] }
+        }
+        return nil
+    }
+
+    // MARK: - Crashes and the store
+
+    /// The process has died; what was under way is in doubt.
+    mutating func crashed() {
+        for sequence in ledger.unsettled where ledger.entries[sequence]?.underWay != nil {
+            ledger.entries[sequence]?.lost += 1
+            ledger.entries[sequence]?.underWay = nil
+            ledger.entries[sequence]?.isLive = false
+        }
+    }
+
+    /// Looks for what was acknowledged: all of it, or a part that begins somewhere.
+    mutating func checkAcknowledged(_ range: Range<Int>, in store: any Store) {
+        for sequence in acknowledged[range] {
+            guard let entry = ledger.entries[sequence] else { continue }
+            let stored = try? store.notification(entry.accepted.id)
+            require(stored != nil, "12.1 acknowledged and lost: \(entry.accepted.id)")
+            require(
+                stored?.payload == entry.accepted.payload && stored?.decision == entry.decision
+                    && stored?.state == entry.state && stored?.attempts.count == entry.recorded,
+                "12.1 acknowledged and kept differently: \(entry.accepted.id)")
+        }
+    }
+
+    /// Accepted = settled + waiting + in flight + held, whoever counts.
+    mutating func checkConservation(_ engine: Engine<LinearRegistry>, _ store: any Store) {
+        guard let census = try? store.census() else { return fail("P2 the store cannot count") }
+        let (expected, unsettled) = (ledger.census, ledger.unsettled.count)
+        require(census == expected, "P2 the store counts \(census), there are \(expected)")
+        require(
+            census.accepted == census.byState.values.reduce(0, +), "P2 accepted is not the sum of its parts: \(census)")
+        require(
+            engine.unsettledCount == unsettled,
+            "P2 the engine holds \(engine.unsettledCount) notifications, \(unsettled) are not settled")
+        require(
+            engine.held.count == census.byState[.held, default: 0],
+            "P2 the engine holds back \(engine.held.count), the store \(census.byState[.held, default: 0])")
+        let underWay = ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }
+        require(
+            engine.planner.inFlight == underWay,
+            "P2 the engine has \(engine.planner.inFlight) in flight, \(underWay) attempts are under way")
+    }
+}

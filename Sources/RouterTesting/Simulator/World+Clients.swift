@@ -1,0 +1,141 @@
+import PredicateEngine
+import Router
+import RouterPlugin
+
+extension World {
+    private static let source = PluginID(unchecked: "simulated.source")
+
+    mutating func ask(_ command: Command, _ action: String) {
+        lastTicket += 1
+        asked[lastTicket] = command
+        log.add("\(stamp) \(action)")
+        driver.submit(command, ticket: lastTicket)
+    }
+
+    // MARK: - Producers
+
+    /// A producer sends something new, or what it has sent before.
+    mutating func produce() {
+        if happens(options.repetition), let earlier = pick(sent) { return repeatRequest(earlier) }
+        let number = lastTicket + 1
+        let contents = [nil, "doc/1", "doc/2", "doc/3", "x", "help", "spam"]
+        var notification = IncomingNotification(
+            contentID: pick(contents).flatMap { $0 }.map { ContentID(unchecked: $0) }, payload: payload(number))
+        notification.priority = pick([.high, .normal, .low]) ?? .high
+        notification.expiration = drawExpiration()
+        if happens(400) { notification.dedupeKeys = ["key-\(number)"] }
+        if happens(50) { notification.dedupeKeys.append("other-\(number)") }
+        let request = AcceptRequest(
+            application: drawApplication(), source: Self.source, device: drawDevice(), notification: notification)
+        sent.append(request)
+        ask(.accept(request), "accept #\(number) for \(request.application), about \(notification.contentID?.text ?? "-")")
+    }
+
+    private mutating func repeatRequest(_ earlier: AcceptRequest) {
+        var request = earlier
+        if happens(200) { request.notification.payload = payload(lastTicket + 1) }
+        if happens(50) { request.device = drawDevice() }
+        ask(.accept(request), "repeat \(request.notification.dedupeKeys) for \(request.application)")
+        // Impatient ones do not wait for the answer.
+        if happens(200) { ask(.accept(request), "repeat it at once") }
+    }
+
+    /// Odd spacing, so that a payload that was written anew would not be the same.
+    private mutating func payload(_ number: Int) -> [UInt8] {
+        Array("{ \"number\" :\(number)}".utf8) + [UInt8](repeating: 0x20, count: Int.random(in: 0...3, using: &generator))
+    }
+
+    private mutating func drawExpiration() -> Expiration {
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0: .immediate
+        case 1, 2: .at(now.advanced(byMilliseconds: Int64.random(in: -1000...600_000, using: &generator)))
+        default: .never
+        }
+    }
+
+    private mutating func drawDevice() -> DeviceID? {
+        pick([nil, nil, nil, "d1", "d2"]).flatMap { $0 }.map { DeviceID(unchecked: $0) }
+    }
+
+    private mutating func drawApplication() -> ApplicationID {
+        ApplicationID(unchecked: "app\(Int.random(in: 0..<options.applications, using: &generator))")
+    }
+
+    // MARK: - Registration
+
+    /// An application or a session comes, changes or goes.
+    mutating func register() {
+        let application = drawApplication()
+        let number = Int.random(in: 0..<options.sessionsPerApplication, using: &generator)
+        var key = SessionKey(application: application, session: SessionID(unchecked: "s\(number)"))
+        let known = witness.ledger.registrations.sessions(of: application).map(\.key).sorted()
+        if happens(200), let other = pick(known) { key = other }
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<2: ask(.deleteApplication(application), "delete \(application)")
+        case 2..<15: putApplication(application)
+        case 15..<50: ask(.putSession(key, drawSession(key)), "put \(key)")
+        case 50..<85: ask(.patchSession(key, drawPatch(key)), "patch \(key)")
+        default: ask(.deleteSession(key), "delete \(key)")
+        }
+    }
+
+    mutating func putApplication(_ id: ApplicationID) {
+        let names = happens(300) ? ["Default", "Kiosk"] : ["Default"]
+        var application = Application(id: id)
+        application.manifest.supportsMultipleScenes = happens(500)
+        application.manifest.sceneConfigurations = names.map { SceneConfiguration(name: $0, role: SceneRole.windowApplication) }
+        application.routing.prefersRequiresCan = happens(200)
+        application.delivery = DeliverySettings(
+            timeoutSeconds: pick([1, 15, 60]) ?? 15, maxInFlightPerSession: options.maxInFlightPerSession,
+            retrySchedule: options.retrySchedule)
+        var endpoints: [String: EndpointDraft] = [:]
+        for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
+        ask(.putApplication(ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)), "put \(id)")
+    }
+
+    mutating func drawSession(_ key: SessionKey) -> SessionDraft {
+        var draft = SessionDraft(device: drawDevice(), activationState: pick(ActivationState.allCases) ?? .background)
+        draft.configuration = happens(200) ? "Kiosk" : nil
+        draft.conditions = ActivationConditions(
+            canActivate: drawPredicate(), prefersToActivate: drawPredicate(),
+            preferenceLevel: Int.random(in: 0...1, using: &generator))
+        draft.endpoint = happens(800) ? drawEndpoint(key) : nil
+        draft.leaseSeconds = happens(300) ? pick([1, 60, 3600]) : nil
+        return draft
+    }
+
+    private mutating func drawPatch(_ key: SessionKey) -> SessionPatch {
+        var patch = SessionPatch()
+        if happens(600) { patch.activationState = pick(ActivationState.allCases) }
+        if happens(200) { patch.canActivate = happens(300) ? .remove : .set(drawPredicate()) }
+        if happens(200) { patch.prefersToActivate = happens(300) ? .remove : .set(drawPredicate()) }
+        if happens(150) { patch.endpoint = happens(300) ? .remove : .set(drawEndpoint(key)) }
+        if happens(100) { patch.device = drawDevice().map { .set($0) } ?? .remove }
+        if happens(100) { patch.leaseSeconds = happens(500) ? .remove : .set(30) }
+        if happens(100) { patch.configuration = pick(["Default", "Kiosk", "Unknown"]) }
+        return patch
+    }
+
+    private mutating func drawPredicate() -> Predicate {
+        let formats = [
+            "TRUEPREDICATE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF == 'x'", "SELF BEGINSWITH 'doc/'",
+            "SELF == 'doc/1' OR SELF == 'doc/2'", "NOT SELF CONTAINS '3'",
+        ]
+        return pick(formats).flatMap { try? Predicate(format: $0) } ?? .alwaysTrue
+    }
+
+    private mutating func drawEndpoint(_ key: SessionKey) -> EndpointDraft {
+        endpoint("\(key)/\(Int.random(in: 0...1, using: &generator))")
+    }
+
+    private mutating func endpoint(_ name: String) -> EndpointDraft {
+        let url = "https://simulated.example/\(name)"
+        if endpoints[url] == nil { endpoints[url] = SimulatedEndpoint(behaviour: drawBehaviour()) }
+        return EndpointDraft(url: url, secret: nil, freshSecret: "whsec_\(generator.next())")
+    }
+
+    mutating func drawBehaviour() -> EndpointBehaviour {
+        guard happens(options.trouble) else { return happens(800) ? .ok : .slow }
+        return pick(EndpointBehaviour.allCases) ?? .ok
+    }
+}

@@ -1,0 +1,38 @@
+import Router
+import RouterPlugin
+
+extension World {
+    /// A change in a word or two, for the log.
+    func describe(_ change: StoreChange) -> String {
+        switch change {
+        case .putApplication(let application): "put \(application.id)"
+        case .deleteApplication(let id): "delete \(id)"
+        case .putSession(let session):
+            "put \(session.key) \(session.activationState)\(session.disabled == nil ? "" : " disabled")"
+        case .deleteSession(let key): "delete \(key)"
+        case .insert(let new): "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
+        case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
+        case .reschedule(let sequence, let progress):
+            "reschedule \(sequence) \(progress.attempts)/\(progress.failures)/\(progress.rejections)"
+        case .reassign(let sequence, let decision, let placement):
+            "reassign \(sequence) to \(decision.session?.text ?? "-") \(describe(placement))"
+        case .settle(let sequence, let settlement, _): "settle \(sequence) \(settlement)"
+        }
+    }
+
+    private func describe(_ placement: Placement) -> String {
+        switch placement {
+        case .lane: "in its lane"
+        case .held(let until): "held until +\(until.milliseconds - 1_767_225_600_000)ms"
+        case .settled(let settlement): "settled \(settlement)"
+        }
+    }
+
+    func describe(_ outcome: TransferResult.Outcome) -> String {
+        switch outcome {
+        case .response(let response):
+            response.retryAfterSeconds.map { "\(response.status), retry after \($0) s" } ?? "\(response.status)"
+        case .failure(let failure): failure.kind.rawValue
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import Router
+package import RouterPlugin
+
+/// A whole deployment in one value: producers, the router, its disk, the network and the endpoints, in virtual time.
+///
+///     producers ──▶ EngineDriver(Engine) ──▶ transfers ──▶ endpoints
+///                        │        ▲                            │
+///                        ▼        └──────── outcomes ◀─────────┘
+///                   SimulatedDisk            Witness watches all of it
+///
+/// Everything that happens is drawn from one generator, so that a seed is a history.
+package struct World {
+    package let options: SimulationOptions
+    package private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
+    package internal(set) var log = ActionLog()
+    package internal(set) var statistics = SimulationStatistics()
+    var generator: SeededGenerator
+    var driver: EngineDriver<LinearRegistry>
+    var witness: Witness
+    let disk = SimulatedDisk()
+    var transfers: [Transfer] = []
+    var endpoints: [String: SimulatedEndpoint] = [:]
+    /// What was asked and not answered yet.
+    var asked: [Int: Command] = [:]
+    var lastTicket = 0
+    /// What producers have sent so far, to be repeated.
+    var sent: [AcceptRequest] = []
+    /// How often the process was started.
+    var life = 1
+    /// Off in the end, so that everything can settle.
+    var faults = true
+    private let rules: [any RoutingRule]
+    private let sabotage: Sabotage?
+
+    package init(seed: UInt64, sabotage: Sabotage? = nil) {
+        options = SimulationOptions(seed: seed)
+        generator = SeededGenerator(seed: ~seed)
+        self.sabotage = sabotage
+        rules = options.rules.map { SimulatedRule($0) }
+        witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight)
+        let engine = Engine<LinearRegistry>(
+            recovering: RecoveredState(), rules: rules, maximumInFlight: options.maximumInFlight,
+            generator: SeededGenerator(seed: seed))
+        driver = EngineDriver(engine, store: disk, sabotage: sabotage)
+    }
+
+    /// What is wrong so far.
+    package var violations: [String] { witness.violations }
+
+    /// Whether something happens that often, in per mille.
+    mutating func happens(_ perMille: Int) -> Bool { Int.random(in: 0..<1000, using: &generator) < perMille }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &generator) }
+
+    // MARK: - The process
+
+    /// Runs the driver until it has nothing more to do now, or dies.
+    mutating func drive() {
+        driver.resume()
+        while !driver.isIdle(at: now) {
+            disk.setFates(drawFates())
+            let batchLimit = pick([1, 2, 5, 512]) ?? 1
+            let turn = driver.turn(at: now, batchLimit: batchLimit, attemptLimit: pick([1, 3, 512]) ?? 1)
+            for changes in disk.drainCommitted() {
+                log.add("\(stamp) commit \(changes.map(describe))")
+                witness.committed(changes, at: now)
+            }
+            if disk.isDead { return crash("in a commit") }
+            if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }
+            for answer in turn.answers { take(answer) }
+            for attempt in turn.attempts { send(attempt) }
+            if !violations.isEmpty { return }
+        }
+    }
+
+    private mutating func take(_ answer: EngineDriver<LinearRegistry>.Answer) {
+        guard let command = asked.removeValue(forKey: answer.ticket) else {
+            return witness.fail("answered twice: \(answer.reply)")
+        }
+        switch answer.reply {
+        case .accepted: statistics.accepted += 1
+        case .duplicate: statistics.duplicates += 1
+        default: break
+        }
+        if case .accept(let request) = command { witness.answered(request, answer.reply) }
+    }
+
+    /// Everything in memory is lost; what is on the disk and on the wire is not.
+    mutating func crash(_ place: String) {
+        log.add("\(stamp) crash \(place)")
+        statistics.crashes += 1
+        life += 1
+        asked = [:]
+        witness.crashed()
+        // What has not arrived may never do.
+        transfers = transfers.filter { _ in Bool.random(using: &generator) }
+        disk.revive()
+        guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
+        let engine = Engine<LinearRegistry>(
+            recovering: state, rules: rules, maximumInFlight: options.maximumInFlight,
+            generator: SeededGenerator(seed: generator.next()))
+        driver = EngineDriver(engine, store: disk, sabotage: sabotage)
+        witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
+        drive()
+    }
+
+    // MARK: - Time
+
+    /// Lets time pass, with everything that happens in it.
+    ///
+    /// Ends early if very much happens: an hour of a receiver that asks to be tried every second adds nothing.
+    ///
+    /// - Parameter late: The host is slow: it notices only at the end what came due meanwhile.
+    mutating func advance(byMilliseconds delta: Int64, late: Bool) {
+        let end = now.advanced(byMilliseconds: delta)
+        var steps = 0
+        while violations.isEmpty {
+            steps += 1
+            if steps > 60 { return }
+            let network = transfers.lazy.compactMap { min($0.arrivesAt ?? $0.endsAt, $0.endsAt) }.min()
+            let due = late ? nil : driver.engine.nextDue
+            guard let next = [network, due].compactMap({ $0 }).min(), next <= end else { break }
+            now = max(now, next)
+            deliver()
+            if !late { drive() }
+        }
+        now = end
+        deliver()
+        drive()
+    }
+
+    /// What arrives now, and what comes to its end now.
+    private mutating func deliver() {
+        for index in transfers.indices {
+            guard let time = transfers[index].arrivesAt, time <= now else { continue }
+            transfers[index].arrivesAt = nil
+            let transfer = transfers[index]
+            endpoints[transfer.attempt.endpoint.url]?.receive(transfer, at: now)
+            statistics.arrivals += 1
+            witness.arrived(transfer)
+        }
+        let ended = transfers.filter { $0.endsAt <= now }
+        transfers.removeAll { $0.endsAt <= now }
+        // The sender hears of nothing that was sent before it crashed.
+        for transfer in ended where transfer.life == life {
+            let attempt = transfer.attempt
+            let finished = FinishedAttempt(
+                sequence: attempt.notification.sequence, number: attempt.number, session: attempt.session.key.session,
+                startedAt: transfer.startedAt, result: TransferResult(outcome: transfer.outcome))
+            log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
+            witness.ended(transfer)
+            driver.submit(.attemptFinished(finished))
+        }
+    }
+
+    private mutating func send(_ attempt: AttemptStart) {
+        let sequence = attempt.notification.sequence
+        let payload = attempt.payload ?? (try? disk.payload(of: sequence)) ?? nil
+        witness.started(attempt, payload: payload, at: now)
+        statistics.attempts += 1
+        let behaviour = faults ? endpoints[attempt.endpoint.url]?.behaviour ?? .refusing : .ok
+        log.add("\(stamp) send \(sequence)/\(attempt.number) to \(attempt.session.key): \(behaviour)")
+        transfers.append(Transfer(attempt, life: life, at: now, behaviour, using: &generator))
+    }
+
+    private mutating func drawFates() -> [SimulatedDisk.Fate] {
+        guard faults else { return [] }
+        return (0..<2).map { _ in
+            if happens(options.commitFault) { return .failed(StoreError(pick([.diskFull, .busy]) ?? .busy, "simulated")) }
+            guard happens(options.crash / 4) else { return .written }
+            return happens(500) ? .diesBefore : .diesAfter
+        }
+    }
+
+    // MARK: - Invariants
+
+    /// What has to hold between any two steps.
+    mutating func check() {
+        witness.checkConservation(driver.engine, disk)
+        let count = witness.acknowledged.count
+        if count > 0 {
+            let start = Int.random(in: 0..<count, using: &generator)
+            witness.checkAcknowledged(start..<min(count, start + 3), in: disk)
+        }
+        if driver.isIdle(at: now), !driver.isPostponing { witness.checkRest(driver.engine, at: now) }
+    }
+
+    var stamp: String { "+\(now.milliseconds - 1_767_225_600_000)ms" }
+}

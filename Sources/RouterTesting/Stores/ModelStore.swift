@@ -1,0 +1,150 @@
+package import Router
+package import RouterPlugin
+import Synchronization
+
+/// A store in memory that obeys the laws of `StoreModel` and fails when told to: the simulator's disk.
+///
+/// What has been committed is what survives; `snapshot` is the disk as a process would find it after a crash.
+package final class ModelStore: Store {
+    private struct State: Sendable {
+        var model = StoreModel()
+        var commits = 0
+        var commitFaults: [Int: StoreError] = [:]
+        var readFault: StoreError?
+    }
+
+    private let state: Mutex<State>
+
+    /// An empty store that does not fail.
+    package init() {
+        state = Mutex(State())
+    }
+
+    private init(_ model: StoreModel) {
+        state = Mutex(State(model: model))
+    }
+
+    /// Another store with everything that was committed to this one so far, and no faults.
+    package func snapshot() -> ModelStore {
+        ModelStore(state.withLock { $0.model })
+    }
+
+    // MARK: - Faults
+
+    /// How many commits were asked for, those that failed included.
+    package var commits: Int { state.withLock { $0.commits } }
+
+    /// Lets a commit fail and write nothing; commits are counted from 1 over the life of this store.
+    package func failCommit(_ number: Int, with error: StoreError) {
+        state.withLock { $0.commitFaults[number] = error }
+    }
+
+    /// Lets everything that reads fail from now on; nil ends it.
+    package func failReads(with error: StoreError?) {
+        state.withLock { $0.readFault = error }
+    }
+
+    // MARK: - Store
+
+    package func commit(_ changes: [StoreChange]) throws(StoreError) {
+        try with { state throws(StoreError) in
+            state.commits += 1
+            if let fault = state.commitFaults.removeValue(forKey: state.commits) { throw fault }
+            state.model.begin()
+            do throws(StoreError) {
+                for change in changes { try state.model.apply(change) }
+            } catch {
+                state.model.undo()
+                throw error
+            }
+        }
+    }
+
+    package func recover() throws(StoreError) -> RecoveredState {
+        try reading { model in
+            RecoveredState(
+                applications: model.applications.values.sorted { $0.id < $1.id },
+                sessions: model.sessions.values.sorted { $0.creationSequence < $1.creationSequence },
+                unsettled: model.notifications.values.filter { !$0.stored.state.isSettled }
+                    .sorted { $0.stored.sequence < $1.stored.sequence }.map(UnsettledNotification.init),
+                lastSequence: model.lastSequence, lastCreationSequence: model.lastCreationSequence)
+        }
+    }
+
+    package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
+        try reading { model in
+            guard let stored = model.dedupeKeys[key].flatMap({ model.notifications[$0] })?.stored else { return nil }
+            return Receipt(
+                sequence: stored.sequence, id: stored.id, device: stored.device, payload: stored.payload ?? [],
+                decision: stored.decision, state: stored.state)
+        }
+    }
+
+    package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+        try reading { model in model.notifications[sequence]?.stored.payload }
+    }
+
+    package func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? {
+        try reading { model in model.sequences[id].flatMap { model.notifications[$0] }?.stored }
+    }
+
+    package func notifications(
+        matching filter: NotificationFilter, limit: Int
+    ) throws(StoreError) -> [StoredNotification] {
+        try reading { model in
+            let found = model.notifications.values.lazy.map(\.stored).filter(filter.matches)
+            return found.sorted { $0.sequence > $1.sequence }.prefix(max(0, limit)).map(\.withoutDetails)
+        }
+    }
+
+    package func census() throws(StoreError) -> NotificationCensus {
+        try reading { model in model.census }
+    }
+
+    private func reading<Value: Sendable>(_ body: (StoreModel) -> Value) throws(StoreError) -> Value {
+        try with { state throws(StoreError) in
+            if let fault = state.readFault { throw fault }
+            return body(state.model)
+        }
+    }
+
+    private func with<Value: Sendable>(
+        _ body: (inout State) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try state.withLock { state throws(StoreError) in try body(&state) }
+    }
+}
+
+extension NotificationFilter {
+    /// Whether a list with this filter shows the notification.
+    package func matches(_ notification: StoredNotification) -> Bool {
+        (application == nil || notification.application == application)
+            && (state == nil || notification.state == state)
+            && (session == nil || notification.decision.session == session)
+            && (contentID == nil || notification.contentID == contentID)
+            && since.map { notification.receivedAt >= $0 } ?? true
+            && until.map { notification.receivedAt < $0 } ?? true
+            && before.map { notification.sequence < $0 } ?? true
+    }
+}
+
+extension StoredNotification {
+    /// As lists show it.
+    package var withoutDetails: StoredNotification {
+        var copy = self
+        copy.payload = nil
+        copy.attempts = []
+        return copy
+    }
+}
+
+extension UnsettledNotification {
+    fileprivate init(_ entry: StoreModel.Entry) {
+        let stored = entry.stored
+        self.init(
+            sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
+            contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
+            receivedAt: stored.receivedAt, decision: stored.decision, progress: stored.progress,
+            heldUntil: entry.heldUntil)
+    }
+}

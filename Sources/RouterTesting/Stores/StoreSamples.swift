@@ -1,0 +1,122 @@
+import PredicateEngine
+import Router
+import RouterPlugin
+
+/// Records for the suite, plain ones and hostile ones.
+enum StoreSamples {
+    static let gallery = ApplicationID(unchecked: "com.example.Gallery")
+    static let clinic = ApplicationID(unchecked: "com.example.Clinic")
+    static let source = PluginID(unchecked: "routerd.source.apns")
+    static let otherSource = PluginID(unchecked: "routerd.source.github")
+
+    /// Texts that a careless store changes, cuts off or takes for one another: the second and third are equal to
+    /// Swift, and so are the fourth and fifth.
+    static let hostileTexts = [
+        "plain", "caf\u{E9}", "cafe\u{301}", "\u{1112}\u{1161}\u{11AB}", "\u{D55C}",
+        "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}\u{1F3F3}\u{FE0F}", "a'b\"c`d\\e", "line\nline\r\n\ttab",
+        "'; DROP TABLE notification; --", "[\"a\",\"b\"]", "%_*?", "\u{202E}rtl\u{200B}\u{FEFF}", "NULL", "0", " ",
+        "\u{1}\u{1F}\u{7F}\u{80}", "\u{10FFFF}", String(repeating: "é/", count: 1365),
+    ]
+
+    /// Payloads that a text column would damage.
+    static let hostilePayloads: [[UInt8]] = [
+        [], [0], Array("{}".utf8), [0xFF, 0xFE, 0, 0xC3, 0x28, 0, 0], Array("a\u{0}b".utf8), Array(0...255),
+        Array("{\"é\": \"e\u{301}\"}".utf8),
+        (0..<RouterLimits.payloadBytes).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) },
+    ]
+
+    private static let userInfo =
+        #"{"b":"caf\u00e9","a":"cafe\u0301","big":12345678901234567890,"small":-0.0,"none":null,"nul":"\u0000\n"}"#
+
+    static func application(_ id: ApplicationID = gallery) -> Application {
+        Application(id: id, displayName: "Gallery")
+    }
+
+    static func session(_ id: String, created: Int64, in application: ApplicationID = gallery) -> SceneSession {
+        SceneSession(
+            key: SessionKey(application: application, session: SessionID(unchecked: id)), role: "windowApplication",
+            configuration: "main", creationSequence: created)
+    }
+
+    static func notification(_ sequence: Int64, in application: ApplicationID = gallery) -> NewNotification {
+        NewNotification(
+            sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
+            application: application, source: source, device: nil, contentID: nil, priority: .high, expiration: .never,
+            collapseID: nil, dedupeKeys: [], payload: Array("{\"n\":\(sequence)}".utf8),
+            receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
+            decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"),
+            placement: .lane)
+    }
+
+    static func attempt(_ sequence: Int64, _ number: Int) -> AttemptRecord {
+        AttemptRecord(
+            sequence: NotificationSequence(sequence), number: number, session: SessionID(unchecked: "s1"),
+            startedAt: Timestamp(milliseconds: 1_700_000_001_000), status: 503, failure: nil, retryAfterSeconds: 7,
+            metrics: TransferMetrics(), responseExcerpt: Array("busy".utf8))
+    }
+
+    /// A session with every field set, each text a hostile one.
+    static func fullSession(_ text: String, created: Int64) throws -> SceneSession {
+        SceneSession(
+            key: SessionKey(application: gallery, session: SessionID(unchecked: text)), role: text, configuration: text,
+            device: DeviceID(unchecked: text), activationState: .foregroundInactive,
+            conditions: ActivationConditions(
+                canActivate: try predicate("SELF BEGINSWITH", text), prefersToActivate: try predicate("SELF ==", text),
+                preferenceLevel: -3),
+            endpoint: Endpoint(url: "https://example.com/\(text)", secret: "whsec_\(text)"),
+            stateRestorationActivity: try JSONValue(parsing: Array(#"{"é":"é","deep":[[{}]]}"#.utf8)),
+            userInfo: try JSONValue(parsing: Array(userInfo.utf8)),
+            leaseSeconds: 90, leaseExpiresAt: Timestamp(milliseconds: 1_700_000_090_000),
+            lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone)
+    }
+
+    /// The constant is quoted as the predicate language asks for, and cut to the length that it allows.
+    private static func predicate(_ comparison: String, _ text: String) throws -> Predicate {
+        let quoted = text.unicodeScalars.prefix(200).map { scalar in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            default: String(scalar)
+            }
+        }
+        return try Predicate(format: "\(comparison) \"\(quoted.joined())\"")
+    }
+
+    /// An application with every field set, each text a hostile one.
+    static func fullApplication(_ id: ApplicationID, _ text: String) -> Application {
+        let endpoint = Endpoint(url: "https://example.com/\(text)", secret: "whsec_\(text)")
+        return Application(
+            id: id, displayName: text,
+            manifest: SceneManifest(
+                supportsMultipleScenes: true, userActivityTypes: [text, "", text + text],
+                sceneConfigurations: [
+                    SceneConfiguration(name: text, role: text, endpoint: endpoint, activityTypes: [text]),
+                    SceneConfiguration(name: "", role: ""),
+                ]),
+            delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true),
+            delivery: DeliverySettings(timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400]))
+    }
+
+    /// A notification with every field set, each text a hostile one.
+    static func fullNotification(_ sequence: Int64, _ text: String, payload: [UInt8]) -> NewNotification {
+        var notification = notification(sequence)
+        notification.device = DeviceID(unchecked: text)
+        notification.contentID = ContentID(unchecked: text)
+        notification.priority = .low
+        notification.expiration = .at(Timestamp(milliseconds: .max))
+        notification.collapseID = text
+        notification.dedupeKeys = [text, text + "2"]
+        notification.payload = payload
+        notification.decision = Decision(
+            tier: .prefers, session: SessionID(unchecked: text), reason: text,
+            vetoes: [
+                Veto(session: SessionID(unchecked: text), rule: source, reason: text),
+                Veto(session: SessionID(unchecked: "s2"), rule: otherSource, reason: ""),
+            ],
+            rerouteOf: SessionID(unchecked: text), registryVersion: .max)
+        notification.placement = .held(until: .distantFuture)
+        return notification
+    }
+}

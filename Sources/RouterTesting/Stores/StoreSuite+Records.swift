@@ -1,0 +1,167 @@
+import Router
+import RouterPlugin
+
+extension StoreSuite {
+    static func empty(_ trial: StoreTrial<some Store>) throws {
+        for _ in 0..<2 {
+            trial.expectSame(try trial.store.recover(), RecoveredState(), "recover")
+            trial.expectSame(try trial.store.census(), NotificationCensus(accepted: 0, byState: [:]), "census")
+            trial.expect(try trial.store.notification(NotificationID(unchecked: "ntf_1")) == nil, "a notification")
+            trial.expect(try trial.store.payload(of: NotificationSequence(1)) == nil, "a payload")
+            trial.expect(try trial.store.notifications(matching: NotificationFilter(), limit: 10).isEmpty, "a list")
+            let key = DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: "k")
+            trial.expect(try trial.store.receipt(for: key) == nil, "a receipt")
+            try trial.store.commit([])
+            try trial.reopen()
+        }
+    }
+
+    /// Applications and sessions come back as they were put, sessions in the order of their creation.
+    static func registry(_ trial: StoreTrial<some Store>) throws {
+        var applications: [Application] = []
+        for (index, text) in StoreSamples.hostileTexts.enumerated() {
+            applications.append(StoreSamples.fullApplication(ApplicationID(unchecked: "app.\(100 + index)"), text))
+        }
+        applications.append(StoreSamples.application(StoreSamples.gallery))
+        var sessions: [SceneSession] = []
+        for (index, text) in StoreSamples.hostileTexts.enumerated() {
+            sessions.append(try StoreSamples.fullSession(text, created: Int64(3 * index + 1)))
+        }
+        sessions.append(StoreSamples.session("plain session", created: 1000))
+        try trial.store.commit(applications.map(StoreChange.putApplication) + sessions.map(StoreChange.putSession))
+        try expectRegistry(trial, applications, sessions, lastCreated: 1000)
+
+        applications[0] = StoreSamples.application(applications[0].id)
+        applications[1].manifest.sceneConfigurations.reverse()
+        sessions[0].endpoint = nil
+        sessions[0].stateRestorationActivity = nil
+        sessions[0].disabled = nil
+        sessions[0].leaseExpiresAt = nil
+        sessions[1].activationState = .foregroundActive
+        // Made anew under its old name: it goes to the end.
+        var anew = sessions.remove(at: 2)
+        anew.creationSequence = 1001
+        sessions.append(anew)
+        try trial.store.commit(
+            [.putApplication(applications[0]), .putApplication(applications[1])]
+                + [sessions[0], sessions[1], anew].map(StoreChange.putSession))
+        try expectRegistry(trial, applications, sessions, lastCreated: 1001)
+
+        try trial.store.commit([.deleteSession(anew.key), .deleteApplication(applications[1].id)])
+        applications.remove(at: 1)
+        sessions.removeLast()
+        try expectRegistry(trial, applications, sessions, lastCreated: 1001)
+        // Its sessions go with an application; deleting what is not there is no fault.
+        try trial.store.commit([.deleteApplication(StoreSamples.gallery), .deleteSession(anew.key)])
+        applications.removeLast()
+        try expectRegistry(trial, applications, [], lastCreated: 1001)
+    }
+
+    private static func expectRegistry(
+        _ trial: StoreTrial<some Store>, _ applications: [Application], _ sessions: [SceneSession], lastCreated: Int64
+    ) throws {
+        for _ in 0..<2 {
+            let state = try trial.store.recover()
+            let expected = RecoveredState(
+                applications: applications.sorted { $0.id < $1.id }, sessions: sessions,
+                lastCreationSequence: lastCreated)
+            trial.expectSame(state, expected, "recover")
+            try trial.reopen()
+        }
+    }
+
+    /// Every field of a notification comes back, in each of the ways to read it.
+    static func notifications(_ trial: StoreTrial<some Store>) throws {
+        var inserted: [NewNotification] = []
+        for (index, text) in StoreSamples.hostileTexts.enumerated() {
+            let payload = StoreSamples.hostilePayloads[index % StoreSamples.hostilePayloads.count]
+            inserted.append(StoreSamples.fullNotification(Int64(2 * index + 1), text, payload: payload))
+        }
+        var plain = StoreSamples.notification(101)
+        plain.decision = Decision(tier: .undeliverable, session: nil, reason: "")
+        plain.receivedAt = Timestamp(milliseconds: -5)
+        plain.expiration = .immediate
+        plain.placement = .settled(.deadLettered(.noEligibleSession))
+        inserted.append(plain)
+        inserted.append(StoreSamples.notification(102))
+        try trial.store.commit(inserted.map(StoreChange.insert))
+        for _ in 0..<2 {
+            let state = try trial.store.recover()
+            let unsettled = inserted.filter { $0.sequence != plain.sequence }.map(UnsettledNotification.init(expected:))
+            trial.expectSame(state.unsettled, unsettled, "unsettled")
+            trial.expectSame(state.lastSequence, NotificationSequence(102), "the last sequence")
+            for new in inserted {
+                let stored = try trial.store.notification(new.id)
+                trial.expectSame(stored, StoredNotification(expected: new), "notification \(new.id)")
+                trial.expect(try trial.store.payload(of: new.sequence) == new.payload, "payload of \(new.sequence)")
+            }
+            let listed = try trial.store.notifications(matching: NotificationFilter(), limit: .max)
+            let expected = inserted.reversed().map { StoredNotification(expected: $0).withoutDetails }
+            trial.expectSame(listed, expected, "the list")
+            try trial.reopen()
+        }
+    }
+
+    /// Every field of an attempt comes back, in the order of their numbers.
+    static func attempts(_ trial: StoreTrial<some Store>) throws {
+        var attempts: [AttemptRecord] = []
+        for (index, text) in StoreSamples.hostileTexts.enumerated() {
+            var attempt = StoreSamples.attempt(1, 2 * index + 1)
+            attempt.session = SessionID(unchecked: text)
+            attempt.status = index.isMultiple(of: 2) ? 500 + index : nil
+            attempt.retryAfterSeconds = index.isMultiple(of: 3) ? index : nil
+            let kind = TransferFailure.Kind.allCases[index % TransferFailure.Kind.allCases.count]
+            attempt.failure =
+                attempt.status == nil
+                ? TransferFailure(kind: kind, curlCode: index % 4 == 1 ? 28 : nil, message: text) : nil
+            attempt.metrics.nameLookup = 1
+            attempt.metrics.connect = 22
+            attempt.metrics.tlsHandshake = 333
+            attempt.metrics.firstByte = 4444
+            attempt.metrics.total = .max
+            attempt.metrics.remoteAddress = index.isMultiple(of: 2) ? text : nil
+            attempt.metrics.reusedConnection = index.isMultiple(of: 2)
+            attempt.metrics.httpVersion = index.isMultiple(of: 2) ? "1.1" : nil
+            attempt.responseExcerpt = Array(StoreSamples.hostilePayloads[index % 7].prefix(1024))
+            attempts.append(attempt)
+        }
+        try trial.store.commit([.insert(StoreSamples.notification(1)), .insert(StoreSamples.notification(2))])
+        try trial.store.commit(attempts.map(StoreChange.recordAttempt))
+        try trial.reopen()
+        let stored = try trial.store.notification(NotificationID(unchecked: "ntf_1"))
+        trial.expectSame(stored?.attempts, attempts, "attempts")
+        trial.expectSame(stored?.progress.attempts, attempts.last?.number, "the number of the last attempt")
+        let other = try trial.store.notification(NotificationID(unchecked: "ntf_2"))
+        trial.expect(other?.attempts.isEmpty == true, "another notification has attempts")
+    }
+}
+
+extension StoredNotification {
+    /// What a store must say of a notification that has just been inserted.
+    init(expected new: NewNotification) {
+        self.init(
+            sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
+            contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
+            receivedAt: new.receivedAt, decision: new.decision, state: .waiting, reason: nil, settledAt: nil,
+            progress: DeliveryProgress(), payload: new.payload, attempts: [])
+        switch new.placement {
+        case .lane: state = .waiting
+        case .held: state = .held
+        case .settled(let settlement):
+            state = settlement.state
+            reason = settlement.reason
+            settledAt = new.receivedAt
+        }
+    }
+}
+
+extension UnsettledNotification {
+    /// What a store must recover of a notification that has just been inserted.
+    init(expected new: NewNotification) {
+        self.init(
+            sequence: new.sequence, id: new.id, application: new.application, device: new.device,
+            contentID: new.contentID, priority: new.priority, expiration: new.expiration, receivedAt: new.receivedAt,
+            decision: new.decision)
+        if case .held(let until) = new.placement { heldUntil = until }
+    }
+}

@@ -1,0 +1,94 @@
+package import Router
+
+/// What every store must do: the same body runs over the model and over each real one.
+///
+///     let violations = StoreSuite.violations(
+///         fresh: { try SQLiteStore(path: temporaryPath()) },
+///         reopening: { store in try store.close(); return try SQLiteStore(path: store.path) })
+///
+/// The suite belongs to no test library; it returns what it has found.
+package enum StoreSuite {
+    /// Every way in which the stores break the contract, as `case: what was found`; empty if there is none.
+    ///
+    /// `fresh` makes an empty store; `reopening` gives up a store and opens what it has left behind. The seed chooses
+    /// the random histories.
+    package static func violations<Subject: Store>(
+        seed: UInt64 = 1, fresh: () throws -> Subject, reopening: @escaping (Subject) throws -> Subject
+    ) -> [String] {
+        var violations: [String] = []
+        func run(_ name: String, _ body: (StoreTrial<Subject>) throws -> Void) {
+            do {
+                let trial = StoreTrial(name, try fresh(), reopening)
+                do {
+                    try body(trial)
+                } catch {
+                    trial.fail("threw \(error)")
+                }
+                violations += trial.violations
+            } catch {
+                violations.append("\(name): no store to begin with: \(error)")
+            }
+        }
+        run("empty", empty)
+        run("registry", registry)
+        run("notifications", notifications)
+        run("attempts", attempts)
+        run("receipts", receipts)
+        run("life of a delivery", deliveries)
+        run("atomicity", atomicity)
+        run("illegal changes", illegalChanges)
+        run("lists", lists)
+        for seed in [seed, seed &+ 1, seed &+ 2] {
+            run("history with seed \(seed)") { try history(seed: seed, $0) }
+        }
+        return violations
+    }
+}
+
+/// One case of the suite: a store, a way to reopen it, and what was found wrong.
+final class StoreTrial<Subject: Store> {
+    private(set) var store: Subject
+    private(set) var violations: [String] = []
+    private let name: String
+    private let reopening: (Subject) throws -> Subject
+
+    init(_ name: String, _ store: Subject, _ reopening: @escaping (Subject) throws -> Subject) {
+        self.name = name
+        self.store = store
+        self.reopening = reopening
+    }
+
+    /// Gives the store up and goes on with what it has left behind.
+    func reopen() throws {
+        store = try reopening(store)
+    }
+
+    func fail(_ finding: String) {
+        violations.append("\(name): \(finding)")
+    }
+
+    func expect(_ condition: Bool, _ finding: @autoclosure () -> String) {
+        if !condition { fail(finding()) }
+    }
+
+    /// Whether both are equal to the last byte of every text, which `==` alone would not tell.
+    func expectSame<Value: Equatable>(_ found: Value, _ expected: Value, _ what: @autoclosure () -> String) {
+        guard found == expected, ByteFingerprint.of(found) == ByteFingerprint.of(expected) else {
+            return fail(
+                "\(what()): found \(String(describing: found).prefix(600)), "
+                    + "expected \(String(describing: expected).prefix(600))")
+        }
+    }
+
+    /// The changes must be refused as a conflict and leave everything as it was.
+    func expectConflict(_ changes: [StoreChange], _ what: String) throws {
+        let before = (try store.recover(), try store.census())
+        do {
+            try store.commit(changes)
+            fail("\(what) was accepted")
+        } catch {
+            expect(error.code == .conflict, "\(what) was refused with \(error)")
+        }
+        expect(try (store.recover(), store.census()) == before, "\(what) has left something behind")
+    }
+}

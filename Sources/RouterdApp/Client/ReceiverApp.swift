@@ -1,0 +1,72 @@
+import Hummingbird
+package import Logging
+import NIOCore
+package import Plugins
+import RouterPlugin
+
+/// A small receiver of webhooks: verifies each signature, says what came, answers as it is told.
+package struct ReceiverApp: Sendable {
+    /// What came in.
+    package struct Received: Sendable {
+        package var path: String
+        package var webhookID: String
+        package var attempt: String
+        package var type: String
+        /// Nil if no secret is known.
+        package var isVerified: Bool?
+        package var body: [UInt8]
+    }
+
+    private let address: ListenAddress
+    private let secrets: [WebhookSecret]
+    private let status: Int
+    private let clock = SteadyClock()
+    private let onReceived: @Sendable (Received) -> Void
+
+    /// - Parameters:
+    ///   - secrets: Any of them may have signed; with none, signatures are not looked at.
+    ///   - status: What verified webhooks are answered with; others get 401.
+    package init(
+        address: ListenAddress, secrets: [WebhookSecret], status: Int = 204,
+        onReceived: @escaping @Sendable (Received) -> Void
+    ) {
+        self.address = address
+        self.secrets = secrets
+        self.status = status
+        self.onReceived = onReceived
+    }
+
+    package func run(logger: Logger, onListening: @escaping @Sendable (Int) async -> Void) async throws {
+        let router = Hummingbird.Router(context: RouterdContext.self)
+        router.post("**") { request, _ in try await receive(request) }
+        router.post("/") { request, _ in try await receive(request) }
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
+        try await application.runService()
+    }
+
+    private func receive(_ request: Request) async throws -> Response {
+        let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
+        let headers = request.sourceHeaders
+        let verified = isVerified(headers, body)
+        let value = try? JSONValue(parsing: body, limits: .configuration)
+        func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
+        onReceived(
+            Received(
+                path: request.uri.path, webhookID: header("webhook-id"), attempt: header("webhook-attempt"),
+                type: value?["type"]?.asString ?? "", isVerified: verified, body: body))
+        return Response(status: verified == false ? .unauthorized : .init(code: status))
+    }
+
+    private func isVerified(_ headers: [(name: String, value: String)], _ body: [UInt8]) -> Bool? {
+        guard !secrets.isEmpty else { return nil }
+        do {
+            _ = try StandardWebhooksVerifier.verify(headers: headers, body: body, secrets: secrets, now: clock.wall)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

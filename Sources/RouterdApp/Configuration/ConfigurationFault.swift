@@ -1,0 +1,58 @@
+import RouterPlugin
+
+/// Something wrong in a configuration, with its place.
+package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file; nil if the value came from the command line or the environment.
+    package var file: String?
+    /// Both count from 1.
+    package var line: Int?
+    package var column: Int?
+    /// RFC 6901 pointer of the value at fault.
+    package var pointer: String
+    package var message: String
+
+    package init(
+        file: String? = nil, line: Int? = nil, column: Int? = nil, pointer: String = "", message: String
+    ) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.pointer = pointer
+        self.message = message
+    }
+
+    /// `FILE:LINE:COLUMN: /pointer: message`, as editors take it.
+    package var description: String {
+        let place = [file, line.map(String.init), column.map(String.init)].compactMap(\.self).joined(separator: ":")
+        return [place, pointer, message].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
+}
+
+/// All that is wrong in a configuration.
+package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
+    package var faults: [ConfigurationFault]
+
+    package init(_ faults: [ConfigurationFault]) { self.faults = faults }
+
+    package var description: String { faults.map(\.description).joined(separator: "\n") }
+}
+
+extension ConfigurationFaults {
+    /// The faults for scripts.
+    package var json: [UInt8] {
+        JSONWriter.object { object in
+            object.field("valid", false)
+            object.array("faults") { list in
+                for fault in faults {
+                    list.object {
+                        $0.field("file", fault.file)
+                        $0.field("line", fault.line)
+                        $0.field("column", fault.column)
+                        $0.field("pointer", fault.pointer)
+                        $0.field("message", fault.message)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+package import RouterPlugin
+import Yams
+
+/// A configuration file as values with their places. YAML, and so JSON too.
+package struct ConfigurationFile: Sendable {
+    package let path: String
+    package let root: JSONValue
+    private let marks: [String: (line: Int, column: Int)]
+
+    /// Reads and parses; a file that is empty has no settings.
+    package init(path: String) throws(ConfigurationFaults) {
+        let text: String
+        do {
+            text = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+        } catch {
+            throw ConfigurationFaults([ConfigurationFault(file: path, message: "The file cannot be read as UTF-8.")])
+        }
+        try self.init(path: path, text: text)
+    }
+
+    package init(path: String, text: String) throws(ConfigurationFaults) {
+        self.path = path
+        var converter = NodeConverter(path: path)
+        do {
+            if let node = try Yams.compose(yaml: text) {
+                root = converter.convert(node, at: "")
+            } else {
+                root = .object(JSONObject())
+            }
+        } catch {
+            throw ConfigurationFaults([Self.fault(of: error, path: path)])
+        }
+        marks = converter.marks
+        guard converter.faults.isEmpty else { throw ConfigurationFaults(converter.faults) }
+    }
+
+    /// A fault at a value of this file, or at the nearest value around it.
+    package func fault(_ pointer: String, _ message: String) -> ConfigurationFault {
+        var place = pointer[...]
+        while marks[String(place)] == nil, let slash = place.lastIndex(of: "/") { place = place[..<slash] }
+        let mark = marks[String(place)]
+        return ConfigurationFault(
+            file: path, line: mark?.line, column: mark?.column, pointer: pointer, message: message)
+    }
+
+    private static func fault(of error: any Error, path: String) -> ConfigurationFault {
+        if let error = error as? YamlError, case .scanner(_, let problem, let mark, _) = error {
+            return ConfigurationFault(file: path, line: mark.line, column: mark.column, message: "\(problem).")
+        }
+        if let error = error as? YamlError, case .parser(_, let problem, let mark, _) = error {
+            return ConfigurationFault(file: path, line: mark.line, column: mark.column, message: "\(problem).")
+        }
+        return ConfigurationFault(file: path, message: "This is not YAML.")
+    }
+}
+
+/// Turns YAML's nodes into values and remembers where each stood.
+private struct NodeConverter {
+    let path: String
+    var marks: [String: (line: Int, column: Int)] = [:]
+    var faults: [ConfigurationFault] = []
+
+    mutating func convert(_ node: Node, at pointer: String) -> JSONValue {
+        if let mark = node.mark { marks[pointer] = (mark.line, mark.column) }
+        switch node {
+        case .scalar(let scalar): return value(of: scalar, node)
+        case .sequence(let sequence):
+            var elements: [JSONValue] = []
+            for (place, element) in sequence.enumerated() {
+                elements.append(convert(element, at: "\(pointer)/\(place)"))
+            }
+            return .array(elements)
+        case .mapping(let mapping):
+            var object = JSONObject()
+            for (key, value) in mapping {
+                let name = key.string ?? ""
+                if object[name] != nil { refuse(key, "\(pointer)/\(name)", "This key stands here twice.") }
+                object[name] = convert(value, at: "\(pointer)/\(name)")
+            }
+            return .object(object)
+        case .alias:
+            refuse(node, pointer, "Aliases are not taken here; write the value out.")
+            return .null
+        }
+    }
+
+    private func value(of scalar: Node.Scalar, _ node: Node) -> JSONValue {
+        guard scalar.style == .plain || scalar.style == .any else { return .string(scalar.string) }
+        if node.null != nil { return .null }
+        if let flag = node.bool { return .bool(flag) }
+        if let number = node.int { return .number(JSONNumber(Int64(number))) }
+        return .string(scalar.string)
+    }
+
+    private mutating func refuse(_ node: Node, _ pointer: String, _ message: String) {
+        faults.append(
+            ConfigurationFault(
+                file: path, line: node.mark?.line, column: node.mark?.column, pointer: pointer, message: message))
+    }
+}

@@ -1,0 +1,203 @@
+import Configuration
+import Logging
+import RouterPlugin
+
+/// Reads the layers of a configuration and gathers every fault.
+package struct ConfigurationLoader {
+    /// Why a value will not do; completes "The value …".
+    package struct Unusable: Error {
+        let reason: String
+        package init(_ reason: String) { self.reason = reason }
+    }
+
+    /// The names that a file may use, a level each.
+    private static let names: [String: [String]] = [
+        "": ["listen", "database", "durability", "log", "delivery", "apiKeys", "rules"],
+        "/log": ["level"],
+        "/delivery": ["slots", "certificateAuthorityFile"],
+    ]
+
+    package var faults: [ConfigurationFault] = []
+    private let file: ConfigurationFile?
+    private let flags: Set<String>
+    private let environment: Set<String>
+    private let reader: ConfigReader
+
+    init(file: ConfigurationFile?, flags: [String: String], environment: [String: String]) {
+        self.file = file
+        self.flags = Set(flags.keys)
+        self.environment = Set(environment.keys)
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(name: "command line", values: Self.values(flags)),
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "routerd"),
+        ]
+        if let file {
+            providers.append(InMemoryProvider(name: file.path, values: Self.values(Self.scalars(file.root, ""))))
+        }
+        reader = ConfigReader(providers: providers)
+    }
+
+    /// Reads one value from the first layer that has it.
+    mutating func read(_ name: String, _ use: (String) throws -> Void) {
+        guard let text = reader.string(forKey: ConfigKey(name.split(separator: ".").map(String.init))) else { return }
+        do {
+            try use(text)
+        } catch {
+            refuse(name, "The value \((error as? Unusable)?.reason ?? "cannot be used").")
+        }
+    }
+
+    /// Notes a fault of a single value, in the layer that the value came from.
+    mutating func refuse(_ name: String, _ message: String) {
+        faults.append(fault(name, "/" + name.split(separator: ".").joined(separator: "/"), message))
+    }
+
+    /// Refuses names that nobody reads: a misspelt one must not go unnoticed.
+    mutating func checkNames() {
+        guard let file else { return }
+        for (pointer, names) in Self.names.sorted(by: { $0.key < $1.key }) {
+            guard let value = Self.value(at: pointer, in: file.root), value != .null else { continue }
+            guard let object = value.asObject else {
+                faults.append(file.fault(pointer, "This must be a mapping of names to values."))
+                continue
+            }
+            for member in object.members where !names.contains(member.key) {
+                let message = "There is no setting '\(member.key)' here; there are: \(names.joined(separator: ", "))."
+                faults.append(file.fault("\(pointer)/\(member.key)", message))
+            }
+        }
+    }
+
+    mutating func keys() -> [APIKey] {
+        var keys: [APIKey] = []
+        for (place, value) in elements("apiKeys") {
+            do throws(Problem) {
+                keys.append(try APIKeyEntry.read(value, at: "/apiKeys/\(place)"))
+            } catch {
+                report(error)
+            }
+        }
+        return keys
+    }
+
+    mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
+        guard let file, let list = file.root["rules"], list != .null else { return [] }
+        do {
+            return try RoutingRuleCatalog(kinds).rules(configuredBy: list)
+        } catch let error as PluginConfigurationError {
+            faults.append(file.fault("/rules" + error.pointer, error.message))
+        } catch {
+            faults.append(file.fault("/rules", "\(error)"))
+        }
+        return []
+    }
+
+    private mutating func elements(_ name: String) -> [(Int, JSONValue)] {
+        guard let file, let value = file.root[name], value != .null else { return [] }
+        guard let elements = value.asArray else {
+            faults.append(file.fault("/\(name)", "This must be a list."))
+            return []
+        }
+        return Array(elements.enumerated()).map { ($0.offset, $0.element) }
+    }
+
+    private mutating func report(_ problem: Problem) {
+        guard let file else { return }
+        faults.append(file.fault(problem.pointer ?? "", problem.detail))
+    }
+
+    /// A fault in the layer that the value came from.
+    private func fault(_ name: String, _ pointer: String, _ message: String) -> ConfigurationFault {
+        let variable = "ROUTERD_" + name.uppercased().split(separator: ".").joined(separator: "_")
+        if flags.contains(name) { return ConfigurationFault(pointer: "--\(name)", message: message) }
+        if environment.contains(variable) { return ConfigurationFault(pointer: variable, message: message) }
+        return file?.fault(pointer, message) ?? ConfigurationFault(pointer: pointer, message: message)
+    }
+
+    private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, text) in texts {
+            values[AbsoluteConfigKey(name.split(separator: ".").map(String.init))] =
+                ConfigValue(.string(text), isSecret: false)
+        }
+        return values
+    }
+
+    /// The single values of a file, under dotted names.
+    private static func scalars(_ value: JSONValue, _ name: String) -> [String: String] {
+        switch value {
+        case .null, .array: return [:]
+        case .bool(let flag): return [name: flag ? "true" : "false"]
+        case .number(let number): return [name: number.text]
+        case .string(let text): return [name: text]
+        case .object(let object):
+            return object.members.reduce(into: [:]) { texts, member in
+                let path = name.isEmpty ? member.key : "\(name).\(member.key)"
+                texts.merge(scalars(member.value, path)) { first, _ in first }
+            }
+        }
+    }
+
+    private static func value(at pointer: String, in root: JSONValue) -> JSONValue? {
+        pointer.split(separator: "/").reduce(Optional(root)) { value, key in value?[String(key)] }
+    }
+}
+
+extension ConfigurationLoader {
+    static func nonEmpty(_ text: String) throws(Unusable) -> String {
+        guard !text.isEmpty else { throw Unusable("must not be empty") }
+        return text
+    }
+
+    static func integer(_ text: String, _ range: ClosedRange<Int>) throws(Unusable) -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw Unusable("must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    static func choice<Choice: RawRepresentable & CaseIterable>(
+        _ text: String
+    ) throws(Unusable) -> Choice where Choice.RawValue == String {
+        guard let choice = Choice(rawValue: text) else {
+            throw Unusable("must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+}
+
+/// An API key in the file.
+private enum APIKeyEntry {
+    static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> APIKey {
+        var reader = try ObjectReader(value, at: pointer)
+        guard let name = try reader.string("name"), !name.isEmpty else { throw reader.missing("name") }
+        var scopes: Set<APIScope> = []
+        for text in try reader.strings("scopes", atMost: 8) ?? [] {
+            guard let scope = APIScope(rawValue: text) else {
+                throw reader.invalid("scopes", "may hold \(APIScope.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            scopes.insert(scope)
+        }
+        guard !scopes.isEmpty else { throw reader.missing("scopes") }
+        let application = try reader.identifier("application", of: IdentifierKinds.Application.self)
+        guard let text = try reader.string("sha256") else { throw reader.missing("sha256") }
+        guard let digest = hexadecimal(text), digest.count == 32 else {
+            throw reader.invalid("sha256", "must be the 64 hexadecimal digits of the key's SHA-256")
+        }
+        try reader.finish()
+        return APIKey(name: name, digest: digest, scopes: scopes, application: application)
+    }
+
+    private static func hexadecimal(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,82 @@
+package import Logging
+import Plugins
+package import RouterPlugin
+package import StoreSQLite
+
+/// What the daemon is told at start: the command line before the environment before the file before the defaults.
+///
+/// Single values may come from each of them (`--listen`, `ROUTERD_LISTEN`, `listen:`); keys and rules, which are lists
+/// of objects, come from the file. docs/CONFIGURATION.md lists all of it.
+package struct DaemonConfiguration: Sendable {
+    package var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    package var database = "routerd.sqlite"
+    package var durability = SQLiteStoreConfiguration.Durability.full
+    package var logLevel = Logger.Level.info
+    /// How many attempts run at once.
+    package var slots = 256
+    /// File with the certificates to trust; nil takes the system's.
+    package var certificateAuthorityFile: String?
+    package var keys: [APIKey] = []
+    package var rules: [any RoutingRule] = []
+
+    package init() {}
+
+    /// Reads all layers.
+    ///
+    /// - Parameters:
+    ///   - flags: Values from the command line, under the names that they have in the file.
+    ///   - environment: Variables such as `ROUTERD_LISTEN`.
+    /// - Throws: every fault that was found, not only the first.
+    package static func load(
+        file: ConfigurationFile?, flags: [String: String] = [:], environment: [String: String] = [:],
+        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds
+    ) throws(ConfigurationFaults) -> DaemonConfiguration {
+        var loader = ConfigurationLoader(file: file, flags: flags, environment: environment)
+        var configuration = DaemonConfiguration()
+        loader.checkNames()
+        loader.read("listen") { configuration.listen = try ListenAddress($0) }
+        loader.read("database") { configuration.database = try ConfigurationLoader.nonEmpty($0) }
+        loader.read("durability") { configuration.durability = try ConfigurationLoader.choice($0) }
+        loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
+        loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
+        loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        configuration.keys = loader.keys()
+        configuration.rules = loader.rules(ruleKinds)
+        if configuration.keys.isEmpty, !configuration.listen.isLoopback {
+            let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
+            loader.faults.append(ConfigurationFault(pointer: "/listen", message: message))
+        }
+        guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.faults) }
+        return configuration
+    }
+}
+
+/// Where the daemon listens.
+package struct ListenAddress: Hashable, Sendable {
+    package var host: String
+    /// 0 picks a free one.
+    package var port: Int
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `HOST:PORT`; an IPv6 address stands in brackets.
+    package init(_ text: String) throws(ConfigurationLoader.Unusable) {
+        guard let colon = text.lastIndex(of: ":"), case let digits = text[text.index(after: colon)...],
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let port = Int(digits), (0...65_535).contains(port)
+        else { throw ConfigurationLoader.Unusable("must be HOST:PORT, such as 127.0.0.1:8080") }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else { throw ConfigurationLoader.Unusable("must name a host before the port") }
+        self.init(host: String(host), port: port)
+    }
+
+    /// Whether nobody but this machine can reach it. A name that begins like an address is still a name.
+    package var isLoopback: Bool {
+        let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return host == "localhost" || host == "::1" || (bytes.count == 4 && bytes[0] == 127 && !bytes.contains(nil))
+    }
+}

@@ -1,0 +1,119 @@
+import DeliveryCurl
+import Hummingbird
+package import Logging
+import NIOCore
+import Plugins
+import Router
+import RouterPlugin
+import ServiceLifecycle
+package import StoreSQLite
+package import UnixSignals
+
+/// The daemon: store, transport, engine and HTTP API, started in this order and stopped in the opposite one.
+///
+///     start   store ─▶ transport ─▶ engine (recovers) ─▶ HTTP
+///     stop    HTTP (requests under way are answered) ─▶ engine (attempts under way end, outcomes are committed)
+///             ─▶ transport ─▶ store, last
+package struct Daemon: Sendable {
+    package let configuration: DaemonConfiguration
+    package let logger: Logger
+    package let store: SQLiteStore
+    package let host: EngineHost
+    private let transport: CurlTransport
+    private let plugins: PluginRegistry
+
+    /// Opens everything; nothing is served yet.
+    package init(_ configuration: DaemonConfiguration, logger: Logger) throws {
+        self.configuration = configuration
+        self.logger = logger
+        plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: configuration.rules)
+        let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
+        store = try SQLiteStore(path: configuration.database, configuration: storeConfiguration)
+        transport = try CurlTransport(
+            configuration: CurlConfiguration(
+                slots: configuration.slots, certificateAuthorityFile: configuration.certificateAuthorityFile))
+        host = try EngineHost(
+            store: store, transport: transport, rules: plugins.rules, maximumInFlight: configuration.slots,
+            userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
+    }
+
+    /// The HTTP API on its own, for tests that call it without a socket.
+    package var api: API {
+        API(host: host, store: store, plugins: plugins, keys: configuration.keys, logger: logger)
+    }
+
+    /// Serves until it is told to stop, then stops gracefully and closes the store.
+    ///
+    /// - Parameter onListening: Called once, with the port that requests are taken at.
+    package func run(
+        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], onListening: @escaping @Sendable (Int) async -> Void
+    ) async throws {
+        announce()
+        let api = api
+        let http = Application(
+            router: api.router(),
+            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.listen.host, port: configuration.listen.port)),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) },
+            logger: quiet(logger))
+        let delivery = DeliveryService(host: host, transport: transport)
+        var group = ServiceGroupConfiguration(
+            services: [.init(service: delivery), .init(service: http)], gracefulShutdownSignals: signals,
+            logger: quiet(logger))
+        group.maximumGracefulShutdownDuration = .milliseconds(2 * DaemonLimits.drainMilliseconds)
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+        logger.info("stopped")
+    }
+
+    /// Closes what `run` would close; for those who never ran.
+    package func close() async {
+        await transport.shutdown(gracePeriodMilliseconds: 0)
+        do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
+    }
+
+    private func announce() {
+        logger.info(
+            "starting",
+            metadata: [
+                "version": "\(RouterdVersion.current)", "database": "\(configuration.database)",
+                "durability": "\(configuration.durability.rawValue)", "curl": "\(CurlVersion.describe())",
+                "sqlite": "\(SQLiteVersion.linked)",
+            ])
+        if SQLiteVersion.linked.walResetBugPresent {
+            logger.notice(
+                "this SQLite can damage a database that two processes write; let no other tool write to the file",
+                metadata: ["sqlite": "\(SQLiteVersion.linked)"])
+        }
+        if configuration.keys.isEmpty {
+            logger.notice("no API keys: development mode, loopback only, loopback endpoints granted")
+        }
+    }
+
+    /// The frameworks' own start-up lines are for debugging; ours say the same.
+    private func quiet(_ logger: Logger) -> Logger {
+        var logger = logger
+        if logger.logLevel == .info { logger.logLevel = .notice }
+        return logger
+    }
+}
+
+/// Delivery as a service: recovers at start; at the end lets running attempts finish and commits their outcomes.
+private struct DeliveryService: Service {
+    let host: EngineHost
+    let transport: CurlTransport
+
+    func run() async throws {
+        await host.start()
+        try? await gracefulShutdown()
+        await host.stopStarting()
+        await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
+        await host.drained()
+    }
+}

@@ -1,0 +1,334 @@
+import Dispatch
+package import Logging
+package import Router
+package import RouterPlugin
+
+/// Owns the engine and performs what it decides: the only place where deciding, writing and sending meet.
+///
+///     any thread ──▶ inbox ──▶ drain:  plan … plan │ commit │ apply, answer │ follow-ups │ start attempts ──▶ transport
+///                      ▲                                                                                        │
+///                      └──────────────── attemptFinished ◀──────────────────────────────────────────────────────┘
+///
+/// All of it runs on one serial queue. While a commit waits for the disk, commands gather in the inbox and share the
+/// next transaction: that is the whole of group commit.
+package actor EngineHost {
+    private nonisolated let executor = QueueExecutor(label: "routerd.engine")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private nonisolated let inbox = Inbox(limit: DaemonLimits.commandsWaiting)
+    private nonisolated let store: any Store
+    private nonisolated let transport: any Transport
+    private nonisolated let sender: WebhookSender
+    private nonisolated let clock: SteadyClock
+    private nonisolated let logger: Logger
+
+    private var engine: Engine<LinearRegistry>
+    private var timer: (any DispatchSourceTimer)?
+    private var timerDue: Timestamp?
+    /// What follows from what was committed, to be done next.
+    private var ownWork: [Command] = []
+    /// What could not be committed and is tried again: outcomes and follow-ups, never what a client waits for.
+    private var postponed: [Command] = []
+    private var postponedUntil: Timestamp?
+    private var isDraining = false
+    /// Attempts handed to the transport whose outcomes have not been committed.
+    private var underWay: [NotificationSequence: SessionKey] = [:]
+    private var whenIdle: CheckedContinuation<Void, Never>?
+    private var storeFault: StoreError?
+    /// Sessions whose last attempt failed, so that the log says so once.
+    private var failing: Set<SessionKey> = []
+
+    package init(
+        store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
+        userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
+    ) throws(StoreError) {
+        self.store = store
+        self.transport = transport
+        self.sender = WebhookSender(userAgent: userAgent)
+        self.clock = clock
+        self.logger = logger
+        engine = Engine(
+            recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
+            generator: SystemRandomNumberGenerator())
+    }
+
+    /// Takes up what recovery found; call once, before the first command.
+    package func start() {
+        ownWork = engine.recoveryFollowUps.map { .followUp($0) }
+        drain()
+    }
+
+    // MARK: Commands
+
+    /// Submits commands; returns when all of them have been committed or refused. Nil if the daemon has more than
+    /// enough to do already.
+    package nonisolated func submit(_ commands: [Command]) async -> [Reply]? {
+        await withCheckedContinuation { continuation in
+            let taken = offer(Inbox.Entry(commands: commands) { continuation.resume(returning: $0) })
+            if !taken { continuation.resume(returning: nil) }
+        }
+    }
+
+    @discardableResult
+    private nonisolated func offer(_ entry: Inbox.Entry) -> Bool {
+        switch inbox.offer(entry) {
+        case .full: return false
+        case .taken: return true
+        case .takenWakeOwner:
+            executor.queue.async { self.assumeIsolated { $0.drain() } }
+            return true
+        }
+    }
+
+    // MARK: Reading
+
+    /// Looks at the engine between two batches.
+    package func read<Value: Sendable>(_ body: @Sendable (Engine<LinearRegistry>) -> Value) -> Value {
+        body(engine)
+    }
+
+    /// The time that commands are decided at.
+    package nonisolated var now: Timestamp { clock.now }
+
+    /// Why the store could not be written the last time it was tried; nil if it could.
+    package var lastStoreFault: StoreError? { storeFault }
+
+    // MARK: Stopping
+
+    /// Starts no more attempts.
+    package func stopStarting() {
+        isDraining = true
+    }
+
+    /// Returns when the outcomes of all attempts have been committed, or could not be: they are then made again after
+    /// the next start.
+    package func drained() async {
+        guard !underWay.isEmpty else { return }
+        await withCheckedContinuation { whenIdle = $0 }
+    }
+
+    // MARK: The loop
+
+    private func drain() {
+        let now = clock.now
+        ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
+        startAttempts()
+        while true {
+            let entries = inbox.take()
+            guard !entries.isEmpty || !ownWork.isEmpty else { break }
+            process(entries)
+            startAttempts()
+        }
+        armTimer()
+        if underWay.isEmpty, let waiting = whenIdle {
+            whenIdle = nil
+            waiting.resume()
+        }
+    }
+
+    private func process(_ entries: [Inbox.Entry]) {
+        var open = OpenBatch()
+        let own = ownWork
+        ownWork = []
+        for command in own { add(command, nil, 0, to: &open) }
+        for entry in entries {
+            let ticket = Ticket(count: entry.commands.count, answer: entry.answer)
+            for (place, command) in entry.commands.enumerated() { add(command, ticket, place, to: &open) }
+        }
+        commit(&open)
+    }
+
+    private func add(_ command: Command, _ ticket: Ticket?, _ place: Int, to open: inout OpenBatch) {
+        do {
+            var plan = try engine.plan(command, at: clock.now, lookup: store)
+            if open.batch.conflicts(with: plan) || open.batch.plans.count >= RouterLimits.commandsPerTransaction {
+                commit(&open)
+                plan = try engine.plan(command, at: clock.now, lookup: store)
+            }
+            open.append(command, plan, ticket, place)
+        } catch {
+            failed(command, ticket, place, error)
+        }
+    }
+
+    private func commit(_ open: inout OpenBatch) {
+        let finished = open
+        open = OpenBatch()
+        let changes = finished.batch.changes
+        do {
+            if !changes.isEmpty { try store.commit(changes) }
+            storeFault = nil
+        } catch  where error.code == .conflict && finished.items.count > 1 {
+            // One of them contradicts the store. The others must not suffer for it, again and again.
+            for single in finished.singles {
+                var single = single
+                commit(&single)
+            }
+            return
+        } catch {
+            for item in finished.items { failed(item.command, item.ticket, item.place, error) }
+            return
+        }
+        let followUps = engine.apply(changes)
+        for (item, plan) in zip(finished.items, finished.batch.plans) {
+            settled(item.command)
+            item.ticket?.fill(item.place, with: plan.reply)
+        }
+        ownWork += followUps.map { .followUp($0) }
+    }
+
+    /// What a client waits for is refused; what the engine owes to itself is tried again.
+    private func failed(_ command: Command, _ ticket: Ticket?, _ place: Int, _ error: StoreError) {
+        storeFault = error
+        if let ticket {
+            ticket.fill(place, with: .refused(.storeUnavailable(error)))
+        } else if isDraining {
+            logger.error("an outcome could not be kept; the attempt is made again", metadata: ["error": "\(error)"])
+            settled(command)
+        } else {
+            logger.error("the store refused a change; trying again", metadata: ["error": "\(error)"])
+            postponed.append(command)
+            postponedUntil = clock.now.advanced(byMilliseconds: DaemonLimits.storeRetryMilliseconds)
+        }
+    }
+
+    private func settled(_ command: Command) {
+        guard case .attemptFinished(let attempt) = command else { return }
+        guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
+        report(attempt.result, of: session)
+    }
+
+    /// One line when an endpoint begins to fail, and one when it takes webhooks again.
+    private func report(_ result: TransferResult, of session: SessionKey) {
+        switch ResponseClass(result.outcome) {
+        case .notSent: break
+        case .success:
+            guard failing.remove(session) != nil else { return }
+            logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])
+        default:
+            guard failing.insert(session).inserted else { return }
+            logger.notice(
+                "endpoint fails; its deliveries wait or move on",
+                metadata: ["session": "\(session)", "outcome": "\(result.outcome.summary)"])
+        }
+    }
+
+    private func takePostponed(at now: Timestamp) -> [Command] {
+        if let postponedUntil, postponedUntil > now { return [] }
+        defer { (postponed, postponedUntil) = ([], nil) }
+        return postponed
+    }
+
+    // MARK: Sending
+
+    private func startAttempts() {
+        guard !isDraining else { return }
+        let now = clock.now
+        var found = engine.startAttempts(at: now)
+        while !found.attempts.isEmpty || !found.followUps.isEmpty {
+            for attempt in found.attempts { send(attempt, at: now) }
+            ownWork += found.followUps.map { .followUp($0) }
+            found = engine.startAttempts(at: now)
+        }
+    }
+
+    private func send(_ attempt: AttemptStart, at now: Timestamp) {
+        underWay[attempt.notification.sequence] = attempt.session.key
+        let finish: @Sendable (TransferResult) -> Void = { [weak self] result in
+            let finished = FinishedAttempt(
+                sequence: attempt.notification.sequence, number: attempt.number,
+                session: attempt.session.key.session, startedAt: now, result: result)
+            self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
+        }
+        do {
+            guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
+                throw StoreError(.corrupt, "the payload of \(attempt.notification.id) is missing")
+            }
+            transport.start(try sender.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
+        } catch {
+            logger.error("an attempt could not be made", metadata: ["error": "\(error)"])
+            finish(WebhookSender.notSent(because: error))
+        }
+    }
+
+    // MARK: Time
+
+    private func armTimer() {
+        let due = [engine.nextDue, postponed.isEmpty ? nil : postponedUntil].compactMap(\.self).min()
+        guard let due else {
+            timer?.cancel()
+            (timer, timerDue) = (nil, nil)
+            return
+        }
+        guard due != timerDue || timer == nil else { return }
+        timer?.cancel()
+        let wait = max(0, due.milliseconds - clock.now.milliseconds)
+        let source = DispatchSource.makeTimerSource(queue: executor.queue)
+        source.schedule(deadline: .now() + .milliseconds(Int(clamping: wait)))
+        source.setEventHandler { [weak self] in
+            self?.assumeIsolated {
+                $0.timerDue = nil
+                $0.drain()
+            }
+        }
+        source.resume()
+        (timer, timerDue) = (source, due)
+    }
+}
+
+/// A batch with those who wait for it.
+private struct OpenBatch {
+    struct Item {
+        let command: Command
+        let ticket: Ticket?
+        let place: Int
+    }
+
+    private(set) var batch = Batch()
+    private(set) var items: [Item] = []
+
+    /// The same, one batch a command.
+    var singles: [OpenBatch] {
+        zip(items, batch.plans).map { item, plan in
+            var single = OpenBatch()
+            single.append(item.command, plan, item.ticket, item.place)
+            return single
+        }
+    }
+
+    mutating func append(_ command: Command, _ plan: Plan, _ ticket: Ticket?, _ place: Int) {
+        batch.append(plan)
+        items.append(Item(command: command, ticket: ticket, place: place))
+    }
+}
+
+/// The answers that one entry waits for; gives them all when the last one is there.
+private final class Ticket {
+    private var replies: [Reply]
+    private var missing: Int
+    private let answer: @Sendable ([Reply]) -> Void
+
+    init?(count: Int, answer: (@Sendable ([Reply]) -> Void)?) {
+        guard let answer else { return nil }
+        self.answer = answer
+        replies = Array(repeating: .none, count: count)
+        missing = count
+        if count == 0 { answer([]) }
+    }
+
+    func fill(_ place: Int, with reply: Reply) {
+        replies[place] = reply
+        missing -= 1
+        if missing == 0 { answer(replies) }
+    }
+}
+
+extension TransferResult.Outcome {
+    /// The status, or the kind of failure: bounded words for logs.
+    fileprivate var summary: String {
+        switch self {
+        case .response(let response): String(response.status)
+        case .failure(let failure): failure.kind.rawValue
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package import Plugins
+package import Router
+package import RouterPlugin
+
+/// Makes the request of an attempt: Standard Webhooks' headers, the envelope, the signature.
+package struct WebhookSender: Sendable {
+    package let userAgent: String
+
+    package init(userAgent: String) {
+        self.userAgent = userAgent
+    }
+
+    /// The request to send.
+    ///
+    /// - Parameter wall: The wall clock; receivers compare the timestamp with theirs.
+    package func request(
+        for attempt: AttemptStart, payload: [UInt8], at wall: Timestamp
+    ) throws(WebhookSecretError) -> WebhookRequest {
+        let body = WebhookEnvelope.body(for: attempt.notification, to: attempt.session, payload: payload)
+        let id = Identity.delivery(of: attempt.notification.id)
+        let seconds = wall.milliseconds / 1000
+        let secret = try WebhookSecret(attempt.endpoint.secret)
+        let signature = StandardWebhooksSigner.signature(
+            id: id, timestampSeconds: seconds, body: body, secret: secret)
+        let headers = [
+            HeaderField("content-type", "application/json"), HeaderField("user-agent", userAgent),
+            HeaderField("webhook-id", id), HeaderField("webhook-timestamp", String(seconds)),
+            HeaderField("webhook-signature", signature), HeaderField("webhook-attempt", String(attempt.number)),
+        ]
+        return WebhookRequest(
+            url: attempt.endpoint.url, headers: headers, body: body,
+            timeoutMilliseconds: attempt.timeoutSeconds * 1000)
+    }
+
+    /// The outcome of an attempt that never left: it counts as not made.
+    package static func notSent(because error: any Error) -> TransferResult {
+        TransferResult(outcome: .failure(TransferFailure(kind: .shuttingDown, message: "\(error)")))
+    }
+}

@@ -1,0 +1,48 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+extension API {
+    @Sendable func putApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let draft = try ApplicationBody.read(try await request.json(), id: try context.application())
+        guard case .application(let application, let created) = try await submit(.putApplication(draft)) else {
+            throw Problem.unexpectedReply
+        }
+        return .json(created ? .created : .ok, ApplicationBody.write(application, issued: draft))
+    }
+
+    @Sendable func getApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let id = try context.application()
+        guard let application = await host.read({ $0.tenants[id]?.application }) else {
+            throw Problem(.unknownApplication(id))
+        }
+        return .json(.ok, ApplicationBody.write(application))
+    }
+
+    @Sendable func deleteApplication(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try await submit(.deleteApplication(try context.application()))
+        return Response(status: .noContent)
+    }
+
+    @Sendable func listApplications(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let query = try request.query("cursor", "limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let after = try Cursor.read(query["cursor"])
+        let applications = await host.read { engine in
+            engine.tenants.values.map(\.application).filter { caller.mayUse($0.id) }.sorted { $0.id < $1.id }
+        }
+        let page = Page(of: applications, after: after, limit: limit, key: \.id.text)
+        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1)) })
+    }
+}
+
+extension Problem {
+    /// The engine answered something that the command cannot come to: a defect, told as one.
+    static let unexpectedReply = Problem(
+        .internalServerError, "internal-error", "The daemon made a mistake; its log says more.")
+}

@@ -1,0 +1,131 @@
+import HTTPTypes
+package import Hummingbird
+package import Logging
+package import Router
+package import RouterPlugin
+
+/// The HTTP API: which method and path does what. Each handler stands in the file of its noun.
+package struct API: Sendable {
+    let host: EngineHost
+    let store: any Store
+    let plugins: PluginRegistry
+    let chooser: Chooser
+    let authenticator: Authenticator
+    let logger: Logger
+
+    package init(
+        host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], logger: Logger
+    ) {
+        self.host = host
+        self.store = store
+        self.plugins = plugins
+        self.chooser = Chooser(rules: plugins.rules)
+        self.authenticator = Authenticator(keys: keys)
+        self.logger = logger
+    }
+
+    package func router() -> Hummingbird.Router<RouterdContext> {
+        let router = Hummingbird.Router(context: RouterdContext.self)
+        router.add(middleware: ProblemMiddleware())
+        router.get("healthz") { _, _ in Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
+        router.get("readyz") { _, _ in try await readiness() }
+
+        let application = "v1/applications/{application}"
+        on(router, .get, "v1/applications", .admin, listApplications)
+        on(router, .put, application, .admin, putApplication)
+        on(router, .get, application, .admin, getApplication)
+        on(router, .delete, application, .admin, deleteApplication)
+
+        on(router, .get, "\(application)/sessions", .sessions, listSessions)
+        on(router, .post, "\(application)/sessions:batch", .sessions, putSessionBatch)
+        on(router, .put, "\(application)/sessions/{session}", .sessions, putSession)
+        on(router, .patch, "\(application)/sessions/{session}", .sessions, patchSession)
+        on(router, .get, "\(application)/sessions/{session}", .sessions, getSession)
+        on(router, .delete, "\(application)/sessions/{session}", .sessions, deleteSession)
+
+        on(router, .post, "\(application)/notifications", .ingest, postNotification)
+        on(router, .post, "\(application)/notifications:batch", .ingest, postNotificationBatch)
+        on(router, .post, "\(application)/explain", .ingest, explain)
+        on(router, .get, "v1/notifications", .ingest, listNotifications)
+        on(router, .get, "v1/notifications/{notification}", .ingest, getNotification)
+        refuseOtherMethods(on: router)
+        return router
+    }
+
+    /// The framework takes a path with another method for an unknown one; clients are told what the path does take.
+    private func refuseOtherMethods(on router: Hummingbird.Router<RouterdContext>) {
+        for routes in Dictionary(grouping: router.routes, by: \.path.description).values {
+            let taken = Set(routes.map(\.method))
+            let allow = taken.map(\.rawValue).sorted().joined(separator: ", ")
+            for method in Self.methods.subtracting(taken) {
+                router.on(routes[0].path, method: method) { _, _ -> Response in throw Problem.notAllowed(allow) }
+            }
+        }
+    }
+
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .put, .post, .patch, .delete, .options]
+
+    typealias Handler = @Sendable (Request, RouterdContext, Caller) async throws -> Response
+
+    /// Registers a handler behind the check of the caller's key.
+    private func on(
+        _ router: Hummingbird.Router<RouterdContext>, _ method: HTTPRequest.Method, _ path: String, _ scope: APIScope,
+        _ handler: @escaping Handler
+    ) {
+        router.on(RouterPath(path), method: method) { request, context in
+            let caller = try authenticator.caller(
+                authorization: request.headers[.authorization], needing: scope)
+            if context.parameters.get("application") != nil {
+                let application = try context.application()
+                guard caller.mayUse(application) else {
+                    // As if it did not exist: a key says nothing of other tenants.
+                    throw Problem(.unknownApplication(application))
+                }
+            }
+            return try await handler(request, context, caller)
+        }
+    }
+
+    /// One command, one answer.
+    func submit(_ command: Command) async throws(Problem) -> Reply {
+        guard let reply = await host.submit([command])?.first else { throw .overloaded }
+        if case .refused(let refusal) = reply { throw Problem(refusal) }
+        return reply
+    }
+
+    private func readiness() async throws -> Response {
+        if let fault = await host.lastStoreFault {
+            throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
+        }
+        return Response.json(.ok, Array(#"{"status":"ready"}"#.utf8))
+    }
+}
+
+/// Turns what the framework itself refuses, such as an unknown path, into problems like all others.
+struct ProblemMiddleware: RouterMiddleware {
+    func handle(
+        _ request: Request, context: RouterdContext,
+        next: @concurrent (Request, RouterdContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            // The framework passes over empty segments, and would take what follows for the missing id.
+            guard !request.uri.path.contains("//") else { throw HTTPError(.notFound) }
+            return try await next(request, context)
+        } catch let problem as Problem {
+            return try problem.response(from: request, context: context)
+        } catch let error as HTTPError {
+            return try Self.problem(for: error).response(from: request, context: context)
+        } catch let error as StoreError {
+            context.logger.error("the store could not be read", metadata: ["error": "\(error)"])
+            return try Problem(.storeUnavailable(error)).response(from: request, context: context)
+        }
+    }
+
+    private static func problem(for error: HTTPError) -> Problem {
+        switch error.status {
+        case .notFound: Problem(.notFound, "not-found", "There is nothing at this path.")
+        default:
+            Problem(error.status, "refused", error.body ?? "The request cannot be taken.")
+        }
+    }
+}

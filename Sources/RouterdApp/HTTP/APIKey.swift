@@ -1,0 +1,89 @@
+import Crypto
+import HTTPTypes
+package import RouterPlugin
+
+/// What a caller of the HTTP API may do.
+package enum APIScope: String, CaseIterable, Hashable, Sendable {
+    /// Send notifications, explain decisions, look at notifications.
+    case ingest
+    /// Register, change and discard scene sessions.
+    case sessions
+    /// Everything.
+    case admin
+}
+
+/// A key of the HTTP API as the daemon keeps it: never the key itself, only its SHA-256.
+package struct APIKey: Hashable, Sendable {
+    /// What every key begins with, so that leaked ones can be found.
+    package static let prefix = "rk_"
+
+    package let name: String
+    package let digest: [UInt8]
+    package let scopes: Set<APIScope>
+    /// The one application that the key is for; nil for all.
+    package let application: ApplicationID?
+
+    package init(name: String, digest: [UInt8], scopes: Set<APIScope>, application: ApplicationID?) {
+        self.name = name
+        self.digest = digest
+        self.scopes = scopes
+        self.application = application
+    }
+
+    package init(name: String, key: String, scopes: Set<APIScope>, application: ApplicationID?) {
+        self.init(name: name, digest: Self.digest(of: key), scopes: scopes, application: application)
+    }
+
+    package static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }
+
+    package func allows(_ scope: APIScope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
+}
+
+/// Who calls.
+package struct Caller: Hashable, Sendable {
+    /// Nil in development mode, in which everybody may do everything.
+    package let key: APIKey?
+
+    /// Whether the caller may have to do with an application.
+    package func mayUse(_ application: ApplicationID) -> Bool {
+        key?.application == nil || key?.application == application
+    }
+}
+
+/// Finds out who calls, from the header `Authorization: Bearer rk_…`.
+package struct Authenticator: Sendable {
+    private let keys: [APIKey]
+
+    package init(keys: [APIKey]) {
+        self.keys = keys
+    }
+
+    /// Without keys the daemon is in development mode.
+    package var isOpen: Bool { keys.isEmpty }
+
+    package func caller(authorization: String?, needing scope: APIScope) throws(Problem) -> Caller {
+        guard !keys.isEmpty else { return Caller(key: nil) }
+        guard let authorization, let token = Self.bearer(authorization) else {
+            throw Problem(.unauthorized, "key-missing", "Send a key as 'Authorization: Bearer rk_…'.")
+        }
+        guard let key = key(for: token) else { throw Problem(.unauthorized, "key-unknown", "This key is not known.") }
+        guard key.allows(scope) else {
+            throw Problem(.forbidden, "scope-missing", "The key does not have the scope '\(scope.rawValue)'.")
+        }
+        return Caller(key: key)
+    }
+
+    private static func bearer(_ header: String) -> String? {
+        let parts = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+
+    /// Digests are compared, whole and over all keys, so that time tells nothing of how much of a guess was right.
+    private func key(for token: String) -> APIKey? {
+        let digest = APIKey.digest(of: token)
+        var found: APIKey?
+        for key in keys where zip(key.digest, digest).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 { found = key }
+        return found
+    }
+}

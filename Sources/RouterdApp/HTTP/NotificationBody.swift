@@ -1,0 +1,155 @@
+package import Router
+package import RouterPlugin
+
+/// Notifications on the wire.
+package enum NotificationBody {
+    /// What is answered when a notification is accepted.
+    package static func receipt(
+        _ id: NotificationID, _ state: NotificationState, _ decision: Decision, duplicate: Bool
+    ) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("id", id)
+            body.field("state", state.rawValue)
+            body.object("decision") { write(decision, to: &$0) }
+            if duplicate { body.field("duplicate", true) }
+        }
+    }
+
+    package static func write(_ decision: Decision, to object: inout JSONObjectWriter) {
+        object.field("tier", decision.tier.rawValue)
+        object.field("session", decision.session)
+        object.field("reason", decision.reason)
+        if let rerouteOf = decision.rerouteOf { object.field("rerouteOf", rerouteOf) }
+        object.field("registryVersion", Int64(clamping: decision.registryVersion))
+        if !decision.vetoes.isEmpty {
+            object.array("vetoes") { vetoes in
+                for veto in decision.vetoes {
+                    vetoes.object {
+                        $0.field("session", veto.session)
+                        $0.field("rule", veto.rule)
+                        $0.field("reason", veto.reason)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A whole notification; in lists without payload and attempts.
+    package static func write(
+        _ notification: StoredNotification, _ state: NotificationState, to body: inout JSONObjectWriter
+    ) {
+        body.field("id", notification.id)
+        body.field("webhookId", Identity.delivery(of: notification.id))
+        body.field("application", notification.application)
+        body.field("source", notification.source)
+        body.field("device", notification.device)
+        body.field("targetContentIdentifier", notification.contentID)
+        body.field("priority", notification.priority.rawValue)
+        switch notification.expiration {
+        case .never: body.field("expiresAt", String?.none)
+        case .immediate: body.field("expiresAt", "immediately")
+        case .at(let time): body.field("expiresAt", time)
+        }
+        body.field("collapseId", notification.collapseID)
+        body.field("receivedAt", notification.receivedAt)
+        body.field("state", state.rawValue)
+        body.field("reason", notification.reason)
+        body.field("settledAt", notification.settledAt)
+        body.field("nextAttemptAt", state == .waiting ? notification.progress.notBefore : nil)
+        body.object("decision") { write(notification.decision, to: &$0) }
+        guard let payload = notification.payload else { return }
+        body.array("attempts") { attempts in
+            for attempt in notification.attempts { attempts.object { write(attempt, to: &$0) } }
+        }
+        body.raw("payload", payload)
+    }
+
+    private static func write(_ attempt: AttemptRecord, to object: inout JSONObjectWriter) {
+        object.field("number", attempt.number)
+        object.field("startedAt", attempt.startedAt)
+        object.field("session", attempt.session)
+        object.field("status", attempt.status)
+        if let failure = attempt.failure {
+            object.object("error") { error in
+                error.field("kind", failure.kind.rawValue)
+                error.field("curlCode", failure.curlCode)
+                error.field("message", failure.message)
+            }
+        }
+        object.field("retryAfterSeconds", attempt.retryAfterSeconds)
+        object.object("durations") { durations in
+            durations.field("nameLookupMicroseconds", attempt.metrics.nameLookup)
+            durations.field("connectMicroseconds", attempt.metrics.connect)
+            durations.field("tlsHandshakeMicroseconds", attempt.metrics.tlsHandshake)
+            durations.field("firstByteMicroseconds", attempt.metrics.firstByte)
+            durations.field("totalMicroseconds", attempt.metrics.total)
+        }
+        object.field("remoteAddress", attempt.metrics.remoteAddress)
+        object.field("httpVersion", attempt.metrics.httpVersion)
+        object.field("connectionReused", attempt.metrics.reusedConnection)
+        object.field("responseExcerpt", String(decoding: attempt.responseExcerpt, as: UTF8.self))
+    }
+}
+
+/// Explanations on the wire.
+package enum ExplanationBody {
+    package static func write(_ explained: Explanation, _ notification: NotificationView) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("targetContentIdentifier", notification.contentID)
+            body.object("decision") { decision in
+                NotificationBody.write(explained.decision, to: &decision)
+                switch explained.outcome {
+                case .newSession(let configuration): decision.field("configuration", configuration)
+                case .held(let until): decision.field("heldUntil", until)
+                case .dropped: decision.field("dropped", true)
+                case .session, .undeliverable: break
+                }
+            }
+            body.field("sessionsInScope", explained.sessionsInScope)
+            body.array("candidates") { list in
+                for considered in explained.considered { list.object { write(considered, to: &$0) } }
+            }
+        }
+    }
+
+    private static func write(_ considered: Explanation.Considered, to object: inout JSONObjectWriter) {
+        object.field("session", considered.session)
+        object.field("tier", considered.tier?.rawValue)
+        object.field("can", considered.can)
+        object.field("prefers", considered.prefers)
+        object.field("activationState", considered.activationState.name)
+        object.field("preferenceLevel", considered.preferenceLevel)
+        object.field("lastActivatedAt", considered.lastActivatedAt)
+        object.array("verdicts") { verdicts in
+            for said in considered.verdicts {
+                verdicts.object { verdict in
+                    verdict.field("rule", said.rule)
+                    write(said.verdict, to: &verdict)
+                }
+            }
+        }
+    }
+
+    private static func write(_ verdict: RoutingVerdict, to object: inout JSONObjectWriter) {
+        switch verdict {
+        case .accept: object.field("verdict", "accept")
+        case .prefer(let reason):
+            object.field("verdict", "prefer")
+            object.field("reason", reason)
+        case .veto(let reason):
+            object.field("verdict", "veto")
+            object.field("reason", reason)
+        case .redirect(let session, let reason):
+            object.field("verdict", "redirect")
+            object.field("session", session)
+            object.field("reason", reason)
+        case .hold(let until, let reason):
+            object.field("verdict", "hold")
+            object.field("until", until)
+            object.field("reason", reason)
+        case .drop(let reason):
+            object.field("verdict", "drop")
+            object.field("reason", reason)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HTTPTypes
+package import Router
+import RouterPlugin
+
+/// The query of a list of notifications.
+package enum NotificationQuery {
+    /// - Returns: What the store is asked, and whether only those in flight, or only those not in flight, are wanted.
+    package static func filter(
+        _ query: [String: String], caller: Caller
+    ) throws(Problem) -> (stored: NotificationFilter, inFlight: Bool?) {
+        var filter = NotificationFilter()
+        filter.application = try query.identifier("application", of: IdentifierKinds.Application.self)
+        if let own = caller.key?.application {
+            guard filter.application == nil || filter.application == own else {
+                throw Problem(.unknownApplication(filter.application ?? own))
+            }
+            filter.application = own
+        }
+        filter.session = try query.identifier("session", of: IdentifierKinds.Session.self)
+        filter.contentID = try query.identifier("contentId", of: IdentifierKinds.Content.self)
+        filter.since = try time(query, "since")
+        filter.until = try time(query, "until")
+        if let cursor = try Cursor.read(query["cursor"]) {
+            guard let before = Int64(cursor) else {
+                throw Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
+            }
+            filter.before = NotificationSequence(before)
+        }
+        guard let name = query["state"] else { return (filter, nil) }
+        guard let state = NotificationState(rawValue: name) else {
+            let names = NotificationState.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Problem(.badRequest, "invalid-parameter", "state must be one of \(names).")
+        }
+        filter.state = state == .inFlight ? .waiting : state
+        return (filter, state == .inFlight ? true : state == .waiting ? false : nil)
+    }
+
+    private static func time(_ query: [String: String], _ name: String) throws(Problem) -> Timestamp? {
+        guard let text = query[name] else { return nil }
+        let withFraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text)) else {
+            throw Problem(.badRequest, "invalid-parameter", "\(name) must be a time such as 2026-01-02T03:04:05Z.")
+        }
+        return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}

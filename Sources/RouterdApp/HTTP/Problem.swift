@@ -1,0 +1,141 @@
+package import HTTPTypes
+package import Hummingbird
+import NIOCore
+package import PredicateEngine
+package import Router
+package import RouterPlugin
+
+/// An error as RFC 9457 has it, with the stable `code` that clients hold on to.
+package struct Problem: Error, HTTPResponseError, Sendable {
+    package var status: HTTPResponse.Status
+    /// Stable, in kebab-case.
+    package var code: String
+    /// One or two sentences for people.
+    package var detail: String
+    /// The field at fault, as an RFC 6901 pointer into the body.
+    package var pointer: String?
+    /// The byte of the body at fault.
+    package var offset: Int?
+    package var predicate: PredicateFault?
+    /// Seconds after which it is worth trying again.
+    package var retryAfter: Int?
+    /// The methods that the path takes, if it does not take the one that was asked for.
+    package var allow: String?
+
+    /// What is said of a predicate that was refused.
+    package struct PredicateFault: Hashable, Sendable {
+        /// `can` or `prefers`.
+        package var side: String
+        package var offset: Int
+        package var length: Int
+        /// The text and a line that points into it.
+        package var caret: String
+    }
+
+    package init(
+        _ status: HTTPResponse.Status, _ code: String, _ detail: String, pointer: String? = nil, offset: Int? = nil,
+        retryAfter: Int? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.pointer = pointer
+        self.offset = offset
+        self.retryAfter = retryAfter
+    }
+
+    /// The problem as a JSON document.
+    package var body: [UInt8] {
+        JSONWriter.object { problem in
+            problem.field("type", "urn:routerd:problem:\(code)")
+            problem.field("title", status.reasonPhrase)
+            problem.field("status", status.code)
+            problem.field("detail", detail)
+            problem.field("code", code)
+            if let pointer { problem.field("pointer", pointer) }
+            if let offset { problem.field("offset", offset) }
+            if let predicate {
+                problem.field("side", predicate.side)
+                problem.object("span") {
+                    $0.field("offset", predicate.offset)
+                    $0.field("length", predicate.length)
+                }
+                problem.field("caret", predicate.caret)
+            }
+        }
+    }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        var headers = HTTPFields()
+        headers[.contentType] = "application/problem+json"
+        if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+        if let allow { headers[.allow] = allow }
+        if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}
+
+extension Problem {
+    package init(_ error: JSONError) {
+        self.init(
+            .badRequest, error.code, error.message, pointer: error.pointer, offset: error.offset)
+        if error.code == "json-too-long" { status = .contentTooLarge }
+    }
+
+    package init(_ error: InvalidIdentifier, pointer: String? = nil) {
+        self.init(.badRequest, error.code, error.description, pointer: pointer)
+    }
+
+    package init(_ error: SourceError) {
+        self.init(.badRequest, error.code, error.message, offset: error.offset)
+    }
+
+    package init(_ error: PredicateError, in text: String, side: String, pointer: String) {
+        self.init(.unprocessableContent, error.code.rawValue, error.message, pointer: pointer)
+        predicate = PredicateFault(
+            side: side, offset: error.span.offset, length: error.span.length, caret: error.caret(in: text))
+    }
+
+    package init(_ refusal: Refusal) {
+        switch refusal {
+        case .unknownApplication(let id):
+            self.init(.notFound, "unknown-application", "There is no application \(id).")
+        case .unknownSession(let key):
+            self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
+        case .unknownConfiguration(let name):
+            self.init(
+                .unprocessableContent, "unknown-configuration",
+                "The manifest has no scene configuration '\(name)' for this role.", pointer: "/configuration")
+        case .endpointMissing:
+            self.init(
+                .unprocessableContent, "endpoint-missing",
+                "Neither the session nor its scene configuration has an endpoint.", pointer: "/endpoint")
+        case .configurationInUse(let name):
+            self.init(
+                .conflict, "configuration-in-use",
+                "Sessions are reached at the endpoint of the configuration '\(name)', which would be gone.")
+        case .idempotencyConflict:
+            self.init(
+                .conflict, "idempotency-conflict",
+                "This apns-id or Idempotency-Key came before with another body or for another device.")
+        case .tooMuchUserInfo(let limit):
+            self.init(
+                .unprocessableContent, "user-info-too-large",
+                "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+        case .storeUnavailable(let error):
+            self.init(
+                .serviceUnavailable, error.code.rawValue, "The store cannot take this now; nothing was changed.",
+                retryAfter: 1)
+        }
+    }
+
+    /// The path takes these methods only.
+    static func notAllowed(_ allow: String) -> Problem {
+        var problem = Problem(.methodNotAllowed, "method-not-allowed", "The path does not take this method.")
+        problem.allow = allow
+        return problem
+    }
+
+    package static let overloaded = Problem(
+        .serviceUnavailable, "overloaded", "Too many commands are waiting; try again.", retryAfter: 1)
+}

@@ -1,0 +1,120 @@
+import Foundation
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+import Router
+import RouterPlugin
+
+/// What a request carries through its handling.
+package struct RouterdContext: RequestContext {
+    package var coreContext: CoreRequestContextStorage
+
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+    }
+}
+
+extension RouterdContext {
+    /// A part of the path that names something, percent-decoded as strict UTF-8.
+    func identifier<Kind>(_ name: String, of kind: Kind.Type) throws(Problem) -> Identifier<Kind> {
+        guard let raw = parameters.get(name), let text = String(raw).removingPercentEncoding else {
+            let code = "invalid-\(Kind.rule.name)"
+            throw Problem(.badRequest, code, "The path does not name it in percent-encoded UTF-8.")
+        }
+        do { return try Identifier<Kind>(text) } catch { throw Problem(error) }
+    }
+
+    func application() throws(Problem) -> ApplicationID {
+        try identifier("application", of: IdentifierKinds.Application.self)
+    }
+
+    func sessionKey() throws(Problem) -> SessionKey {
+        SessionKey(
+            application: try application(), session: try identifier("session", of: IdentifierKinds.Session.self))
+    }
+}
+
+extension Request {
+    /// The whole body, at most so many bytes.
+    func bytes(atMost limit: Int) async throws -> [UInt8] {
+        do {
+            let buffer = try await body.collect(upTo: limit)
+            return Array(buffer.readableBytesView)
+        } catch let error as HTTPError where error.status == .contentTooLarge {
+            throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
+        } catch is NIOTooManyBytesError {
+            throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
+        }
+    }
+
+    /// The body as a JSON value.
+    func json(atMost limit: Int = DaemonLimits.bodyBytes) async throws -> JSONValue {
+        try Self.parse(try await bytes(atMost: limit))
+    }
+
+    static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
+        do { return try JSONValue(parsing: bytes) } catch { throw Problem(error) }
+    }
+
+    /// The header fields as sources see them.
+    var sourceHeaders: [(name: String, value: String)] {
+        headers.map { ($0.name.canonicalName, $0.value) }
+    }
+
+    /// A query parameter, and a clear error for those that are not known.
+    func query(_ names: String...) throws(Problem) -> [String: String] {
+        var values: [String: String] = [:]
+        for part in (uri.query ?? "").split(separator: "&") {
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = String(sides[0]).removingPercentEncoding,
+                let value = (sides.count == 2 ? String(sides[1]) : "").removingPercentEncoding
+            else {
+                throw Problem(
+                    .badRequest, "invalid-parameter", "The query is not written in percent-encoded UTF-8.")
+            }
+            guard names.contains(name) else {
+                throw Problem(
+                    .badRequest, "unknown-parameter",
+                    "There is no such query parameter; there are: \(names.joined(separator: ", ")).")
+            }
+            guard values.updateValue(value, forKey: name) == nil else {
+                throw Problem(.badRequest, "repeated-parameter", "The query parameter \(name) occurs more than once.")
+            }
+        }
+        return values
+    }
+}
+
+extension Dictionary where Key == String, Value == String {
+    func identifier<Kind>(_ name: String, of kind: Kind.Type) throws(Problem) -> Identifier<Kind>? {
+        guard let text = self[name] else { return nil }
+        do { return try Identifier<Kind>(text) } catch { throw Problem(error) }
+    }
+
+    func limit(default standard: Int, maximum: Int) throws(Problem) -> Int {
+        guard let text = self["limit"] else { return standard }
+        guard let number = Int(text), (1...maximum).contains(number) else {
+            throw Problem(.badRequest, "invalid-parameter", "limit must be a whole number from 1 to \(maximum).")
+        }
+        return number
+    }
+}
+
+extension Response {
+    static func json(_ status: HTTPResponse.Status, _ bytes: [UInt8]) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    static func lines(_ lines: [[UInt8]]) -> Response {
+        var buffer = ByteBuffer()
+        for line in lines {
+            buffer.writeBytes(line)
+            buffer.writeInteger(UInt8(ascii: "\n"))
+        }
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson"], body: ResponseBody(byteBuffer: buffer))
+    }
+}

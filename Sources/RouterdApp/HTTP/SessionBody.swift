@@ -1,0 +1,212 @@
+import PredicateEngine
+package import Router
+package import RouterPlugin
+
+/// Scene sessions on the wire.
+package enum SessionBody {
+    private static let longestLease: Int64 = 30 * 24 * 60 * 60
+
+    /// Reads a whole session.
+    package static func read(_ body: JSONValue) throws(Problem) -> SessionDraft {
+        var reader = try ObjectReader(body)
+        let draft = try read(&reader)
+        try reader.finish()
+        return draft
+    }
+
+    /// Reads a session that names itself, as in a batch: one object with `id`.
+    package static func readWithID(_ body: JSONValue) throws(Problem) -> (SessionID, SessionDraft) {
+        var reader = try ObjectReader(body)
+        guard let id = try reader.identifier("id", of: IdentifierKinds.Session.self) else { throw reader.missing("id") }
+        let draft = try read(&reader)
+        try reader.finish()
+        return (id, draft)
+    }
+
+    private static func read(_ reader: inout ObjectReader) throws(Problem) -> SessionDraft {
+        var draft = SessionDraft()
+        draft.role = try reader.string("role") ?? draft.role
+        draft.configuration = try reader.string("configuration")
+        draft.device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        draft.activationState = try activationState(&reader) ?? draft.activationState
+        if let conditions = try reader.object("activationConditions") {
+            draft.conditions = try ConditionsBody.read(conditions)
+        }
+        draft.endpoint = try reader.endpoint("endpoint")
+        draft.stateRestorationActivity = reader.value("stateRestorationActivity")
+        draft.userInfo = reader.value("userInfo") ?? draft.userInfo
+        draft.leaseSeconds = try reader.integer("leaseSeconds", in: 1...longestLease)
+        try check(draft.userInfo, "userInfo", reader)
+        try check(draft.stateRestorationActivity ?? .object(JSONObject()), "stateRestorationActivity", reader)
+        return draft
+    }
+
+    /// Reads an RFC 7396 merge patch.
+    package static func readPatch(_ body: JSONValue) throws(Problem) -> SessionPatch {
+        var reader = try ObjectReader(body)
+        var patch = SessionPatch()
+        // What is taken away falls back to what a session has that never named it.
+        if case .null = reader.presence("role") { patch.role = SceneRole.windowApplication }
+        if let role = try reader.string("role") { patch.role = role }
+        if case .null = reader.presence("configuration") { patch.configuration = "" }
+        if let configuration = try reader.string("configuration") { patch.configuration = configuration }
+        if case .null = reader.presence("activationState") { patch.activationState = .unattached }
+        if let state = try activationState(&reader) { patch.activationState = state }
+        if case .null = reader.presence("device") { patch.device = .remove }
+        if let device = try reader.identifier("device", of: IdentifierKinds.Device.self) { patch.device = .set(device) }
+        switch reader.presence("activationConditions") {
+        case .absent: break
+        case .null: (patch.canActivate, patch.prefersToActivate, patch.preferenceLevel) = (.remove, .remove, .remove)
+        case .value:
+            if let conditions = try reader.object("activationConditions") {
+                try ConditionsBody.readPatch(conditions, into: &patch)
+            }
+        }
+        if case .null = reader.presence("endpoint") { patch.endpoint = .remove }
+        if let endpoint = try reader.endpoint("endpoint") { patch.endpoint = .set(endpoint) }
+        if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
+        if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
+        patch.stateRestorationActivity = try objectOrNull("stateRestorationActivity", &reader)
+        patch.userInfo = try objectOrNull("userInfo", &reader).map { $0 == .null ? .object(JSONObject()) : $0 }
+        try reader.finish()
+        return patch
+    }
+
+    private static func activationState(_ reader: inout ObjectReader) throws(Problem) -> ActivationState? {
+        guard let name = try reader.string("activationState") else { return nil }
+        guard let state = ActivationState(name: name) else {
+            let names = ActivationState.allCases.map(\.name).joined(separator: ", ")
+            throw reader.invalid("activationState", "must be one of \(names)")
+        }
+        return state
+    }
+
+    private static func objectOrNull(_ key: String, _ reader: inout ObjectReader) throws(Problem) -> JSONValue? {
+        switch reader.presence(key) {
+        case .absent: return nil
+        case .null: return .null
+        case .value(let value):
+            guard value.asObject != nil else { throw reader.invalid(key, "must be an object") }
+            return value
+        }
+    }
+
+    private static func check(_ value: JSONValue, _ key: String, _ reader: ObjectReader) throws(Problem) {
+        guard value.asObject != nil else { throw reader.invalid(key, "must be an object") }
+        guard value.serialized().count <= RouterLimits.userInfoBytes else {
+            throw Problem(Refusal.tooMuchUserInfo(limit: RouterLimits.userInfoBytes))
+        }
+    }
+
+    /// Writes a session; the secret only if it was made for this very answer.
+    package static func write(_ session: SceneSession, issued: EndpointDraft? = nil) -> [UInt8] {
+        JSONWriter.object { write(session, issued: issued, to: &$0) }
+    }
+
+    package static func write(
+        _ session: SceneSession, issued: EndpointDraft? = nil, to body: inout JSONObjectWriter
+    ) {
+        body.field("id", session.key.session)
+        body.field("application", session.key.application)
+        body.field("role", session.role)
+        body.field("configuration", session.configuration.isEmpty ? nil : session.configuration)
+        body.field("device", session.device)
+        body.field("activationState", session.activationState.name)
+        body.object("activationConditions") { ConditionsBody.write(session.conditions, to: &$0) }
+        if let endpoint = session.endpoint {
+            body.object("endpoint") { EndpointBody.write(endpoint, issued: issued, to: &$0) }
+        }
+        body.field("stateRestorationActivity", session.stateRestorationActivity)
+        body.field("userInfo", session.userInfo)
+        body.field("leaseSeconds", session.leaseSeconds)
+        body.field("leaseExpiresAt", session.leaseExpiresAt)
+        body.field("lastActivatedAt", session.lastActivatedAt)
+        body.field("disabled", session.disabled?.rawValue)
+    }
+}
+
+/// Activation conditions on the wire.
+package enum ConditionsBody {
+    private static let can = "canActivateForTargetContentIdentifierPredicate"
+    private static let prefers = "prefersToActivateForTargetContentIdentifierPredicate"
+    private static let levels: ClosedRange<Int64> = -1_000_000...1_000_000
+
+    package static func read(_ reader: ObjectReader) throws(Problem) -> ActivationConditions {
+        var patch = SessionPatch()
+        try readPatch(reader, into: &patch)
+        return ActivationConditions(
+            canActivate: patch.canActivate?.value ?? .alwaysTrue,
+            prefersToActivate: patch.prefersToActivate?.value ?? .alwaysFalse,
+            preferenceLevel: patch.preferenceLevel?.value ?? 0)
+    }
+
+    /// Reads UIKit's two predicates, or SwiftUI's two sets in their place.
+    package static func readPatch(_ reader: ObjectReader, into patch: inout SessionPatch) throws(Problem) {
+        var reader = reader
+        patch.canActivate = try predicate(can, orSet: "allowing", side: "can", &reader)
+        patch.prefersToActivate = try predicate(prefers, orSet: "preferring", side: "prefers", &reader)
+        if case .null = reader.presence("preferenceLevel") { patch.preferenceLevel = .remove }
+        if let level = try reader.integer("preferenceLevel", in: levels) { patch.preferenceLevel = .set(level) }
+        try reader.finish()
+    }
+
+    private static func predicate(
+        _ key: String, orSet setKey: String, side: String, _ reader: inout ObjectReader
+    ) throws(Problem) -> SessionPatch.Change<Predicate>? {
+        let set = try reader.strings(setKey, atMost: PredicateLimits.aggregateElements)
+        let presence = reader.presence(key)
+        if let set {
+            guard case .absent = presence else { throw reader.invalid(setKey, "cannot stand beside \(key)") }
+            do { return .set(try Predicate.matchingExternalEvents(set)) } catch {
+                throw Problem(error, in: "", side: side, pointer: reader.pointer(to: setKey))
+            }
+        }
+        switch presence {
+        case .absent: return nil
+        case .null: return .remove
+        case .value(.string(let format)):
+            return .set(try parse(format, [], side, reader.pointer(to: key)))
+        case .value(let value):
+            var object = try ObjectReader(value, at: reader.pointer(to: key))
+            guard let format = try object.string("format") else { throw object.missing("format") }
+            let values = try object.array("arguments", atMost: PredicateLimits.aggregateElements) ?? []
+            try object.finish()
+            var arguments: [PredicateArgument] = []
+            for value in values { arguments.append(try argument(value, object)) }
+            return .set(try parse(format, arguments, side, reader.pointer(to: key)))
+        }
+    }
+
+    private static func parse(
+        _ format: String, _ arguments: [PredicateArgument], _ side: String, _ pointer: String
+    ) throws(Problem) -> Predicate {
+        do { return try Predicate(format: format, arguments: arguments) } catch {
+            throw Problem(error, in: format, side: side, pointer: pointer)
+        }
+    }
+
+    private static func argument(_ value: JSONValue, _ reader: ObjectReader) throws(Problem) -> PredicateArgument {
+        switch value {
+        case .null: return .null
+        case .bool(let flag): return .bool(flag)
+        case .string(let text): return .string(text)
+        case .number(let number):
+            if let integer = number.asInt64 { return .integer(integer) }
+            guard let double = number.asDouble, double.isFinite else {
+                throw reader.invalid("arguments", "holds a number that is too large")
+            }
+            return .number(double)
+        case .array(let elements):
+            var list: [PredicateArgument] = []
+            for element in elements { list.append(try argument(element, reader)) }
+            return .list(list)
+        case .object: throw reader.invalid("arguments", "must hold strings, numbers, booleans, nulls and lists of them")
+        }
+    }
+
+    package static func write(_ conditions: ActivationConditions, to object: inout JSONObjectWriter) {
+        object.field(can, conditions.canActivate.description)
+        object.field(prefers, conditions.prefersToActivate.description)
+        object.field("preferenceLevel", conditions.preferenceLevel)
+    }
+}

@@ -1,0 +1,184 @@
+import GRDB
+import Router
+import RouterPlugin
+
+extension ChangeWriter {
+    private static let insertNotification = """
+        INSERT INTO notification
+          (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
+           received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+           state, held_until, settlement_reason, settled_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
+    private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
+    private static let insertAttempt = """
+        INSERT INTO attempt
+          (sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
+           retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
+           reused_connection, http_version, response_excerpt)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let countAttempt = """
+        UPDATE notification SET attempts = ?1 WHERE sequence = ?2 AND state = 'waiting' AND attempts < ?1
+        """
+    private static let reschedule = """
+        UPDATE notification SET attempts = ?1, failures = ?2, rejections = ?3, not_before = ?4
+        WHERE sequence = ?5 AND state = 'waiting' AND attempts <= ?1
+        """
+    private static let reassign = """
+        UPDATE notification SET
+          tier = ?, session = ?, decision_reason = ?, vetoes = ?, reroute_of = ?, registry_version = ?,
+          state = ?, held_until = ?, settlement_reason = ?, settled_at = ?,
+          failures = 0, rejections = 0, not_before = NULL
+        WHERE sequence = ? AND state IN ('held', 'waiting')
+        """
+    private static let settle = """
+        UPDATE notification SET state = ?, held_until = NULL, settlement_reason = ?, settled_at = ?
+        WHERE sequence = ? AND state IN ('held', 'waiting')
+        """
+
+    mutating func insert(_ notification: NewNotification) throws {
+        try take(notification.sequence)
+        try PreparedStatement(db, Self.insertNotification).run {
+            $0.bind(notification.sequence.value)
+            $0.bind(notification.id.text)
+            $0.bind(notification.application.text)
+            $0.bind(notification.source.text)
+            $0.bind(notification.device?.text)
+            $0.bind(notification.contentID?.text)
+            $0.bind(notification.priority.rawValue)
+            $0.bind(notification.expiration == .immediate)
+            $0.bind(notification.expiration.time?.milliseconds)
+            $0.bind(notification.collapseID)
+            $0.bind(notification.receivedAt.milliseconds)
+            $0.bind(notification.decision)
+            $0.bind(notification.placement, settledAt: notification.receivedAt)
+        }
+        try notification.payload.withUnsafeBufferPointer { payload in
+            _ = try PreparedStatement(db, Self.insertPayload).run {
+                $0.bind(notification.sequence.value)
+                $0.bindInPlace(payload)
+            }
+        }
+        for key in notification.dedupeKeys {
+            try PreparedStatement(db, Self.insertKey).run {
+                $0.bind(notification.application.text)
+                $0.bind(notification.source.text)
+                $0.bind(key)
+                $0.bind(notification.sequence.value)
+            }
+        }
+    }
+
+    /// Counting the attempt is what shows whether it may be recorded.
+    func record(_ attempt: AttemptRecord) throws {
+        let counted = try PreparedStatement(db, Self.countAttempt).run {
+            $0.bind(attempt.number)
+            $0.bind(attempt.sequence.value)
+        }
+        guard counted == 1 else { throw refusal("attempt \(attempt.number)", of: attempt.sequence) }
+        try attempt.responseExcerpt.withUnsafeBufferPointer { excerpt in
+            _ = try PreparedStatement(db, Self.insertAttempt).run {
+                $0.bind(attempt.sequence.value)
+                $0.bind(attempt.number)
+                $0.bind(attempt.session.text)
+                $0.bind(attempt.startedAt.milliseconds)
+                $0.bind(attempt.status)
+                $0.bind(attempt.failure?.kind.rawValue)
+                $0.bind(attempt.failure?.curlCode)
+                $0.bind(attempt.failure?.message)
+                $0.bind(attempt.retryAfterSeconds)
+                $0.bind(attempt.metrics)
+                $0.bindInPlace(excerpt)
+            }
+        }
+    }
+
+    func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) throws {
+        let changed = try PreparedStatement(db, Self.reschedule).run {
+            $0.bind(progress.attempts)
+            $0.bind(progress.failures)
+            $0.bind(progress.rejections)
+            $0.bind(progress.notBefore?.milliseconds)
+            $0.bind(sequence.value)
+        }
+        guard changed == 1 else { throw refusal("a retry", of: sequence) }
+    }
+
+    /// The number of attempts stays, for it numbers the next one; what else was counted was the session's before.
+    func reassign(_ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement) throws {
+        let changed = try PreparedStatement(db, Self.reassign).run {
+            $0.bind(decision)
+            $0.bind(placement, settledAt: nil)
+            $0.bind(sequence.value)
+        }
+        guard changed == 1 else { throw refusal("a new decision", of: sequence) }
+    }
+
+    func settle(_ sequence: NotificationSequence, _ settlement: Settlement, at time: Timestamp) throws {
+        let changed = try PreparedStatement(db, Self.settle).run {
+            $0.bind(settlement.state.rawValue)
+            $0.bind(settlement.reason)
+            $0.bind(time.milliseconds)
+            $0.bind(sequence.value)
+        }
+        guard changed == 1 else { throw refusal("a settlement", of: sequence) }
+    }
+
+    private func refusal(_ change: String, of sequence: NotificationSequence) -> StoreError {
+        StoreError(.conflict, "\(change) of notification \(sequence) contradicts what is kept")
+    }
+}
+
+extension Expiration {
+    fileprivate var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
+}
+
+extension ArgumentBinder {
+    /// Six parameters: tier, session, decision_reason, vetoes, reroute_of, registry_version.
+    fileprivate mutating func bind(_ decision: Decision) {
+        bind(decision.tier.rawValue)
+        bind(decision.session?.text)
+        bind(decision.reason)
+        bind(
+            decision.vetoes.isEmpty
+                ? nil
+                : TextList.encode(
+                    decision.vetoes.flatMap { [$0.session.text, $0.rule.text, $0.reason] }))
+        bind(decision.rerouteOf?.text)
+        bind(Int64(bitPattern: decision.registryVersion))
+    }
+
+    /// Four parameters: state, held_until, settlement_reason, settled_at.
+    fileprivate mutating func bind(_ placement: Placement, settledAt: Timestamp?) {
+        switch placement {
+        case .lane:
+            bind(NotificationState.waiting.rawValue, heldUntil: nil, reason: nil, settledAt: nil)
+        case .held(let until):
+            bind(NotificationState.held.rawValue, heldUntil: until, reason: nil, settledAt: nil)
+        case .settled(let settlement):
+            bind(settlement.state.rawValue, heldUntil: nil, reason: settlement.reason, settledAt: settledAt)
+        }
+    }
+
+    private mutating func bind(_ state: String, heldUntil: Timestamp?, reason: String?, settledAt: Timestamp?) {
+        bind(state)
+        bind(heldUntil?.milliseconds)
+        bind(reason)
+        bind(settledAt?.milliseconds)
+    }
+
+    /// Eight parameters: name_lookup, connect, tls_handshake, first_byte, total, remote_address, reused_connection,
+    /// http_version.
+    fileprivate mutating func bind(_ metrics: TransferMetrics) {
+        bind(metrics.nameLookup)
+        bind(metrics.connect)
+        bind(metrics.tlsHandshake)
+        bind(metrics.firstByte)
+        bind(metrics.total)
+        bind(metrics.remoteAddress)
+        bind(metrics.reusedConnection)
+        bind(metrics.httpVersion)
+    }
+}

@@ -1,0 +1,123 @@
+import GRDB
+import PredicateEngine
+import Router
+import RouterPlugin
+
+extension ChangeWriter {
+    private static let putApplication = """
+        INSERT INTO application
+          (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
+           prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET
+          display_name = excluded.display_name,
+          supports_multiple_scenes = excluded.supports_multiple_scenes,
+          user_activity_types = excluded.user_activity_types,
+          delegate_url = excluded.delegate_url,
+          delegate_secret = excluded.delegate_secret,
+          prefers_requires_can = excluded.prefers_requires_can,
+          timeout_seconds = excluded.timeout_seconds,
+          max_in_flight_per_session = excluded.max_in_flight_per_session,
+          retry_schedule = excluded.retry_schedule
+        """
+
+    private static let putConfiguration = """
+        INSERT INTO scene_configuration
+          (application, position, name, role, endpoint_url, endpoint_secret, activity_types)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """
+
+    // The parameters of the two statements are the same and in the same order.
+    private static let insertSession = """
+        INSERT INTO session
+          (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
+           endpoint_url, endpoint_secret, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
+           last_activated_at, disabled, creation_sequence, application, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+    private static let updateSession = """
+        UPDATE session SET
+          role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
+          preference_level = ?, endpoint_url = ?, endpoint_secret = ?, state_restoration_activity = ?, user_info = ?,
+          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?
+        WHERE creation_sequence = ? AND application = ? AND id = ?
+        """
+
+    func put(_ application: Application) throws {
+        try PreparedStatement(db, Self.putApplication).run {
+            $0.bind(application.id.text)
+            $0.bind(application.displayName)
+            $0.bind(application.manifest.supportsMultipleScenes)
+            $0.bind(TextList.encode(application.manifest.userActivityTypes))
+            $0.bind(application.delegate?.url)
+            $0.bind(application.delegate?.secret)
+            $0.bind(application.routing.prefersRequiresCan)
+            $0.bind(application.delivery.timeoutSeconds)
+            $0.bind(application.delivery.maxInFlightPerSession)
+            $0.bind(TextList.encode(application.delivery.retrySchedule))
+        }
+        try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
+            $0.bind(application.id.text)
+        }
+        for (position, configuration) in application.manifest.sceneConfigurations.enumerated() {
+            try PreparedStatement(db, Self.putConfiguration).run {
+                $0.bind(application.id.text)
+                $0.bind(position)
+                $0.bind(configuration.name)
+                $0.bind(configuration.role)
+                $0.bind(configuration.endpoint?.url)
+                $0.bind(configuration.endpoint?.secret)
+                $0.bind(TextList.encode(configuration.activityTypes))
+            }
+        }
+    }
+
+    /// Foreign keys take configurations and sessions with it.
+    func delete(_ id: ApplicationID) throws {
+        try PreparedStatement(db, "DELETE FROM application WHERE id = ?").run { $0.bind(id.text) }
+    }
+
+    /// A number that is new makes a new session, in place of one with the same key; one that is known must be the
+    /// session's own.
+    mutating func put(_ session: SceneSession) throws {
+        if try takeCreation(session.creationSequence) {
+            try delete(session.key)
+            try run(Self.insertSession, session)
+        } else if try run(Self.updateSession, session) != 1 {
+            throw StoreError(.conflict, "the creation sequence \(session.creationSequence) has been given before")
+        }
+    }
+
+    func delete(_ key: SessionKey) throws {
+        try PreparedStatement(db, "DELETE FROM session WHERE application = ? AND id = ?").run {
+            $0.bind(key.application.text)
+            $0.bind(key.session.text)
+        }
+    }
+
+    @discardableResult
+    private func run(_ sql: String, _ session: SceneSession) throws -> Int {
+        try PreparedStatement(db, sql).run {
+            $0.bind(session.role)
+            $0.bind(session.configuration)
+            $0.bind(session.device?.text)
+            $0.bind(Int64(session.activationState.rawValue))
+            $0.bind(session.conditions.canActivate.description)
+            $0.bind(session.conditions.prefersToActivate.description)
+            $0.bind(session.conditions.preferenceLevel)
+            $0.bind(session.endpoint?.url)
+            $0.bind(session.endpoint?.secret)
+            $0.bind(session.stateRestorationActivity.map(text))
+            $0.bind(text(session.userInfo))
+            $0.bind(session.leaseSeconds)
+            $0.bind(session.leaseExpiresAt?.milliseconds)
+            $0.bind(session.lastActivatedAt?.milliseconds)
+            $0.bind(session.disabled?.rawValue)
+            $0.bind(session.creationSequence)
+            $0.bind(session.key.application.text)
+            $0.bind(session.key.session.text)
+        }
+    }
+
+    private func text(_ json: JSONValue) -> String { String(decoding: json.serialized(), as: UTF8.self) }
+}

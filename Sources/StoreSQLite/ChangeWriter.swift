@@ -1,0 +1,85 @@
+import GRDB
+import Router
+import RouterPlugin
+
+/// Writes the changes of one transaction.
+///
+/// Every change states what must be true for it to be legal within its own statement, and is refused as a conflict if
+/// no row was changed; nothing is read just to be checked. `ModelStore` refuses the same.
+struct ChangeWriter {
+    let db: Database
+    private var ledger: Ledger?
+
+    private init(_ db: Database) { self.db = db }
+
+    /// Writes all changes in order. The caller has begun a transaction, and rolls it back if this throws.
+    static func write(_ changes: [StoreChange], to db: Database) throws {
+        var writer = ChangeWriter(db)
+        for change in changes { try writer.write(change) }
+        try writer.finish()
+    }
+
+    private mutating func write(_ change: StoreChange) throws {
+        switch change {
+        case .putApplication(let application): try put(application)
+        case .deleteApplication(let id): try delete(id)
+        case .putSession(let session): try put(session)
+        case .deleteSession(let key): try delete(key)
+        case .insert(let notification): try insert(notification)
+        case .recordAttempt(let attempt): try record(attempt)
+        case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
+        case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
+        case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
+        }
+    }
+
+    /// Takes the next number of a notification.
+    mutating func take(_ sequence: NotificationSequence) throws {
+        var ledger = try openLedger()
+        guard sequence.value > ledger.lastNotification else {
+            throw StoreError(.conflict, "the sequence \(sequence) has been given before")
+        }
+        ledger.lastNotification = sequence.value
+        ledger.accepted += 1
+        self.ledger = ledger
+    }
+
+    /// Takes the next number of a session; false if it has been given before.
+    mutating func takeCreation(_ sequence: Int64) throws -> Bool {
+        var ledger = try openLedger()
+        guard sequence > ledger.lastSession else { return false }
+        ledger.lastSession = sequence
+        self.ledger = ledger
+        return true
+    }
+
+    private func openLedger() throws -> Ledger {
+        if let ledger { return ledger }
+        return try Ledger.read(db)
+    }
+
+    private func finish() throws {
+        guard let ledger else { return }
+        try PreparedStatement(db, "UPDATE ledger SET last_notification = ?, last_session = ?, accepted = ?").run {
+            $0.bind(ledger.lastNotification)
+            $0.bind(ledger.lastSession)
+            $0.bind(ledger.accepted)
+        }
+    }
+}
+
+/// The one row of the table `ledger`.
+struct Ledger {
+    var lastNotification: Int64
+    var lastSession: Int64
+    var accepted: Int64
+
+    static func read(_ db: Database) throws -> Ledger {
+        let statement = try PreparedStatement(db, "SELECT last_notification, last_session, accepted FROM ledger")
+        let ledger = try statement.first { row in
+            Ledger(lastNotification: row.int64(), lastSession: row.int64(), accepted: row.int64())
+        }
+        guard let ledger else { throw StoreError(.corrupt, "the ledger is empty") }
+        return ledger
+    }
+}

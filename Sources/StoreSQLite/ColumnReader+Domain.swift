@@ -1,0 +1,78 @@
+import Router
+import RouterPlugin
+
+/// Parts of rows that several statements select, in the order of their columns.
+extension ColumnReader {
+    mutating func time() -> Timestamp { Timestamp(milliseconds: int64()) }
+    mutating func optionalTime() -> Timestamp? { optionalInt64().map(Timestamp.init(milliseconds:)) }
+
+    /// priority
+    mutating func priority() throws(StoreError) -> Priority {
+        guard let priority = Priority(rawValue: int()) else { throw unknown("priority") }
+        return priority
+    }
+
+    /// immediate, expires_at
+    mutating func expiration() -> Expiration {
+        let immediate = bool()
+        let time = optionalTime()
+        return immediate ? .immediate : time.map(Expiration.at) ?? .never
+    }
+
+    /// tier, session, decision_reason, vetoes, reroute_of, registry_version
+    mutating func decision(_ caches: NotificationCaches) throws -> Decision {
+        guard let tier = Tier(rawValue: try cached(in: caches.tier)) else { throw unknown("tier") }
+        return Decision(
+            tier: tier, session: optionalText().map(SessionID.init(unchecked:)), reason: try cached(in: caches.reason),
+            vetoes: try vetoes(optionalText()), rerouteOf: optionalText().map(SessionID.init(unchecked:)),
+            registryVersion: UInt64(bitPattern: int64()))
+    }
+
+    /// attempts, failures, rejections, not_before
+    mutating func progress() -> DeliveryProgress {
+        DeliveryProgress(attempts: int(), failures: int(), rejections: int(), notBefore: optionalTime())
+    }
+
+    /// state
+    mutating func state() throws(StoreError) -> NotificationState {
+        guard let state = NotificationState(rawValue: text()) else { throw unknown("state") }
+        return state
+    }
+
+    /// failure_kind, failure_curl_code, failure_message
+    mutating func failure() throws(StoreError) -> TransferFailure? {
+        let (kind, curlCode, message) = (optionalText(), optionalInt(), optionalText())
+        guard let kind, let message else { return nil }
+        guard let kind = TransferFailure.Kind(rawValue: kind) else { throw unknown("failure") }
+        return TransferFailure(kind: kind, curlCode: curlCode, message: message)
+    }
+
+    /// name_lookup, connect, tls_handshake, first_byte, total, remote_address, reused_connection, http_version
+    mutating func metrics() -> TransferMetrics {
+        var metrics = TransferMetrics()
+        metrics.nameLookup = int64()
+        metrics.connect = int64()
+        metrics.tlsHandshake = int64()
+        metrics.firstByte = int64()
+        metrics.total = int64()
+        metrics.remoteAddress = optionalText()
+        metrics.reusedConnection = bool()
+        metrics.httpVersion = optionalText()
+        return metrics
+    }
+
+    private func vetoes(_ list: String?) throws(StoreError) -> [Veto] {
+        guard let list else { return [] }
+        let texts = try TextList.decode(list)
+        guard texts.count.isMultiple(of: 3) else { throw unknown("list of vetoes") }
+        return stride(from: 0, to: texts.count, by: 3).map { index in
+            Veto(
+                session: SessionID(unchecked: texts[index]), rule: PluginID(unchecked: texts[index + 1]),
+                reason: texts[index + 2])
+        }
+    }
+
+    private func unknown(_ what: String) -> StoreError {
+        StoreError(.corrupt, "a notification in the database has an unknown \(what)")
+    }
+}

@@ -1,0 +1,176 @@
+import GRDB
+
+/// The schema, as the sequence of steps that made it.
+///
+/// Append only: a migration that has been released is never edited, for there are databases that have run it. A change
+/// is a new migration at the end, and one more in `version`. A database whose version is greater is refused.
+///
+/// - Texts are compared byte by byte (`BINARY`, SQLite's default): an id in NFC and the same id in NFD are two ids.
+/// - Times are milliseconds since 1970 in UTC.
+/// - States, tiers and reasons are the words that the API uses.
+enum Migrations {
+    /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
+    static let version: Int32 = 1
+
+    /// All steps in order.
+    static func migrator() -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1-first-schema") { db in
+            try db.execute(sql: applications)
+            try db.execute(sql: sessions)
+            try db.execute(sql: notifications)
+            try db.execute(sql: notificationIndexes)
+            try db.execute(sql: ledger)
+            try db.execute(sql: "PRAGMA user_version = 1")
+        }
+        return migrator
+    }
+
+    private static let applications = """
+        -- A tenant and its scene manifest. Lists are JSON arrays.
+        CREATE TABLE application (
+          id TEXT NOT NULL PRIMARY KEY,
+          display_name TEXT NOT NULL,
+          supports_multiple_scenes INTEGER NOT NULL,
+          user_activity_types TEXT NOT NULL,
+          delegate_url TEXT,
+          delegate_secret TEXT,
+          prefers_requires_can INTEGER NOT NULL,
+          timeout_seconds INTEGER NOT NULL,
+          max_in_flight_per_session INTEGER NOT NULL,
+          retry_schedule TEXT NOT NULL
+        ) STRICT;
+
+        -- The scene configurations of a manifest, in its order.
+        CREATE TABLE scene_configuration (
+          application TEXT NOT NULL REFERENCES application(id) ON DELETE CASCADE,
+          position INTEGER NOT NULL,
+          name TEXT NOT NULL,
+          role TEXT NOT NULL,
+          endpoint_url TEXT,
+          endpoint_secret TEXT,
+          activity_types TEXT NOT NULL,
+          PRIMARY KEY (application, position)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let sessions = """
+        -- A scene session. The order of creation is the order of the rows, so that recovery reads the table once from
+        -- front to end.
+        CREATE TABLE session (
+          creation_sequence INTEGER PRIMARY KEY,
+          application TEXT NOT NULL REFERENCES application(id) ON DELETE CASCADE,
+          id TEXT NOT NULL,
+          role TEXT NOT NULL,
+          configuration TEXT NOT NULL,
+          device TEXT,
+          activation_state INTEGER NOT NULL, -- 0 unattached, 1 background, 2 foregroundInactive, 3 foregroundActive
+          can_activate TEXT NOT NULL,        -- predicates in canonical form
+          prefers_to_activate TEXT NOT NULL,
+          preference_level INTEGER NOT NULL,
+          endpoint_url TEXT,
+          endpoint_secret TEXT,
+          state_restoration_activity TEXT,   -- JSON
+          user_info TEXT NOT NULL,           -- JSON
+          lease_seconds INTEGER,
+          lease_expires_at INTEGER,
+          last_activated_at INTEGER,
+          disabled TEXT,
+          UNIQUE (application, id)
+        ) STRICT;
+        """
+
+    private static let notifications = """
+        -- An accepted notification, its decision and where its delivery stands: everything that changes, and nothing
+        -- that is large. It outlives its application.
+        CREATE TABLE notification (
+          sequence INTEGER PRIMARY KEY,
+          id TEXT NOT NULL UNIQUE,
+          application TEXT NOT NULL,
+          source TEXT NOT NULL,
+          device TEXT,
+          content_id TEXT,
+          priority INTEGER NOT NULL,
+          immediate INTEGER NOT NULL,        -- 1: to be tried at once or never
+          expires_at INTEGER,
+          collapse_id TEXT,
+          received_at INTEGER NOT NULL,
+          tier TEXT NOT NULL,
+          session TEXT,
+          decision_reason TEXT NOT NULL,
+          vetoes TEXT,                       -- a JSON array of session, rule, reason, session, rule, reason, …
+          reroute_of TEXT,
+          registry_version INTEGER NOT NULL, -- the bits of an unsigned number
+          state TEXT NOT NULL,
+          held_until INTEGER,
+          settlement_reason TEXT,
+          settled_at INTEGER,
+          attempts INTEGER NOT NULL DEFAULT 0,
+          failures INTEGER NOT NULL DEFAULT 0,
+          rejections INTEGER NOT NULL DEFAULT 0,
+          not_before INTEGER
+        ) STRICT;
+
+        -- The bytes as received; apart, so that a settlement rewrites none of their pages.
+        CREATE TABLE payload (
+          sequence INTEGER PRIMARY KEY,
+          body BLOB NOT NULL
+        ) STRICT;
+
+        -- The keys under which senders may repeat a notification: the truth about what is a duplicate.
+        CREATE TABLE dedupe_key (
+          application TEXT NOT NULL,
+          source TEXT NOT NULL,
+          key TEXT NOT NULL,
+          sequence INTEGER NOT NULL,
+          PRIMARY KEY (application, source, key)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Webhook requests. Rows are added, never changed. Durations are microseconds.
+        CREATE TABLE attempt (
+          sequence INTEGER NOT NULL,
+          number INTEGER NOT NULL,
+          session TEXT NOT NULL,
+          started_at INTEGER NOT NULL,
+          status INTEGER,
+          failure_kind TEXT,
+          failure_curl_code INTEGER,
+          failure_message TEXT,
+          retry_after_seconds INTEGER,
+          name_lookup INTEGER NOT NULL,
+          connect INTEGER NOT NULL,
+          tls_handshake INTEGER NOT NULL,
+          first_byte INTEGER NOT NULL,
+          total INTEGER NOT NULL,
+          remote_address TEXT,
+          reused_connection INTEGER NOT NULL,
+          http_version TEXT,
+          response_excerpt BLOB NOT NULL,
+          PRIMARY KEY (sequence, number)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let notificationIndexes = """
+        -- What recovery reads. It holds what is not settled and nothing else, however long the history is.
+        CREATE INDEX notification_unsettled ON notification (sequence) WHERE state IN ('held', 'waiting');
+        -- Lists by state, and the census, which reads this index alone.
+        CREATE INDEX notification_by_state ON notification (state);
+        -- Lists, newest first: the row's own number stands last in every index.
+        CREATE INDEX notification_by_application ON notification (application);
+        CREATE INDEX notification_by_session ON notification (session) WHERE session IS NOT NULL;
+        CREATE INDEX notification_by_content ON notification (content_id) WHERE content_id IS NOT NULL;
+        CREATE INDEX notification_by_time ON notification (received_at);
+        """
+
+    private static let ledger = """
+        -- One row: the greatest numbers ever given, which are not given again even if their rows are gone, and how many
+        -- notifications were ever accepted, which the census must add up to.
+        CREATE TABLE ledger (
+          id INTEGER PRIMARY KEY CHECK (id = 1),
+          last_notification INTEGER NOT NULL,
+          last_session INTEGER NOT NULL,
+          accepted INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO ledger VALUES (1, 0, 0, 0);
+        """
+}

@@ -1,0 +1,116 @@
+import GRDB
+import Router
+import RouterPlugin
+
+/// Reads notifications, their payloads and their attempts.
+enum NotificationReader {
+    /// The columns of `notification(from:)`.
+    static let columns = """
+        notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
+        expires_at, collapse_id, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
+        """
+    private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
+    private static let selectAttempts = """
+        SELECT number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
+               retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
+               reused_connection, http_version, response_excerpt
+        FROM attempt WHERE sequence = ? ORDER BY number
+        """
+    private static let selectReceipt = """
+        SELECT notification.sequence, notification.id, device, body, tier, session, decision_reason, vetoes, reroute_of,
+               registry_version, state
+        FROM dedupe_key
+          JOIN notification ON notification.sequence = dedupe_key.sequence
+          JOIN payload ON payload.sequence = dedupe_key.sequence
+        WHERE dedupe_key.application = ? AND dedupe_key.source = ? AND dedupe_key.key = ?
+        """
+
+    /// Counts in the index by state alone; the ledger's figure comes first, with no state.
+    static let selectCensus = """
+        SELECT NULL, accepted FROM ledger
+        UNION ALL
+        SELECT state, count(*) FROM notification INDEXED BY notification_by_state GROUP BY state
+        """
+
+    static func receipt(for key: DedupeKey, _ db: Database) throws -> Receipt? {
+        let bind: (inout ArgumentBinder) -> Void = {
+            $0.bind(key.application.text)
+            $0.bind(key.source.text)
+            $0.bind(key.key)
+        }
+        return try PreparedStatement(db, selectReceipt).first(bind) { row in
+            Receipt(
+                sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
+                device: row.optionalText().map(DeviceID.init(unchecked:)), payload: row.bytes(),
+                decision: try row.decision(NotificationCaches()), state: try row.state())
+        }
+    }
+
+    static func payload(of sequence: NotificationSequence, _ db: Database) throws -> [UInt8]? {
+        try PreparedStatement(db, "SELECT body FROM payload WHERE sequence = ?")
+            .first({ $0.bind(sequence.value) }) { row in row.bytes() }
+    }
+
+    static func notification(_ id: NotificationID, _ db: Database) throws -> StoredNotification? {
+        let found = try PreparedStatement(db, selectOne).first({ $0.bind(id.text) }) { row in
+            try notification(from: &row, NotificationCaches())
+        }
+        guard var notification = found else { return nil }
+        notification.payload = try payload(of: notification.sequence, db)
+        notification.attempts = try attempts(of: notification.sequence, db)
+        return notification
+    }
+
+    static func notifications(
+        matching filter: NotificationFilter, limit: Int, _ db: Database
+    ) throws -> [StoredNotification] {
+        let query = NotificationQuery(filter, limit: limit)
+        let caches = NotificationCaches()
+        var notifications: [StoredNotification] = []
+        try PreparedStatement(db, query.sql).forEach(query.bind) { row in
+            notifications.append(try notification(from: &row, caches))
+        }
+        return notifications
+    }
+
+    static func census(_ db: Database) throws -> NotificationCensus {
+        var census = NotificationCensus(accepted: 0, byState: [:])
+        try PreparedStatement(db, selectCensus).forEach { row in
+            let text = row.optionalText()
+            guard let text else { return census.accepted = row.int() }
+            guard let state = NotificationState(rawValue: text) else {
+                throw StoreError(.corrupt, "a notification in the database has an unknown state")
+            }
+            census.byState[state] = row.int()
+        }
+        return census
+    }
+
+    private static func notification(
+        from row: inout ColumnReader, _ caches: NotificationCaches
+    ) throws -> StoredNotification {
+        StoredNotification(
+            sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
+            application: ApplicationID(unchecked: try row.cached(in: caches.application)),
+            source: PluginID(unchecked: try row.cached(in: caches.source)),
+            device: row.optionalText().map(DeviceID.init(unchecked:)),
+            contentID: row.optionalText().map(ContentID.init(unchecked:)), priority: try row.priority(),
+            expiration: row.expiration(), collapseID: row.optionalText(), receivedAt: row.time(),
+            decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
+            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [])
+    }
+
+    private static func attempts(of sequence: NotificationSequence, _ db: Database) throws -> [AttemptRecord] {
+        var attempts: [AttemptRecord] = []
+        try PreparedStatement(db, selectAttempts).forEach({ $0.bind(sequence.value) }) { row in
+            attempts.append(
+                AttemptRecord(
+                    sequence: sequence, number: row.int(), session: SessionID(unchecked: row.text()),
+                    startedAt: row.time(),
+                    status: row.optionalInt(), failure: try row.failure(), retryAfterSeconds: row.optionalInt(),
+                    metrics: row.metrics(), responseExcerpt: row.bytes()))
+        }
+        return attempts
+    }
+}

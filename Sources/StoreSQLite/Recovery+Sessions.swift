@@ -1,0 +1,86 @@
+import GRDB
+import PredicateEngine
+import Router
+import RouterPlugin
+
+extension Recovery {
+    private static let selectSessions = """
+        SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
+               prefers_to_activate, preference_level, endpoint_url, endpoint_secret, state_restoration_activity,
+               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled
+        FROM session ORDER BY creation_sequence
+        """
+
+    static func sessions(_ db: Database) throws -> [SceneSession] {
+        var sessions: [SceneSession] = []
+        let reader = SessionReader()
+        try PreparedStatement(db, selectSessions).forEach { row in sessions.append(try reader.session(from: &row)) }
+        return sessions
+    }
+}
+
+/// Makes sessions of rows. What many sessions have in common is made once.
+private struct SessionReader {
+    private let application = TextCache()
+    private let role = TextCache()
+    private let configuration = TextCache()
+    private let canActivate = ByteCache(Self.predicate)
+    private let prefersToActivate = ByteCache(Self.predicate)
+    private let activity = ByteCache(Self.json)
+    private let userInfo = ByteCache(Self.json)
+
+    func session(from row: inout ColumnReader) throws -> SceneSession {
+        let creationSequence = row.int64()
+        let key = SessionKey(
+            application: ApplicationID(unchecked: try row.cached(in: application)),
+            session: SessionID(unchecked: row.text()))
+        let role = try row.cached(in: role)
+        let configuration = try row.cached(in: configuration)
+        let device = row.optionalText().map(DeviceID.init(unchecked:))
+        guard let activationState = UInt8(exactly: row.int64()).flatMap(ActivationState.init(rawValue:)) else {
+            throw StoreError(.corrupt, "the session \(creationSequence) has an unknown activation state")
+        }
+        let conditions = ActivationConditions(
+            canActivate: try row.cached(in: canActivate), prefersToActivate: try row.cached(in: prefersToActivate),
+            preferenceLevel: row.int())
+        return SceneSession(
+            key: key, role: role, configuration: configuration, device: device, activationState: activationState,
+            conditions: conditions,
+            endpoint: Endpoint(url: row.optionalText(), secret: row.optionalText()),
+            stateRestorationActivity: try row.optionalCached(in: activity), userInfo: try row.cached(in: userInfo),
+            leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
+            creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()))
+    }
+
+    private static func predicate(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> Predicate {
+        do {
+            return try Predicate(format: String(decoding: bytes, as: UTF8.self))
+        } catch {
+            throw StoreError(.corrupt, "a predicate of a session cannot be read")
+        }
+    }
+
+    private static func json(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> JSONValue {
+        do {
+            return try JSONValue(parsing: Array(bytes))
+        } catch {
+            throw StoreError(.corrupt, "a JSON value of a session cannot be read")
+        }
+    }
+
+    private func disabledReason(_ text: String?) throws(StoreError) -> DisabledReason? {
+        guard let text else { return nil }
+        guard let reason = DisabledReason(rawValue: text) else {
+            throw StoreError(.corrupt, "a session is disabled for an unknown reason")
+        }
+        return reason
+    }
+}
+
+extension Endpoint {
+    /// Nil unless there is a URL.
+    init?(url: String?, secret: String?) {
+        guard let url, let secret else { return nil }
+        self.init(url: url, secret: secret)
+    }
+}

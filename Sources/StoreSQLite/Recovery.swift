@@ -1,0 +1,95 @@
+import GRDB
+import PredicateEngine
+import Router
+import RouterPlugin
+
+/// Reads everything that the engine keeps in memory.
+///
+/// A million sessions pass through here before the daemon answers its first request: rows are read column by column
+/// from one scan, and equal texts, predicates and JSON values are made once.
+enum Recovery {
+    /// The caller has begun a transaction, so that all parts are of one moment.
+    static func read(_ db: Database) throws -> RecoveredState {
+        let ledger = try Ledger.read(db)
+        return RecoveredState(
+            applications: try applications(db), sessions: try sessions(db), unsettled: try unsettled(db),
+            lastSequence: NotificationSequence(ledger.lastNotification), lastCreationSequence: ledger.lastSession)
+    }
+
+    // MARK: - Applications
+
+    private static let selectApplications = """
+        SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
+               prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule
+        FROM application ORDER BY id
+        """
+    private static let selectConfigurations = """
+        SELECT name, role, endpoint_url, endpoint_secret, activity_types
+        FROM scene_configuration WHERE application = ? ORDER BY position
+        """
+
+    private static func applications(_ db: Database) throws -> [Application] {
+        var applications: [Application] = []
+        try PreparedStatement(db, selectApplications).forEach { row in
+            let id = ApplicationID(unchecked: row.text())
+            let displayName = row.text()
+            let manifest = SceneManifest(
+                supportsMultipleScenes: row.bool(), userActivityTypes: try TextList.decode(row.text()),
+                sceneConfigurations: try configurations(of: id, db))
+            let delegate = Endpoint(url: row.optionalText(), secret: row.optionalText())
+            let routing = RoutingSettings(prefersRequiresCan: row.bool())
+            let delivery = DeliverySettings(
+                timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
+                retrySchedule: try TextList.decodeNumbers(row.text()))
+            applications.append(
+                Application(
+                    id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
+                    delivery: delivery))
+        }
+        return applications
+    }
+
+    private static func configurations(of id: ApplicationID, _ db: Database) throws -> [SceneConfiguration] {
+        var configurations: [SceneConfiguration] = []
+        try PreparedStatement(db, selectConfigurations).forEach({ $0.bind(id.text) }) { row in
+            configurations.append(
+                SceneConfiguration(
+                    name: row.text(), role: row.text(),
+                    endpoint: Endpoint(url: row.optionalText(), secret: row.optionalText()),
+                    activityTypes: try TextList.decode(row.text())))
+        }
+        return configurations
+    }
+
+    // MARK: - Notifications
+
+    /// The order is the partial index's own, so nothing is sorted.
+    static let selectUnsettled = """
+        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, received_at,
+               tier, session, decision_reason, vetoes, reroute_of, registry_version,
+               attempts, failures, rejections, not_before, held_until
+        FROM notification INDEXED BY notification_unsettled
+        WHERE state IN ('held', 'waiting') ORDER BY sequence
+        """
+
+    private static func unsettled(_ db: Database) throws -> [UnsettledNotification] {
+        let caches = NotificationCaches()
+        var unsettled: [UnsettledNotification] = []
+        try PreparedStatement(db, selectUnsettled).forEach { row in
+            unsettled.append(
+                UnsettledNotification(
+                    sequence: NotificationSequence(row.int64()),
+                    id: NotificationID(unchecked: row.text()),
+                    application: ApplicationID(unchecked: try row.cached(in: caches.application)),
+                    device: row.optionalText().map(DeviceID.init(unchecked:)),
+                    contentID: row.optionalText().map(ContentID.init(unchecked:)),
+                    priority: try row.priority(),
+                    expiration: row.expiration(),
+                    receivedAt: row.time(),
+                    decision: try row.decision(caches),
+                    progress: row.progress(),
+                    heldUntil: row.optionalTime()))
+        }
+        return unsettled
+    }
+}

@@ -1,0 +1,155 @@
+import GRDB
+package import Router
+package import RouterPlugin
+
+/// The store in an SQLite database file: one connection writes, others read.
+///
+///     engine's queue ──▶ commit, receipt ──▶ writer ──▶ path-wal ──(checkpoint, by the writer only)──▶ path
+///     any thread ──────▶ reads ──────────▶ readers ────────┴──────────────────────────────────────────────┘
+///
+/// Invariants: one process, one store (`StoreLock`); only the writer writes or checkpoints; under `Durability.full` a
+/// commit has returned only after its pages in the log have been synced.
+///
+/// A commit that throws has changed nothing that this process will ever see. If the process dies right after a sync
+/// has failed, the next one may find the transaction whole in the log and keep it: an answer of "not stored" then turns
+/// out to have been too careful. The reverse cannot happen.
+package final class SQLiteStore: Store {
+    private let pool: DatabasePool
+    private let lock: StoreLock
+
+    /// Opens the database, makes it if it is missing, and brings its schema up to date.
+    ///
+    /// A file that is not ours, or of a newer version, is refused and left as it is.
+    package init(
+        path: String, configuration: SQLiteStoreConfiguration = SQLiteStoreConfiguration()
+    ) throws(StoreError) {
+        let path = try canonicalPath(path)
+        let lock = try StoreLock(beside: path)
+        try DatabaseHeader.check(fileAt: path)
+        do {
+            let pool = try DatabasePool(path: path, configuration: Self.settings(configuration, path: path))
+            try pool.writeWithoutTransaction { db in
+                // GRDB sets synchronous=NORMAL on the writer after it has prepared it, so this comes last.
+                try db.execute(sql: "PRAGMA synchronous = \(configuration.durability == .full ? "FULL" : "NORMAL")")
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpointPages)")
+            }
+            try Migrations.migrator().migrate(pool)
+            self.pool = pool
+        } catch {
+            throw StoreError(translating: error)
+        }
+        self.lock = lock
+    }
+
+    deinit { try? close() }
+
+    /// Writes the log back into the database, closes it, and lets the next process in. More than once is harmless.
+    package func close() throws(StoreError) {
+        defer { lock.release() }
+        do {
+            // Readers go first, so that the writer is the last one out and takes the log away.
+            pool.releaseMemory()
+            try pool.close()
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+
+    private static func settings(_ configuration: SQLiteStoreConfiguration, path: String) -> Configuration {
+        var settings = Configuration()
+        settings.label = "routerd.store"
+        settings.busyMode = .timeout(Double(configuration.busyTimeoutSeconds))
+        settings.foreignKeysEnabled = true
+        settings.maximumReaderCount = configuration.maximumReaders
+        settings.prepareDatabase { db in
+            let isWriter = !db.configuration.readonly
+            if isWriter { try DatabaseHeader.check(db, path: path) }
+            let cache = isWriter ? configuration.writerCacheKiB : configuration.readerCacheKiB
+            try db.execute(sql: "PRAGMA cache_size = -\(cache)")
+        }
+        return settings
+    }
+}
+
+// MARK: - Writing
+
+extension SQLiteStore {
+    package func commit(_ changes: [StoreChange]) throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        try writing { db in
+            try db.inTransaction(.immediate) {
+                try ChangeWriter.write(changes, to: db)
+                return .commit
+            }
+        }
+    }
+
+    package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
+        try writing { db in try NotificationReader.receipt(for: key, db) }
+    }
+
+    /// What is in force on the connection that writes.
+    package func settings() throws(StoreError) -> SQLiteSettings {
+        try writing { db in
+            SQLiteSettings(
+                journalMode: try String.fetchOne(db, sql: "PRAGMA journal_mode") ?? "",
+                synchronous: try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? -1,
+                walAutocheckpointPages: try Int.fetchOne(db, sql: "PRAGMA wal_autocheckpoint") ?? -1,
+                foreignKeys: try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false,
+                applicationID: try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0,
+                schemaVersion: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0)
+        }
+    }
+
+    private func writing<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do {
+            return try pool.writeWithoutTransaction { db in
+                do {
+                    return try body(db)
+                } catch {
+                    throw StoreError(translating: error, systemError: db.systemError)
+                }
+            }
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension SQLiteStore {
+    package func recover() throws(StoreError) -> RecoveredState {
+        let state = try reading(Recovery.read)
+        // The scan has filled the caches with pages that nobody will ask for again.
+        pool.releaseMemory()
+        return state
+    }
+
+    package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+        try reading { db in try NotificationReader.payload(of: sequence, db) }
+    }
+
+    package func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? {
+        try reading { db in try NotificationReader.notification(id, db) }
+    }
+
+    package func notifications(
+        matching filter: NotificationFilter, limit: Int
+    ) throws(StoreError) -> [StoredNotification] {
+        try reading { db in try NotificationReader.notifications(matching: filter, limit: limit, db) }
+    }
+
+    package func census() throws(StoreError) -> NotificationCensus {
+        try reading(NotificationReader.census)
+    }
+
+    /// Reads one moment of the database; for tests too, which ask for query plans.
+    func reading<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do {
+            return try pool.read(body)
+        } catch {
+            throw StoreError(translating: error)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+import Router
+
+extension StoreError {
+    /// Translates what GRDB or the store's own code has thrown. Nothing in the message comes from a payload: SQLite
+    /// names tables and columns, and GRDB's arguments are left out.
+    init(translating error: any Error, systemError: CInt = 0) {
+        switch error {
+        case let error as StoreError:
+            self = error
+        case let error as DatabaseError:
+            let code = Code(error.extendedResultCode, systemError: systemError)
+            self.init(code, "\(error.message ?? error.resultCode.description) (\(error.extendedResultCode.rawValue))")
+        default:
+            self.init(.other, "\(type(of: error))")
+        }
+    }
+
+    /// A failed call of the operating system.
+    init(systemError code: CInt, _ message: String) {
+        self.init(isFull(code) ? .diskFull : .inputOutput, "\(message): \(String(cString: strerror(code)))")
+    }
+}
+
+extension StoreError.Code {
+    /// What an extended result code of SQLite means to the router.
+    ///
+    /// SQLite says FULL when a write finds no space, but IOERR when a quota ends, or when the shared-memory file cannot
+    /// grow; the error number of the system tells these from a broken disk.
+    init(_ code: ResultCode, systemError: CInt) {
+        if code == .SQLITE_IOERR_CORRUPTFS { self = .corrupt; return }
+        if code == .SQLITE_IOERR_NOMEM { self = .other; return }
+        switch code.primaryResultCode {
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN: self = isFull(systemError) ? .diskFull : .inputOutput
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH: self = .inputOutput
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: self = .busy
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT: self = .corrupt
+        case .SQLITE_CONSTRAINT: self = .conflict
+        default: self = .other
+        }
+    }
+}
+
+extension Database {
+    /// The error number behind the connection's last failure; 0 if there was none.
+    var systemError: CInt { sqlite3_system_errno(sqliteConnection) }
+}
+
+private func isFull(_ code: CInt) -> Bool { code == ENOSPC || code == EDQUOT }

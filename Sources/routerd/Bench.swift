@@ -1,0 +1,137 @@
+import ArgumentParser
+import DeliveryCurl
+import Glibc
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+
+struct Bench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Measure the parts that a notification cannot do without.",
+        discussion: "`make measure` runs them all beside the daemon and compares; docs/PERFORMANCE.md has the figures.",
+        subcommands: [Echo.self, StoreFloor.self, PostFloor.self])
+
+    struct Echo: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Serve an HTTP endpoint that reads each body and answers 204: the floor of HTTP.")
+
+        @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
+        var listen = "127.0.0.1:0"
+
+        func run() async throws {
+            let address = try ListenAddress(listen)
+            try await EchoApp(address: address).run { port in
+                Console.error("listening on http://\(address.shown(port: port))")
+            }
+        }
+    }
+
+    struct StoreFloor: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "store", abstract: "Insert notifications in batches and settle them: the floor of the store.")
+
+        @Option(help: "A database file that does not exist yet.")
+        var database: String
+        @Option(help: "How many notifications.")
+        var count = 20_000
+        @Option(help: "How many share a transaction.")
+        var batch = 64
+
+        func run() throws {
+            let store = try SQLiteStore(path: database)
+            let samples = (1...max(count, batch)).map { Sample.notification(Int64($0)) }
+            let start = ProcessorTime.now
+            for first in stride(from: 0, to: count, by: batch) {
+                let chunk = samples[first..<min(first + batch, count)]
+                try store.commit(chunk.map { .insert($0) })
+                try store.commit(
+                    chunk.flatMap {
+                        [.recordAttempt(Sample.attempt($0)), .settle($0.sequence, .delivered, at: $0.receivedAt)]
+                    })
+            }
+            let spent = ProcessorTime.now - start
+            try store.close()
+            Console.print(JSONWriter.object { $0.field("microsecondsEach", spent / Double(count)) })
+        }
+    }
+
+    struct PostFloor: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "post", abstract: "Post bodies by libcurl, so many at once: the floor of delivery.")
+
+        @Option(help: "Where to post to.")
+        var url: String
+        @Option(help: "How many requests.")
+        var count = 20_000
+        @Option(help: "How many at once.")
+        var concurrency = 64
+
+        func run() async throws {
+            let transport = try CurlTransport(configuration: CurlConfiguration(slots: concurrency, waitingLimit: count))
+            let request = WebhookRequest(
+                url: url, headers: [HeaderField("content-type", "application/json")], body: Sample.payload)
+            let share = count / concurrency
+            let start = ProcessorTime.now
+            let failures = await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<concurrency { group.addTask { await Self.post(request, share, by: transport) } }
+                return await group.reduce(0, +)
+            }
+            let spent = ProcessorTime.now - start
+            transport.close()
+            guard failures == 0 else { throw ExitCode(1) }
+            Console.print(JSONWriter.object { $0.field("microsecondsEach", spent / Double(share * concurrency)) })
+        }
+
+        /// Posts one after another; returns how many were not taken.
+        private static func post(_ request: WebhookRequest, _ count: Int, by transport: CurlTransport) async -> Int {
+            var failures = 0
+            for _ in 0..<count {
+                let outcome = await transport.send(request).outcome
+                guard case .response(let response) = outcome, (200...299).contains(response.status) else {
+                    failures += 1
+                    continue
+                }
+            }
+            return failures
+        }
+    }
+}
+
+/// What the measurements are made with.
+private enum Sample {
+    /// 1 KiB, as a notification with a picture's address and some text has.
+    static let payload: [UInt8] = JSONWriter.object { body in
+        body.object("aps") { $0.field("alert", String(repeating: "a word or two ", count: 65)) }
+        body.field("notification-content-id", "gallery://photo/7")
+    }
+
+    static func notification(_ number: Int64) -> NewNotification {
+        let now = Timestamp(milliseconds: 1_767_225_600_000 + number)
+        return NewNotification(
+            sequence: NotificationSequence(number), id: NotificationID(unchecked: "ntf_\(number)"),
+            application: ApplicationID(unchecked: "com.example.Gallery"),
+            source: PluginID(unchecked: "routerd.source.push"), device: nil,
+            contentID: ContentID(unchecked: "gallery://photo/7"), priority: .high, expiration: .never, collapseID: nil,
+            dedupeKeys: [], payload: payload, receivedAt: now,
+            decision: Decision(tier: .can, session: SessionID(unchecked: "main"), reason: "can: TRUEPREDICATE"),
+            placement: .lane)
+    }
+
+    static func attempt(_ notification: NewNotification) -> AttemptRecord {
+        AttemptRecord(
+            sequence: notification.sequence, number: 1, session: SessionID(unchecked: "main"),
+            startedAt: notification.receivedAt, status: 204, failure: nil, retryAfterSeconds: nil,
+            metrics: TransferMetrics(), responseExcerpt: [])
+    }
+}
+
+/// Processor time of this process, all threads, user and system, in microseconds.
+private enum ProcessorTime {
+    static var now: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1_000_000 + Double(time.tv_usec) }
+        return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+    }
+}

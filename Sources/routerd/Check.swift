@@ -1,0 +1,25 @@
+import ArgumentParser
+import Foundation
+import RouterdApp
+
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Validate a configuration and print every fault with its place.")
+
+    @Option(help: "The configuration file in YAML or JSON.")
+    var config: String
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() throws {
+        do {
+            let file = try ConfigurationFile(path: config)
+            let loaded = try DaemonConfiguration.load(file: file, environment: ProcessInfo.processInfo.environment)
+            let summary = "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules)"
+            Console.print(json ? #"{"valid":true,"faults":[]}"# : summary)
+        } catch {
+            if json { Console.print(error.json) } else { Console.error("\(error)") }
+            throw ExitCode(1)
+        }
+    }
+}

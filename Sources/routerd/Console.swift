@@ -1,0 +1,52 @@
+import Glibc
+import RouterPlugin
+
+/// Where the command line reads and writes.
+enum Console {
+    static func print(_ text: String) { write(Array((text + "\n").utf8), to: STDOUT_FILENO) }
+
+    static func error(_ text: String) { write(Array((text + "\n").utf8), to: STDERR_FILENO) }
+
+    static func print(_ bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+
+    /// Writes all of it; a reader that has gone away ends the command.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { exit(1) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// All of standard input, or of a file; `-` is standard input.
+    static func read(_ path: String) throws -> [UInt8] {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UnreadableFile(path: path, reason: String(cString: strerror(errno))) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw UnreadableFile(path: path, reason: String(cString: strerror(errno))) }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    /// The lines that are not empty, without their ends, and their numbers from 1; the last one need not have an end.
+    static func lines(_ bytes: [UInt8]) -> [(number: Int, bytes: ArraySlice<UInt8>)] {
+        bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+            .map { ($0 + 1, $1.last == UInt8(ascii: "\r") ? $1.dropLast() : $1) }
+            .filter { !$0.1.isEmpty }
+    }
+}
+
+/// A file that cannot be read.
+struct UnreadableFile: Error, CustomStringConvertible {
+    let path: String
+    let reason: String
+    var description: String { "\(path) cannot be read: \(reason)" }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Router
+import RouterdApp
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Run the daemon; SIGTERM lets it finish and stops it.")
+
+    @Option(help: "A configuration file in YAML or JSON.")
+    var config: String?
+    @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
+    var listen: String?
+    @Option(help: "The database file; it is made if there is none.")
+    var database: String?
+
+    func run() async throws {
+        var flags: [String: String] = [:]
+        flags["listen"] = listen
+        flags["database"] = database
+        let configuration: DaemonConfiguration
+        do {
+            let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
+            configuration = try DaemonConfiguration.load(
+                file: file, flags: flags, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            Console.error("\(error)")
+            throw ExitCode(1)
+        }
+        var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
+        logger.logLevel = configuration.logLevel
+        do {
+            let daemon = try Daemon(configuration, logger: logger)
+            try await daemon.run { port in
+                Console.error("listening on http://\(configuration.listen.shown(port: port))")
+                if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
+            }
+        } catch let error as StoreError {
+            Console.error("\(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    /// Three calls to try, for whoever starts the daemon for the first time.
+    private static func hints(_ address: String) -> String {
+        let application = "http://\(address)/v1/applications/com.example.Gallery"
+        return """
+            try it (in another terminal, `routerd receive --listen 127.0.0.1:9000` shows what comes in):
+              curl -X PUT \(application) -d '{"displayName":"Gallery"}'
+              curl -X PUT \(application)/sessions/win-1 -d '{"endpoint":{"url":"http://127.0.0.1:9000/hook"}}'
+              curl \(application)/notifications -d '{"aps":{"alert":"Hello"},"notification-content-id":"photo/1"}'
+            """
+    }
+}
+
+extension ListenAddress {
+    /// The address as a URL has it.
+    func shown(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,165 @@
+import DeliveryCurl
+import Foundation
+import Hummingbird
+import HummingbirdHTTP2
+import Router
+import Testing
+
+/// Receivers behind TLS, with certificates of an authority made for the run.
+@Suite(.timeLimit(.minutes(1)))
+struct TLSTests {
+    @Test func speaksHTTP2WhenTheServerDoes() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            try await withTransport(slots: 32, authority: authority.authority) { transport in
+                let tally = Tally()
+                let body = Array(String(repeating: "x", count: 100_000).utf8)
+                for _ in 0..<100 {
+                    let request = WebhookRequest(
+                        url: "https://127.0.0.1:\(port)/echo",
+                        headers: [HeaderField("webhook-id", "msg_1"), HeaderField("Content-Type", "text/plain")],
+                        body: body, responseLimit: 200_000)
+                    transport.start(request) { tally.note($0) }
+                }
+                await tally.wait(for: 100)
+                #expect(tally.statuses == [200: 100])
+                #expect(tally.results.allSatisfy { $0.metrics.httpVersion == "2" })
+                #expect(tally.results.allSatisfy { $0.response?.body == body })
+                #expect(tally.results.allSatisfy { $0.response?.contentType == "text/plain" })
+                #expect(tally.results.filter { !$0.metrics.reusedConnection }.count == 1)
+                #expect(tally.results.contains { $0.metrics.tlsHandshake > $0.metrics.connect })
+            }
+        }
+    }
+
+    @Test func http2BodyIsCutAtTheLimit() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            try await withTransport(authority: authority.authority) { transport in
+                for _ in 0..<3 {
+                    let request = WebhookRequest(
+                        url: "https://127.0.0.1:\(port)/echo", headers: [], body: Array(repeating: 1, count: 200_000),
+                        responseLimit: 1000)
+                    let result = await transport.send(request)
+                    #expect(result.response?.status == 200)
+                    #expect(result.response?.body.count == 1000)
+                    #expect(result.response?.bodyTruncated == true)
+                }
+            }
+        }
+    }
+
+    @Test func fallsBackToHTTP1() async throws {
+        let authority = try TestAuthority.shared.get()
+        let server = try OpenSSLServer(authority, response: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        defer { server.stop() }
+        try await withTransport(authority: authority.authority) { transport in
+            let result = await transport.send(WebhookRequest(to: "https://127.0.0.1:\(server.port)/"))
+            #expect(result.response?.body == Array("ok".utf8), "\(result.outcome)")
+            #expect(result.metrics.httpVersion == "1.1")
+        }
+    }
+
+    @Test func untrustedCertificateFails() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            // Without the test's authority, the system's apply.
+            try await withTransport { transport in
+                let result = await transport.send(WebhookRequest(to: "https://127.0.0.1:\(port)/echo"))
+                #expect(result.failure?.kind == .tlsFailed)
+                #expect(result.failure?.curlCode == 60)
+            }
+        }
+    }
+
+    @Test func wrongHostNameFails() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            try await withTransport(authority: authority.authority) { transport in
+                let result = await transport.send(WebhookRequest(to: "https://localhost:\(port)/echo"))
+                #expect(result.failure?.kind == .tlsFailed)
+                #expect(result.failure?.curlCode == 60)
+            }
+        }
+    }
+
+    @Test func plainHTTPWhereTLSIsExpectedFails() async throws {
+        try await HostileServer.with { connection in
+            connection.write("HTTP/1.1 400 Bad Request\r\n\r\n")
+        } _: { server in
+            try await withTransport { transport in
+                let result = await transport.send(WebhookRequest(to: "https://127.0.0.1:\(server.port)/"))
+                #expect(result.failure?.kind == .tlsFailed)
+            }
+        }
+    }
+}
+
+/// Runs `body` with the port of a server that speaks HTTP/2 and echoes.
+private func withHTTP2Server(_ authority: TestAuthority, _ body: @escaping (Int) async throws -> Void) async throws {
+    let configuration = try TLSConfiguration.makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(authority.certificate).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: authority.key, format: .pem)))
+    let router = Hummingbird.Router()
+    router.post("echo") { request, context in
+        let buffer = try await request.body.collect(upTo: 1_000_000)
+        var headers = HTTPFields()
+        headers[.contentType] = request.headers[.contentType]
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: buffer))
+    }
+    let (ports, port) = AsyncStream.makeStream(of: Int.self)
+    let application = Application(
+        router: router, server: try .http2Upgrade(tlsConfiguration: configuration),
+        configuration: .init(address: .hostname("127.0.0.1", port: 0)),
+        onServerRunning: { channel in
+            // The address as the channel describes itself: NIO's own type is not this target's to import.
+            let text = "\(channel)"
+            if let range = text.range(of: #"127\.0\.0\.1:\d+"#, options: .regularExpression) {
+                port.yield(Int(text[range].split(separator: ":")[1]) ?? 0)
+            }
+            port.finish()
+        })
+    let server = Task { try await application.runService(gracefulShutdownSignals: []) }
+    defer { server.cancel() }
+    var iterator = ports.makeAsyncIterator()
+    try await body(#require(await iterator.next()))
+}
+
+/// `openssl s_server`, which knows TLS and nothing of HTTP/2: what it decrypts comes out of it, and what is written
+/// into it goes to the client.
+private struct OpenSSLServer {
+    let port: Int
+    private let process = Process()
+
+    init(_ authority: TestAuthority, response: String) throws {
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = [
+            "s_server", "-accept", "127.0.0.1:0", "-cert", authority.certificate, "-key", authority.key,
+            "-alpn", "http/1.1", "-naccept", "1",
+        ]
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var text = ""
+        while !(text.contains("ACCEPT") && text.hasSuffix("\n")) {
+            let more = output.fileHandleForReading.availableData
+            guard !more.isEmpty else { throw CocoaError(.executableLoad) }
+            text += String(decoding: more, as: UTF8.self)
+        }
+        port = text.split(whereSeparator: { !$0.isNumber }).last.flatMap { Int($0) } ?? 0
+        Thread.detachNewThread {
+            var received = ""
+            while !received.contains("{}") {
+                let more = output.fileHandleForReading.availableData
+                if more.isEmpty { return }
+                received += String(decoding: more, as: UTF8.self)
+            }
+            input.fileHandleForWriting.write(Data(response.utf8))
+            while !output.fileHandleForReading.availableData.isEmpty {}
+        }
+    }
+
+    func stop() { process.terminate() }
+}

@@ -1,0 +1,55 @@
+import DeliveryCurl
+import Router
+import Testing
+
+/// Runs `body` with a transport that is closed afterwards.
+func withTransport<Value>(
+    slots: Int = 8, waitingLimit: Int = 16_384, authority: String? = nil,
+    _ body: (CurlTransport) async throws -> Value
+) async throws -> Value {
+    let transport = try CurlTransport(
+        configuration: CurlConfiguration(
+            slots: slots, waitingLimit: waitingLimit, certificateAuthorityFile: authority))
+    do {
+        let value = try await body(transport)
+        await transport.shutdown(gracePeriodMilliseconds: 0)
+        return value
+    } catch {
+        await transport.shutdown(gracePeriodMilliseconds: 0)
+        throw error
+    }
+}
+
+/// Sends one request to a server that follows the script.
+func exchange(
+    body: String = "{}", headers: [HeaderField] = [], timeoutMilliseconds: Int = 15_000, responseLimit: Int = 1024,
+    script: @escaping HostileServer.Script
+) async throws -> TransferResult {
+    try await HostileServer.with(script: script) { server in
+        try await withTransport { transport in
+            await transport.send(
+                WebhookRequest(
+                    url: server.url(), headers: headers, body: Array(body.utf8),
+                    timeoutMilliseconds: timeoutMilliseconds, responseLimit: responseLimit))
+        }
+    }
+}
+
+extension WebhookRequest {
+    /// A request of no particular content.
+    init(to url: String, connectTimeoutMilliseconds: Int = 5000, timeoutMilliseconds: Int = 15_000) {
+        self.init(
+            url: url, headers: [], body: Array("{}".utf8), connectTimeoutMilliseconds: connectTimeoutMilliseconds,
+            timeoutMilliseconds: timeoutMilliseconds)
+    }
+}
+
+extension TransferResult {
+    var response: ReceivedResponse? {
+        if case .response(let response) = outcome { response } else { nil }
+    }
+
+    var failure: TransferFailure? {
+        if case .failure(let failure) = outcome { failure } else { nil }
+    }
+}

@@ -1,0 +1,100 @@
+import Testing
+
+@testable import RouterPlugin
+
+struct PluginRegistryTests {
+    private struct Source: PayloadSource {
+        let id: PluginID
+        func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] { [] }
+    }
+
+    private struct Rule: RoutingRule {
+        let id: PluginID
+        func verdict(on: Candidate, for: NotificationView, at: Timestamp) -> RoutingVerdict { .accept }
+    }
+
+    private func rule(_ id: String) -> Rule { Rule(id: PluginID(unchecked: id)) }
+    private func source(_ id: String) -> Source { Source(id: PluginID(unchecked: id)) }
+
+    @Test func pluginsKeepTheirOrderAndAreFoundByName() throws {
+        let registry = try PluginRegistry(sources: [source("s.b"), source("s.a")], rules: [rule("r.b"), rule("r.a")])
+        #expect(registry.sources.map(\.id.text) == ["s.b", "s.a"])
+        #expect(registry.rules.map(\.id.text) == ["r.b", "r.a"])
+        #expect(registry.source(PluginID(unchecked: "s.a"))?.id.text == "s.a")
+        #expect(registry.source(PluginID(unchecked: "r.a")) == nil)
+    }
+
+    @Test func aNameIsBorneOnce() throws {
+        let twice = #expect(throws: PluginRegistryError.self) {
+            try PluginRegistry(sources: [], rules: [rule("x.y"), rule("a.b"), rule("x.y")])
+        }
+        #expect(twice?.code == "duplicate-plugin")
+        #expect(twice?.plugin.text == "x.y")
+        #expect(twice?.description == "Two plugins are called x.y.")
+        #expect(throws: PluginRegistryError.self) { try PluginRegistry(sources: [source("x.y")], rules: [rule("x.y")]) }
+        let odd = #expect(throws: PluginRegistryError.self) { try PluginRegistry(sources: [source("x y")], rules: []) }
+        #expect(odd?.code == "invalid-plugin-id")
+        let kind = RoutingRuleKind(id: PluginID(unchecked: "x.y"), summary: "") { _ in rule("x.y") }
+        #expect(throws: PluginRegistryError.self) { try RoutingRuleCatalog([kind, kind]) }
+    }
+
+    // MARK: Configured rules
+
+    private func catalog() throws -> RoutingRuleCatalog {
+        try RoutingRuleCatalog(
+            ["r.a", "r.b"].map { name in
+                let id = PluginID(unchecked: name)
+                return RoutingRuleKind(id: id, summary: name) { (value) throws(PluginConfigurationError) in
+                    _ = try PluginConfiguration(value, fields: ["level"]).integer("level", in: 0...9)
+                    return Rule(id: id)
+                }
+            })
+    }
+
+    @Test func rulesAreMadeInTheOrderOfTheConfiguration() throws {
+        let rules = try catalog().rules(configuredBy: parsed(#"[{"id":"r.b","level":1},{"id":"r.a"}]"#))
+        #expect(rules.map(\.id.text) == ["r.b", "r.a"])
+        #expect(try catalog().rules(configuredBy: []).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("{}", "wrong-type", "", "The rules must be an array."),
+        ("[1]", "wrong-type", "/0", "A rule must be an object."),
+        ("[{}]", "missing-field", "/0/id", "The field id is missing."),
+        (#"[{"id":"r.c"}]"#, "unknown-plugin", "/0/id", "There is no such rule; the rules are: r.a, r.b."),
+        (#"[{"id":1}]"#, "unknown-plugin", "/0/id", "There is no such rule; the rules are: r.a, r.b."),
+        (#"[{"id":"r.a"},{"id":"r.a"}]"#, "duplicate-plugin", "/1/id", "The rule r.a is configured twice."),
+        (
+            #"[{"id":"r.a"},{"id":"r.b","le/vel":1}]"#, "unknown-field", "/1/le~1vel",
+            "There is no field le/vel; the fields are: id, level."
+        ),
+        (#"[{"id":"r.b","level":"1"}]"#, "wrong-type", "/0/level", "The field level must be a whole number."),
+        (#"[{"id":"r.b","level":10}]"#, "invalid-value", "/0/level", "The field level must be from 0 to 9."),
+    ])
+    func aFaultIsNamedWithItsPlace(list: String, code: String, pointer: String, message: String) throws {
+        let error = #expect(throws: PluginConfigurationError.self) { try catalog().rules(configuredBy: parsed(list)) }
+        #expect(error == PluginConfigurationError(code: code, pointer: pointer, message: message))
+        #expect(error?.description == "\(pointer): \(message)")
+    }
+
+    @Test func fieldsAreReadWithTheirTypes() throws {
+        let value = try parsed(#"{"id":"x","s":"é","n":1e2,"l":["a","b"],"p":5,"bad":[1],"q":7}"#)
+        let configuration = try PluginConfiguration(value, fields: ["s", "n", "l", "p", "bad", "q"])
+        #expect(try configuration.string("s") == "é")
+        #expect(try configuration.integer("n") == 100)
+        #expect(try configuration.strings("l") == ["a", "b"])
+        #expect(try configuration.priority("p") == .normal)
+        #expect(try configuration.string("absent") == nil)
+        #expect(try configuration.required("s", configuration.string("s")) == "é")
+        let wrong = #expect(throws: PluginConfigurationError.self) { try configuration.strings("bad") }
+        #expect(wrong?.pointer == "/bad/0")
+        #expect(throws: PluginConfigurationError.self) { try configuration.string("n") }
+        #expect(throws: PluginConfigurationError.self) { try configuration.strings("s") }
+        #expect(throws: PluginConfigurationError.self) { try configuration.priority("q") }
+        let missing = #expect(throws: PluginConfigurationError.self) {
+            try configuration.required("absent", configuration.string("absent"))
+        }
+        #expect(missing?.code == "missing-field")
+        #expect(throws: PluginConfigurationError.self) { try PluginConfiguration([], fields: []) }
+    }
+}

@@ -1,0 +1,84 @@
+import Router
+import RouterPlugin
+import Testing
+
+/// What happens when no session can have it.
+@Suite("The choice: new sessions")
+struct NewSessionTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        var name: String
+        var multipleScenes: Bool
+        var configurations: [SceneConfiguration]
+        var scenes: [Scene]
+        var device: DeviceID?
+        var expected: ChoiceOutcome
+
+        init(
+            _ name: String, multiple: Bool, of configurations: [SceneConfiguration] = [.standard], _ scenes: [Scene],
+            device: DeviceID? = nil, _ expected: ChoiceOutcome
+        ) {
+            self.name = name
+            self.multipleScenes = multiple
+            self.configurations = configurations
+            self.scenes = scenes
+            self.device = device
+            self.expected = expected
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let cannot = Scene("A", can: "FALSEPREDICATE")
+    static let second = SceneConfiguration(
+        name: "Second", role: SceneRole.windowApplication, endpoint: Endpoint(url: "https://2.example", secret: "s"))
+    static let external = SceneConfiguration(
+        name: "External", role: "windowExternalDisplay", endpoint: Endpoint(url: "https://3.example", secret: "s"))
+
+    static let cases: [Case] = [
+        Case("single scene, no session at all", multiple: false, [], .newSession(configuration: "Default")),
+        Case("single scene, one that cannot", multiple: false, [cannot], .undeliverable),
+        Case("single scene, one that is disabled", multiple: false, [Scene("A", disabled: true)], .undeliverable),
+        Case("multiple scenes, no session at all", multiple: true, [], .newSession(configuration: "Default")),
+        Case("multiple scenes, one that cannot", multiple: true, [cannot], .newSession(configuration: "Default")),
+        Case("no configuration", multiple: true, of: [], [], .undeliverable),
+        Case("a configuration without endpoint", multiple: true, of: [.unreachable], [], .undeliverable),
+        Case(
+            "the first with an endpoint", multiple: true, of: [.unreachable, second, .standard], [],
+            .newSession(configuration: "Second")),
+        Case("another role", multiple: true, of: [external], [], .undeliverable),
+        Case(
+            "the first of the application role", multiple: true, of: [external, .standard], [],
+            .newSession(configuration: "Default")),
+        Case(
+            "single scene, none on this device", multiple: false, [Scene("A", device: "tablet")], device: "phone",
+            .newSession(configuration: "Default")),
+        Case(
+            "single scene, one on this device that cannot", multiple: false,
+            [Scene("A", can: "FALSEPREDICATE", device: "phone")], device: "phone", .undeliverable),
+        Case(
+            "single scene, one without a device", multiple: false, [Scene("A")], device: "phone",
+            .newSession(configuration: "Default")),
+    ]
+
+    @Test("Whether a session is made, and with which configuration", arguments: cases)
+    func outcome(_ row: Case) {
+        let application = Application.gallery(multipleScenes: row.multipleScenes, configurations: row.configurations)
+        let tenant = Tenant<LinearRegistry>(application, row.scenes)
+        let (outcome, decision) = Chooser().choose(for: .about("x", device: row.device), from: tenant, at: .epoch)
+        #expect(outcome == row.expected)
+        #expect(decision.session == nil)
+        if case .newSession(let configuration) = row.expected {
+            #expect(decision.tier == .newSession)
+            #expect(decision.reason == "new session: configuration '\(configuration)'")
+        } else {
+            #expect(decision.tier == .undeliverable)
+            #expect(decision.reason == "no session can have it")
+        }
+    }
+
+    @Test("Without a content id any session can, so that no session is made")
+    func absentContent() {
+        let tenant = Tenant<LinearRegistry>(.gallery(multipleScenes: true), [Self.cannot])
+        #expect(Chooser().choose(for: .about(nil), from: tenant, at: .epoch).outcome == .session("A"))
+    }
+}

@@ -1,0 +1,119 @@
+import Router
+import RouterPlugin
+import Testing
+
+@Suite("Lanes")
+struct LaneTests {
+    private static let key = SessionKey(application: .gallery, session: "A")
+
+    private static func lane(_ sequences: [NotificationSequence]) -> Lane {
+        var lane = Lane(key: key)
+        for sequence in sequences { lane.enqueue(QueuedDelivery(.numbered(sequence), payload: [1])) }
+        return lane
+    }
+
+    /// The numbers of the attempts that the lane offers one after another.
+    private static func offers(_ lane: inout Lane, maxInFlight: Int, at now: Timestamp = .epoch) -> [Int64] {
+        var offered: [Int64] = []
+        while case .attempt(let delivery, _) = lane.offer(at: now, maxInFlight: maxInFlight) {
+            offered.append(delivery.notification.sequence.value)
+        }
+        return offered
+    }
+
+    @Test("First in, first out, as many at once as the lane carries", arguments: [1, 3])
+    func order(maxInFlight: Int) {
+        var lane = Self.lane([1, 2, 3, 4, 5])
+        var sent: [Int64] = []
+        var underWay: [Int64] = []
+        while !lane.isEmpty {
+            let offered = Self.offers(&lane, maxInFlight: maxInFlight)
+            sent += offered
+            underWay += offered
+            #expect(underWay.count <= maxInFlight && lane.inFlight == underWay.count)
+            lane.remove(NotificationSequence(underWay.removeFirst()))
+        }
+        #expect(sent == [1, 2, 3, 4, 5])
+        #expect(lane.inFlight == 0)
+    }
+
+    @Test("What comes back from elsewhere takes the place of its acceptance")
+    func reinsertion() {
+        var lane = Self.lane([10, 20, 30])
+        lane.enqueue(QueuedDelivery(.numbered(25), payload: nil))
+        lane.enqueue(QueuedDelivery(.numbered(5), payload: nil))
+        #expect(lane.queue.map(\.notification.sequence.value) == [5, 10, 20, 25, 30])
+    }
+
+    @Test("A delivery that waits for its retry holds back those behind it", arguments: [1, 3])
+    func headOfLine(maxInFlight: Int) {
+        var lane = Self.lane([1, 2])
+        guard case .attempt(_, number: 1) = lane.offer(at: .epoch, maxInFlight: 1) else {
+            Issue.record("Nothing is offered.")
+            return
+        }
+        lane.reschedule(1, DeliveryProgress(attempts: 1, failures: 1, notBefore: .second(5)))
+        #expect(lane.inFlight == 0)
+        #expect(lane.offer(at: .second(4), maxInFlight: maxInFlight) == .wait(until: .second(5)))
+        guard case .attempt(let delivery, number: 2) = lane.offer(at: .second(5), maxInFlight: maxInFlight) else {
+            Issue.record("The retry is not offered.")
+            return
+        }
+        #expect(delivery.notification.sequence == 1)
+    }
+
+    @Test("A failure among several under way lets those go on, and nothing new pass")
+    func failureAmongSeveral() {
+        var lane = Self.lane([1, 2, 3, 4])
+        #expect(Self.offers(&lane, maxInFlight: 3) == [1, 2, 3])
+        lane.reschedule(1, DeliveryProgress(attempts: 1, failures: 1, notBefore: .second(5)))
+        #expect(lane.offer(at: .epoch, maxInFlight: 3) == .wait(until: .second(5)))
+        lane.remove(2)
+        #expect(lane.offer(at: .epoch, maxInFlight: 3) == .wait(until: .second(5)))
+        #expect(Self.offers(&lane, maxInFlight: 3, at: .second(5)) == [1, 4])
+    }
+
+    @Test("An expired delivery is offered for its settlement once, and holds nobody back")
+    func expired() {
+        var lane = Lane(key: Self.key)
+        lane.enqueue(QueuedDelivery(.numbered(1, expiration: .at(.second(0))), payload: nil))
+        lane.enqueue(QueuedDelivery(.numbered(2), payload: nil))
+        #expect(lane.offer(at: .epoch, maxInFlight: 1) == .expired(1))
+        #expect(lane.waiting(limit: 9).map(\.notification.sequence) == [2])
+        #expect(Self.offers(&lane, maxInFlight: 1) == [2])
+    }
+
+    @Test("A closed lane offers nothing and says what has to go elsewhere")
+    func closed() {
+        var lane = Self.lane([1, 2, 3])
+        _ = Self.offers(&lane, maxInFlight: 1)
+        lane.isClosed = true
+        #expect(lane.needsVacating)
+        #expect(lane.offer(at: .epoch, maxInFlight: 3) == .nothing)
+        #expect(lane.waiting(limit: 9).map(\.notification.sequence) == [2, 3])
+        #expect(lane.waiting(limit: 1).map(\.notification.sequence) == [2])
+        lane.remove(2)
+        lane.remove(3)
+        #expect(!lane.needsVacating, "What is under way stays until its outcome is known.")
+        lane.reschedule(1, DeliveryProgress(attempts: 1))
+        #expect(lane.needsVacating)
+    }
+
+    @Test("A payload is handed over once; later it is read from the store")
+    func payload() {
+        var lane = Self.lane([1])
+        guard case .attempt(let first, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
+        #expect(first.payload == [1])
+        lane.reschedule(1, DeliveryProgress(attempts: 1))
+        guard case .attempt(let second, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
+        #expect(second.payload == nil)
+    }
+
+    @Test("What is not in the lane changes nothing")
+    func unknown() {
+        var lane = Self.lane([1])
+        #expect(lane.remove(9) == nil)
+        lane.reschedule(9, DeliveryProgress(attempts: 7))
+        #expect(lane.delivery(9) == nil && lane.delivery(1)?.machine.progress.attempts == 0)
+    }
+}

@@ -1,0 +1,48 @@
+import Router
+import Testing
+
+@Suite("Response classes")
+struct ResponseClassTests {
+    /// The table of `ResponseClass`, written down once more status by status.
+    private func expected(_ status: Int, retryAfter: Int?) -> ResponseClass {
+        switch status {
+        case 200..<300: .success
+        case 300..<400: .misdirected
+        case 401, 403: .unauthorized
+        case 408, 425, 429: .backPressure(retryAfterSeconds: retryAfter)
+        case 410: .gone
+        case 421, 100..<200, 500..<600: .transient(retryAfterSeconds: retryAfter)
+        default: .rejected
+        }
+    }
+
+    @Test("Every status from 100 to 599, with and without Retry-After", arguments: 100..<600)
+    func status(status: Int) {
+        for retryAfter in [nil, 0, 30] {
+            let outcome = TransferResult.status(status, retryAfter: retryAfter).outcome
+            #expect(ResponseClass(outcome) == expected(status, retryAfter: retryAfter))
+        }
+    }
+
+    @Test("The statuses that receivers are told of", arguments: [400, 404, 405, 409, 411, 412, 413, 414, 415, 418, 422, 451])
+    func rejected(status: Int) {
+        #expect(ResponseClass(TransferResult.status(status).outcome) == .rejected)
+    }
+
+    @Test("Nonsense for a status is a transient failure", arguments: [-1, 0, 99, 600, 999])
+    func nonsense(status: Int) {
+        #expect(ResponseClass(TransferResult.status(status).outcome) == .transient(retryAfterSeconds: nil))
+    }
+
+    @Test("Every kind of failure", arguments: TransferFailure.Kind.allCases)
+    func failure(kind: TransferFailure.Kind) {
+        let expected: ResponseClass =
+            switch kind {
+            case .unusableURL: .unusable
+            case .shuttingDown: .notSent
+            case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .other:
+                .unreachable(kind)
+            }
+        #expect(ResponseClass(TransferResult.failure(kind).outcome) == expected)
+    }
+}

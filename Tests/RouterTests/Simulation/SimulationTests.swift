@@ -1,0 +1,59 @@
+import Glibc
+import RouterTesting
+import Testing
+
+/// Whole histories drawn from seeds. A failure prints its seed, which is all it takes to see it again.
+///
+/// `ROUTERD_SIM_SEEDS` runs that many longer histories, `ROUTERD_SIM_FIRST` says with which seed they begin.
+@Suite("Simulation")
+struct SimulationTests {
+    static let long = number("ROUTERD_SIM_SEEDS") ?? 0
+    static let first = number("ROUTERD_SIM_FIRST") ?? 0
+
+    private static func number(_ variable: String) -> UInt64? {
+        getenv(variable).flatMap { UInt64(String(cString: $0)) }
+    }
+
+    /// Runs seeds until one is found wanting.
+    private func run(_ seeds: Range<UInt64>, ticks: Int) {
+        for seed in seeds {
+            let report = Simulation.run(seed: seed, ticks: ticks)
+            guard report.isSound else {
+                Issue.record("\(report)")
+                return
+            }
+        }
+    }
+
+    @Test("No invariant is broken, and everything settles in the end", arguments: 0..<8)
+    func short(share: UInt64) {
+        run(share * 30..<(share + 1) * 30, ticks: 60)
+    }
+
+    @Test("The same, longer", .enabled(if: long > 0), arguments: 0..<2)
+    func soak(half: UInt64) {
+        let share = (Self.long + 1) / 2
+        run(Self.first + half * share..<Self.first + (half + 1) * share, ticks: 400)
+    }
+
+    @Test("The same seed gives the same history, another seed another one")
+    func deterministic() {
+        for seed in [1, 2, 3] as [UInt64] {
+            let (first, second) = (Simulation.run(seed: seed, ticks: 80), Simulation.run(seed: seed, ticks: 80))
+            #expect(first.fingerprint == second.fingerprint && first.actions == second.actions)
+            #expect(first.statistics == second.statistics)
+            #expect(first.fingerprint != Simulation.run(seed: seed + 3, ticks: 80).fingerprint)
+        }
+    }
+
+    /// A simulator in which nothing happens finds nothing.
+    @Test("Every kind of fault occurs")
+    func eventful() {
+        var total = SimulationStatistics()
+        for seed in 0..<30 as Range<UInt64> {
+            total = total + Simulation.run(seed: seed, ticks: 60).statistics
+        }
+        #expect(total.accepted > 500 && total.duplicates > 20 && total.crashes > 20)
+        #expect(total.attempts > total.accepted && total.arrivals < total.attempts)
+    }
+}

@@ -1,0 +1,31 @@
+import Router
+import RouterPlugin
+
+extension UnsettledNotification {
+    /// A notification on its way to a session.
+    static func numbered(
+        _ sequence: NotificationSequence, to session: SessionID = "A", of application: ApplicationID = .gallery,
+        expiration: Expiration = .never, receivedAt: Timestamp = .epoch, notBefore: Timestamp? = nil
+    ) -> UnsettledNotification {
+        UnsettledNotification(
+            sequence: sequence, id: NotificationID(unchecked: "ntf_\(sequence)"), application: application, device: nil,
+            contentID: "x", priority: .high, expiration: expiration, receivedAt: receivedAt,
+            decision: Decision(tier: .can, session: session, reason: "can: TRUEPREDICATE"),
+            progress: DeliveryProgress(notBefore: notBefore))
+    }
+}
+
+extension TransferResult {
+    static func status(_ status: Int, retryAfter: Int? = nil) -> TransferResult {
+        TransferResult(outcome: .response(ReceivedResponse(status: status, retryAfterSeconds: retryAfter)))
+    }
+
+    static func failure(_ kind: TransferFailure.Kind) -> TransferResult {
+        TransferResult(outcome: .failure(TransferFailure(kind: kind, message: "test")))
+    }
+}
+
+/// A generator that always draws the least, so that jitter is nothing.
+struct LeastGenerator: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 0 }
+}

@@ -1,0 +1,165 @@
+import HTTPTypes
+import RouterPlugin
+import Testing
+
+@Suite("Applications", .timeLimit(.minutes(1)))
+struct ApplicationTests {
+    private static let whole = """
+        {"displayName": "Gallery",
+         "manifest": {"supportsMultipleScenes": true, "userActivityTypes": ["a.b"],
+           "sceneConfigurations": [{"name": "Main", "role": "windowApplication", "activityTypes": ["a.b"],
+             "endpoint": {"url": "http://127.0.0.1:9/scenes"}}]},
+         "delegate": {"url": "http://127.0.0.1:9/delegate"},
+         "routing": {"prefersRequiresCan": true},
+         "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]}}
+        """
+
+    @Test func isCreatedThenReplaced() async throws {
+        try await withDaemon { daemon in
+            let created = try await daemon.putGallery(Self.whole)
+            #expect(created.status == 201)
+            #expect(created.id == "com.example.gallery")
+            let replaced = try await daemon.putGallery(#"{"displayName":"Other"}"#)
+            #expect(replaced.status == 200)
+            let read = try await daemon.call(.get, TestDaemon.gallery)
+            #expect(read.status == 200)
+            #expect(read["displayName"] == "Other")
+            #expect(read["manifest", "sceneConfigurations"] == [])
+            #expect(read["delegate"] == .null)
+        }
+    }
+
+    @Test func isReadAsItWasPut() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery(Self.whole)
+            let read = try await daemon.call(.get, TestDaemon.gallery)
+            let expected: JSONValue = [
+                "id": "com.example.gallery", "displayName": "Gallery",
+                "manifest": [
+                    "supportsMultipleScenes": true, "userActivityTypes": ["a.b"],
+                    "sceneConfigurations": [
+                        [
+                            "name": "Main", "role": "windowApplication",
+                            "endpoint": ["url": "http://127.0.0.1:9/scenes"], "activityTypes": ["a.b"],
+                        ],
+                    ],
+                ],
+                "delegate": ["url": "http://127.0.0.1:9/delegate"],
+                "routing": ["prefersRequiresCan": true],
+                "delivery": ["timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]],
+            ]
+            #expect(read.json == expected)
+        }
+    }
+
+    @Test func hasDefaults() async throws {
+        try await withDaemon { daemon in
+            let created = try await daemon.putGallery("{}")
+            #expect(created.status == 201)
+            #expect(created["manifest", "supportsMultipleScenes"] == false)
+            #expect(created["routing", "prefersRequiresCan"] == false)
+            #expect(created["delivery", "timeoutSeconds"] == 15)
+            #expect(created["delivery", "maxInFlightPerSession"] == 1)
+            #expect(
+                created["delivery", "retrySchedule"] == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400])
+        }
+    }
+
+    @Test func secretIsMadeAndReturnedOnceAndKeptOnReplace() async throws {
+        try await withReceiver { receiver in
+            try await withDaemon { daemon in
+                let body = #"{"delegate":{"url":"http://127.0.0.1:9/d"},"manifest":{"sceneConfigurations":["#
+                    + #"{"name":"Main","endpoint":{"url":"\#(receiver.url())"}}]}}"#
+                let created = try await daemon.putGallery(body)
+                let delegate = try #require(created["delegate", "secret"].asString)
+                let configuration = created["manifest", "sceneConfigurations"].asArray?.first
+                let secret = try #require(configuration?.at("endpoint", "secret").asString)
+                #expect(secret.hasPrefix("whsec_") && secret != delegate)
+
+                let replaced = try await daemon.putGallery(body)
+                #expect(replaced.status == 200)
+                #expect(!replaced.text.contains("whsec_"), "shown once only")
+                #expect(!(try await daemon.call(.get, TestDaemon.gallery)).text.contains("whsec_"))
+                #expect(!(try await daemon.call(.get, "/v1/applications")).text.contains("whsec_"))
+
+                // The secret that was told the first time still signs.
+                try receiver.trust(secret)
+                #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/win-1", "{}").status == 201)
+                try await daemon.post(about: "photo/1")
+                #expect(try await receiver.webhooks(1).first?.isVerified == true)
+            }
+        }
+    }
+
+    @Test func suppliedSecretIsNeverShown() async throws {
+        try await withDaemon { daemon in
+            let body = #"{"delegate":{"url":"http://127.0.0.1:9/d","secret":"\#(Receiver.secret)"}}"#
+            let created = try await daemon.putGallery(body)
+            #expect(created.status == 201)
+            #expect(created["delegate", "url"] == "http://127.0.0.1:9/d")
+            for answer in [created, try await daemon.call(.get, TestDaemon.gallery)] {
+                #expect(!answer.text.contains("secret"))
+            }
+        }
+    }
+
+    @Test func anotherURLGetsAnotherSecret() async throws {
+        try await withDaemon { daemon in
+            let first = try await daemon.putGallery(#"{"delegate":{"url":"http://127.0.0.1:9/a"}}"#)
+            let second = try await daemon.putGallery(#"{"delegate":{"url":"http://127.0.0.1:9/b"}}"#)
+            #expect(second["delegate", "secret"].asString?.hasPrefix("whsec_") == true)
+            #expect(first["delegate", "secret"] != second["delegate", "secret"])
+        }
+    }
+
+    @Test func deletingTakesItsSessionsAndEndsWhatWaits() async throws {
+        try await withGallery { daemon, receiver in
+            receiver.hold()
+            try await daemon.putSession("win-1", at: receiver.url())
+            let first = try await daemon.post(about: "a")
+            let second = try await daemon.post(about: "b")
+            try await receiver.webhooks(1)
+            #expect(try await daemon.call(.delete, TestDaemon.gallery).status == 204)
+            expectProblem(try await daemon.call(.get, TestDaemon.gallery), 404, "unknown-application")
+            expectProblem(try await daemon.call(.delete, TestDaemon.gallery), 404, "unknown-application")
+            expectProblem(try await daemon.session("win-1"), 404, "unknown-application")
+            let waiting = try await daemon.settled(second.id)
+            #expect(waiting["state"] == "deadLettered" && waiting["reason"] == "application-deleted")
+            // What was under way may have arrived, and has: it is told so.
+            receiver.release()
+            #expect(try await daemon.settled(first.id)["state"] == "delivered")
+            // Nothing of it comes back with an application of the same name.
+            try await daemon.putGallery()
+            #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/sessions").ids("sessions").isEmpty)
+        }
+    }
+
+    @Test func configurationThatSessionsNeedStays() async throws {
+        try await withDaemon { daemon in
+            let manifest = #"{"manifest":{"sceneConfigurations":"#
+                + #"[{"name":"Main","endpoint":{"url":"http://127.0.0.1:9/"}}]}}"#
+            try await daemon.putGallery(manifest)
+            #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/win-1", "{}").status == 201)
+            expectProblem(try await daemon.putGallery(#"{"displayName":"x"}"#), 409, "configuration-in-use")
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["displayName"] == "")
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 50])
+    func listIsPagedWithoutGapOrRepeat(limit: Int) async throws {
+        try await withDaemon { daemon in
+            let names = ["b", "a.z", "a", "Z", "c_d", "c-d", "0"]
+            for name in names { #expect(try await daemon.call(.put, "/v1/applications/\(name)", "{}").status == 201) }
+            var seen: [String] = []
+            var cursor = ""
+            repeat {
+                let page = try await daemon.call(.get, "/v1/applications?limit=\(limit)\(cursor)")
+                #expect(page.status == 200)
+                #expect((1...limit).contains(page.ids("applications").count))
+                seen += page.ids("applications")
+                cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
+            } while !cursor.isEmpty && seen.count <= names.count
+            #expect(seen == names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        }
+    }
+}

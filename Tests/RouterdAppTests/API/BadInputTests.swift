@@ -1,0 +1,106 @@
+import Foundation
+import HTTPTypes
+import Router
+import RouterPlugin
+import Testing
+
+/// What cannot be taken is refused with a code of its own, changes nothing, and harms nobody.
+@Suite("Bad input", .timeLimit(.minutes(1)))
+struct BadInputTests {
+    static let groups: [(name: String, calls: [BadCall])] = [
+        ("malformed", BadCall.malformed), ("not objects", BadCall.notObjects), ("sizes", BadCall.sizes),
+        ("paths", BadCall.paths), ("queries", BadCall.queries), ("content ids", BadCall.contentIDs),
+        ("applications", BadCall.applications), ("sessions", BadCall.sessions), ("endpoints", BadCall.endpoints),
+        ("secrets", BadCall.secrets),
+    ]
+
+    @Test(arguments: groups)
+    func isRefusedAndChangesNothing(_ group: (name: String, calls: [BadCall])) async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url(), #""device":"phone""#)
+            let application = try await daemon.call(.get, TestDaemon.gallery).bytes
+            let session = try await daemon.session("win-1").bytes
+            let commits = daemon.store.commits.count
+            for bad in group.calls {
+                let answer = try await daemon.call(bad.method, bad.path, bytes: bad.body)
+                expectProblem(answer, bad.status, bad.code, Comment(rawValue: bad.name))
+                if let pointer = bad.pointer { #expect(answer["pointer"].asString == pointer, "\(bad.name)") }
+                #expect(try await daemon.call(.get, TestDaemon.gallery).bytes == application, "\(bad.name)")
+                #expect(try await daemon.session("win-1").bytes == session, "\(bad.name)")
+            }
+            #expect(daemon.store.commits.count == commits)
+            // And it works as before.
+            #expect(try await daemon.post(about: "a").status == 202)
+            #expect(try await receiver.webhooks(1).count == 1)
+        }
+    }
+
+    @Test func codesAreInKebabCase() {
+        let allowed = Set("abcdefghijklmnopqrstuvwxyz0123456789-")
+        for bad in Self.groups.flatMap(\.calls) { #expect(bad.code.allSatisfy(allowed.contains), "\(bad.code)") }
+    }
+
+    /// Predicates that are refused: where in them, and as what.
+    private static let predicates: [(text: String, code: String, offset: Int64, length: Int64)] = [
+        ("SELF BEGINWITH 'a'", "expected-operator", 5, 9),
+        ("SELF ==", "unexpected-end", 7, 0),
+        ("SELF MATCHES '.*'", "matches-not-allowed", 5, 7),
+        ("name == 'a'", "key-path-not-allowed", 0, 4),
+        ("'é' == SELF AND FUNCTION(SELF, 'x') == 1", "function-not-allowed", 17, 8),
+    ]
+
+    @Test(arguments: predicates)
+    func refusedPredicateIsDrawn(_ row: (text: String, code: String, offset: Int64, length: Int64)) async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let keys = [
+                ("can", "canActivateForTargetContentIdentifierPredicate"),
+                ("prefers", "prefersToActivateForTargetContentIdentifierPredicate"),
+            ]
+            for (side, key) in keys {
+                let conditions = #""activationConditions":{"\#(key)":"\#(row.text)"}"#
+                let answer = try await daemon.putSession("win-1", at: "http://127.0.0.1:9/hook", conditions)
+                expectProblem(answer, 422, row.code)
+                #expect(answer["side"].asString == side)
+                #expect(answer["pointer"].asString == "/activationConditions/\(key)")
+                #expect(answer["span", "offset"].asInt64 == row.offset, "\(answer.text)")
+                if row.length > 0 { #expect(answer["span", "length"].asInt64 == row.length, "\(answer.text)") }
+                let caret = try #require(answer["caret"].asString).split(separator: "\n")
+                #expect(caret.count == 2 && caret.first.map(String.init) == row.text)
+                #expect(caret.last?.contains("^") == true)
+                expectProblem(try await daemon.session("win-1"), 404, "unknown-session")
+            }
+        }
+    }
+
+    @Test func placeOfTheFaultIsTold() async throws {
+        try await withDaemon { daemon in
+            let answer = try await daemon.putGallery(#"{"displayName":"a","displayName":"b"}"#)
+            expectProblem(answer, 400, "json-duplicate-key")
+            #expect(answer["offset"] == 19)
+            let type = try await daemon.putGallery(#"{"delivery":{"timeoutSeconds":"15"}}"#)
+            #expect(type["pointer"] == "/delivery/timeoutSeconds")
+        }
+    }
+
+    @Test func methodsThatArePossibleAreTold() async throws {
+        try await withDaemon { daemon in
+            let answer = try await daemon.call(.post, TestDaemon.gallery, "{}")
+            #expect(answer.headers[.allow] == "DELETE, GET, PUT")
+        }
+    }
+
+    /// Ids that are unusual but allowed: bytes are compared, and nothing is decoded twice.
+    @Test(arguments: ["100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "..", "a:b", "a%3Fb", "%23", "'%22"])
+    func unusualSessionIDsAreKept(encoded: String) async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let created = try await daemon.putSession(encoded, at: "http://127.0.0.1:9/hook")
+            #expect(created.status == 201, "\(created.text)")
+            #expect(created.id == encoded.removingPercentEncoding)
+            #expect(try await daemon.session(encoded).json == created.json)
+            let other = encoded == "caf%C3%A9" ? "cafe%CC%81" : "caf%C3%A9"
+            expectProblem(try await daemon.session(other), 404, "unknown-session")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import HTTPTypes
+import Router
+import RouterPlugin
+import Testing
+
+/// Many in one request: a line each, and a bad line fails alone.
+@Suite("Batches", .timeLimit(.minutes(1)))
+struct BatchTests {
+    private static let endpoint = #""endpoint":{"url":"http://127.0.0.1:9/hook","secret":"\#(Receiver.secret)"}"#
+
+    @Test func badSessionsFailAloneAndOrderIsKept() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let rows: [(line: String, status: Int64, id: JSONValue, code: JSONValue)] = [
+                (#"{"id":"a",\#(Self.endpoint)}"#, 201, "a", .null),
+                (#"{"id":"b""#, 400, .null, "json-unexpected-end"),
+                (#"{"id":"c",\#(Self.endpoint)}"#, 201, "c", .null),
+                (#"{\#(Self.endpoint)}"#, 422, .null, "missing-field"),
+                (#"[]"#, 400, .null, "not-an-object"),
+                (#"{"id":"d"}"#, 422, "d", "endpoint-missing"),
+                (#"{"id":"a",\#(Self.endpoint),"device":"new"}"#, 200, "a", .null),
+                (#"{"id":"e",\#(Self.endpoint),"colour":1}"#, 400, .null, "unknown-field"),
+                (#"{"id":"x/y",\#(Self.endpoint)}"#, 400, .null, "invalid-session-id"),
+                (#"{"id":"f",\#(Self.endpoint),"#
+                    + #""activationConditions":{"canActivateForTargetContentIdentifierPredicate":"SELF =="}}"#,
+                 422, .null, "unexpected-end"),
+                (#"{"id":"g","endpoint":{"url":"http://127.0.0.1:9/hook"}}"#, 201, "g", .null),
+            ]
+            // Empty lines, and ends as Windows writes them, are passed over.
+            let body = "\n" + rows.map(\.line).joined(separator: "\r\n\n") + "\n \n"
+            let answer = try await daemon.call(.post, "\(TestDaemon.gallery)/sessions:batch", body)
+            #expect(answer.status == 200)
+            #expect(answer.headers[.contentType] == "application/x-ndjson")
+            let lines = try answer.lines
+            #expect(lines.count == rows.count)
+            for (line, row) in zip(lines, rows) {
+                #expect(line.at("status").asInt64 == row.status, "\(row.line): \(line)")
+                #expect(line.at("id") == row.id || row.id == .null, "\(row.line): \(line)")
+                #expect(line.at("error", "code") == row.code, "\(row.line): \(line)")
+            }
+            #expect(lines.last?.at("secret").asString?.hasPrefix("whsec_") == true)
+            #expect(lines.first?.at("secret") == .null, "a supplied secret is not told again")
+            #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/sessions").ids("sessions") == ["a", "c", "g"])
+            #expect(try await daemon.session("a")["device"] == "new")
+        }
+    }
+
+    @Test func manySessionsAreReadBack() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let lines = (0..<1000).map { #"{"id":"s\#($0)",\#(Self.endpoint)}"# }
+            let answer = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/sessions:batch", lines.joined(separator: "\n"))
+            #expect(try answer.lines.map { $0.at("id").asString } == (0..<1000).map { "s\($0)" })
+            let listed = try await daemon.call(.get, "\(TestDaemon.gallery)/sessions?limit=1000")
+            #expect(listed.ids("sessions").count == 1000)
+            #expect(daemon.store.commits.count < 20, "a chunk shares a transaction")
+        }
+    }
+
+    @Test func badNotificationsFailAloneAndOrderIsKept() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            let rows: [(line: String, code: JSONValue)] = [
+                (#"{"notification-content-id":"n/0","n":0}"#, .null),
+                (#"{"n":"#, "json-unexpected-end"),
+                (#"{"notification-content-id":"n/2","n":2}"#, .null),
+                (#"{"notification-content-id":7}"#, "content-id-not-a-string"),
+                (#"[1]"#, "payload-not-an-object"),
+                (#"{"a":1,"a":2}"#, "json-duplicate-key"),
+                (#"{"notification-content-id":"n/6","n":6}"#, .null),
+            ]
+            let answer = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/notifications:batch", rows.map(\.line).joined(separator: "\n"))
+            #expect(answer.status == 200)
+            let lines = try answer.lines
+            #expect(lines.map { $0.at("error", "code") } == rows.map(\.code))
+            for line in lines where line.at("error") == .null {
+                #expect(line.at("state") == "waiting")
+                #expect(line.at("decision", "session") == "win-1")
+            }
+            #expect(try await receiver.webhooks(3).map(\.contentID) == ["n/0", "n/2", "n/6"])
+            #expect(try daemon.store.census().accepted == 3)
+        }
+    }
+
+    @Test func anEmptyBatchIsNothing() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            for noun in ["sessions", "notifications"] {
+                let answer = try await daemon.call(.post, "\(TestDaemon.gallery)/\(noun):batch", "")
+                #expect(answer.status == 200 && answer.bytes.isEmpty)
+            }
+        }
+    }
+
+    @Test func anUnknownApplicationIsTold() async throws {
+        try await withDaemon { daemon in
+            for noun in ["sessions", "notifications"] {
+                let line = noun == "sessions" ? #"{"id":"a",\#(Self.endpoint)}"# : "{}"
+                let answer = try await daemon.call(.post, "/v1/applications/nobody/\(noun):batch", line)
+                #expect(try answer.lines.first?.at("error", "code") == "unknown-application")
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import HTTPTypes
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// Who may do what, and what nobody learns of others.
+@Suite("API keys", .timeLimit(.minutes(1)))
+struct KeyTests {
+    private static let url = "http://127.0.0.1:9/hook"
+    private static let mine = ApplicationID(unchecked: "mine")
+
+    private static let keys = [
+        APIKey(name: "root", key: "rk_root", scopes: [.admin], application: nil),
+        APIKey(name: "in", key: "rk_ingest", scopes: [.ingest], application: nil),
+        APIKey(name: "scenes", key: "rk_sessions", scopes: [.sessions], application: nil),
+        APIKey(name: "mine", key: "rk_mine", scopes: [.admin], application: mine),
+    ]
+
+    private func withKeys(_ body: @Sendable (TestDaemon) async throws -> Void) async throws {
+        try await withDaemon(TestDaemon.Options(keys: Self.keys)) { daemon in
+            for application in ["mine", "theirs"] {
+                let path = "/v1/applications/\(application)"
+                #expect(try await daemon.call(.put, path, "{}", headers: bearer("rk_root")).status == 201)
+                let session = #"{"endpoint":{"url":"\#(Self.url)","secret":"\#(Receiver.secret)"}}"#
+                let answer = try await daemon.call(
+                    .put, "\(path)/sessions/\(application)-1", session, headers: bearer("rk_root"))
+                #expect(answer.status == 201)
+            }
+            try await body(daemon)
+        }
+    }
+
+    /// Each call, the scope that it needs, and what it is answered with that scope.
+    private static let calls: [(method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)] = [
+        (.get, "/v1/applications", nil, "admin", 200),
+        (.get, "/v1/applications/mine", nil, "admin", 200),
+        (.put, "/v1/applications/mine", "{}", "admin", 200),
+        (.delete, "/v1/applications/mine", nil, "admin", 204),
+        (.get, "/v1/applications/mine/sessions", nil, "sessions", 200),
+        (.get, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 200),
+        (.put, "/v1/applications/mine/sessions/mine-1", #"{"endpoint":{"url":"\#(url)"}}"#, "sessions", 200),
+        (.patch, "/v1/applications/mine/sessions/mine-1", "{}", "sessions", 200),
+        (.delete, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 204),
+        (.post, "/v1/applications/mine/sessions:batch", "", "sessions", 200),
+        (.post, "/v1/applications/mine/notifications", "{}", "ingest", 202),
+        (.post, "/v1/applications/mine/notifications:batch", "", "ingest", 200),
+        (.post, "/v1/applications/mine/explain", "{}", "ingest", 200),
+        (.get, "/v1/notifications", nil, "ingest", 200),
+    ]
+
+    @Test(arguments: calls)
+    func scopesAreNeeded(
+        _ call: (method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)
+    ) async throws {
+        try await withKeys { daemon in
+            func ask(_ headers: [String: String]) async throws -> Answer {
+                try await daemon.call(call.method, call.path, call.body, headers: headers)
+            }
+            let nobody = try await ask([:])
+            expectProblem(nobody, 401, "key-missing")
+            #expect(nobody.headers[.wwwAuthenticate] == "Bearer")
+            for wrong in ["Bearer", "Basic cms6", "rk_root", "Bearer  "] {
+                expectProblem(try await ask(["authorization": wrong]), 401, "key-missing", "\(wrong)")
+            }
+            expectProblem(try await ask(bearer("rk_nobody")), 401, "key-unknown")
+            expectProblem(try await ask(bearer("rk_root ")), 401, "key-unknown")
+            for scope in ["ingest", "sessions"] where scope != call.scope {
+                expectProblem(try await ask(bearer("rk_\(scope)")), 403, "scope-missing", "\(scope)")
+            }
+            let key = call.scope == "admin" ? "rk_root" : "rk_\(call.scope)"
+            #expect(try await ask(bearer(key)).status == call.status)
+        }
+    }
+
+    /// A key of one application is told of another one exactly what it is told of none.
+    @Test(arguments: calls.filter { $0.path.contains("/mine") })
+    func othersDoNotExist(
+        _ call: (method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)
+    ) async throws {
+        try await withKeys { daemon in
+            func ask(_ application: String) async throws -> Answer {
+                let path = call.path.split(separator: "mine", omittingEmptySubsequences: false).joined(separator: application)
+                let answer = try await daemon.call(call.method, path, call.body ?? "{}", headers: bearer("rk_mine"))
+                expectProblem(answer, 404, "unknown-application")
+                return answer
+            }
+            let theirs = try await ask("theirs")
+            let nobodys = try await ask("nobody")
+            #expect(theirs.text.split(separator: "theirs").count == nobodys.text.split(separator: "nobody").count)
+            #expect(
+                theirs.text.split(separator: "theirs", omittingEmptySubsequences: false).joined(separator: "nobody")
+                    == nobodys.text)
+            let still = try await daemon.call(.get, "/v1/applications/theirs/sessions", headers: bearer("rk_root"))
+            #expect(still.ids("sessions") == ["theirs-1"])
+        }
+    }
+
+    @Test func listsShowOnesOwnOnly() async throws {
+        try await withKeys { daemon in
+            let root = bearer("rk_root"), mine = bearer("rk_mine")
+            let theirs = try await daemon.call(.post, "/v1/applications/theirs/notifications", "{}", headers: root)
+            let own = try await daemon.call(.post, "/v1/applications/mine/notifications", "{}", headers: mine)
+            #expect(try await daemon.call(.get, "/v1/applications", headers: mine).ids("applications") == ["mine"])
+            #expect(try await daemon.call(.get, "/v1/applications", headers: root).ids("applications") == ["mine", "theirs"])
+            #expect(try await daemon.call(.get, "/v1/notifications", headers: mine).ids("notifications") == [own.id])
+            #expect(
+                try await daemon.call(.get, "/v1/notifications", headers: root).ids("notifications") == [own.id, theirs.id])
+            expectProblem(
+                try await daemon.call(.get, "/v1/notifications?application=theirs", headers: mine), 404,
+                "unknown-application")
+            #expect(try await daemon.call(.get, "/v1/notifications/\(own.id)", headers: mine).status == 200)
+            let unknown = try await daemon.call(.get, "/v1/notifications/ntf_01ARZ3NDEKTSV4RRFFQ69G5FAV", headers: mine)
+            let hidden = try await daemon.call(.get, "/v1/notifications/\(theirs.id)", headers: mine)
+            expectProblem(unknown, 404, "unknown-notification")
+            expectProblem(hidden, 404, "unknown-notification")
+        }
+    }
+
+    @Test func healthNeedsNoKey() async throws {
+        try await withKeys { daemon in
+            for path in ["/healthz", "/readyz"] {
+                let answer = try await daemon.call(.get, path)
+                #expect(answer.status == 200, "\(path)")
+            }
+        }
+    }
+
+    @Test func schemeIsReadInAnyCase() async throws {
+        try await withKeys { daemon in
+            let answer = try await daemon.call(.get, "/v1/applications", headers: ["authorization": "bEARER rk_root"])
+            #expect(answer.status == 200)
+        }
+    }
+}
+
+private func bearer(_ key: String) -> [String: String] { ["authorization": "Bearer \(key)"] }

@@ -1,0 +1,100 @@
+import RouterPlugin
+import StoreSQLite
+import Testing
+
+/// `routerd check`: every fault of a file, with its place.
+@Suite("check", .timeLimit(.minutes(1)))
+struct CheckTests {
+    static let good = """
+        # All that a file may hold.
+        listen: 127.0.0.1:8081
+        database: /var/lib/routerd/routerd.sqlite
+        durability: normal
+        log:
+          level: debug
+        delivery:
+          slots: 64
+          certificateAuthorityFile: /etc/ssl/ca.pem
+        apiKeys:
+          - name: ci
+            scopes: [ingest, sessions]
+            application: com.example.gallery
+            sha256: \(String(repeating: "ab", count: 32))
+        rules:
+          - id: routerd.rule.state-floor
+            floor: background
+        """
+
+    @Test(arguments: [good, "{}", "", #"{"listen": "[::1]:0", "rules": null}"#, "# nothing\n"])
+    func goodFilesAreValid(text: String) async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(text, to: "routerd.yaml")
+        let ended = try await Program.run("check", "--config", file)
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(ended.output.hasPrefix("\(file): valid ("))
+        #expect(ended.errors.isEmpty)
+        let json = try await Program.run("check", "--config", file, "--json")
+        #expect(json.output == "{\"valid\":true,\"faults\":[]}\n")
+    }
+
+    /// A file, and each fault as `LINE:COLUMN: POINTER`.
+    private static let bad: [(text: String, faults: [String])] = [
+        ("listen: nowhere\n", ["1:9: /listen"]),
+        ("listen: 127.0.0.1:70000\n", ["1:9: /listen"]),
+        ("listen: 0.0.0.0:80\n", ["1:9: /listen"]),
+        ("listen: 127.0.0.1.example.com:80\n", ["1:9: /listen"]),
+        ("lisen: 127.0.0.1:80\ndurability: sometimes\n", ["1:8: /lisen", "2:13: /durability"]),
+        ("log:\n  level: loud\n  colour: red\n", ["3:11: /log/colour", "2:10: /log/level"]),
+        ("log: loud\n", ["1:6: /log"]),
+        ("delivery:\n  slots: 0\n", ["2:10: /delivery/slots"]),
+        ("delivery:\n  slots: many\n", ["2:10: /delivery/slots"]),
+        ("database: ''\n", ["1:11: /database"]),
+        ("apiKeys: none\n", ["1:10: /apiKeys"]),
+        ("apiKeys:\n  - name: a\n", ["2:5: /apiKeys/0/scopes"]),
+        ("apiKeys:\n  - {name: a, scopes: [root], sha256: x}\n", ["2:23: /apiKeys/0/scopes"]),
+        ("apiKeys:\n  - {name: a, scopes: [admin], sha256: abc}\n", ["2:40: /apiKeys/0/sha256"]),
+        ("apiKeys:\n  - {name: a, scopes: [admin], key: rk_x}\n", ["2:5: /apiKeys/0/sha256"]),
+        ("rules:\n  - id: routerd.rule.nothing\n", ["2:9: /rules/0/id"]),
+        ("rules:\n  - id: routerd.rule.state-floor\n    floor: basement\n", ["3:12: /rules/0/floor"]),
+        ("listen: [1, 2\n", ["2:1"]),
+        ("a: 1\na: 2\n", ["2:1"]),
+        ("- listen\n", ["1:1"]),
+    ]
+
+    @Test(arguments: bad)
+    func everyFaultHasItsPlace(_ row: (text: String, faults: [String])) async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(row.text, to: "routerd.yaml")
+        let ended = try await Program.run("check", "--config", file)
+        #expect(ended.status == 1)
+        #expect(ended.output.isEmpty)
+        let lines = ended.errors.split(separator: "\n").map(String.init)
+        #expect(lines.count == row.faults.count, "\(ended.errors)")
+        for (line, fault) in zip(lines, row.faults) {
+            #expect(line.hasPrefix("\(file):\(fault): "), "\(line)")
+            #expect(line.hasSuffix("."), "\(line)")
+        }
+        let json = try await Program.run("check", "--config", file, "--json")
+        #expect(json.status == 1 && json.errors.isEmpty)
+        let told = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(told.at("valid") == false && told.at("faults").asArray?.count == row.faults.count)
+    }
+
+    @Test func aFileThatIsNotThereIsTold() async throws {
+        let ended = try await Program.run("check", "--config", "/nothing/here.yaml")
+        #expect(ended.status == 1)
+        #expect(ended.errors == "/nothing/here.yaml: The file cannot be read as UTF-8.\n")
+    }
+
+    @Test func faultsOfTheEnvironmentNameTheVariable() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("durability: full\n", to: "routerd.yaml")
+        let ended = try await Program.run(
+            "check", "--config", file, environment: ["ROUTERD_DURABILITY": "no", "ROUTERD_DELIVERY_SLOTS": "-1"])
+        #expect(ended.status == 1)
+        let lines = ended.errors.split(separator: "\n")
+        #expect(lines.count == 2, "\(ended.errors)")
+        #expect(lines.first?.hasPrefix("ROUTERD_DURABILITY: The value must be one of ") == true, "\(ended.errors)")
+        #expect(lines.last?.hasPrefix("ROUTERD_DELIVERY_SLOTS: The value must be ") == true, "\(ended.errors)")
+    }
+}

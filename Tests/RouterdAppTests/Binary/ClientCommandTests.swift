@@ -1,0 +1,115 @@
+import Glibc
+import HTTPTypes
+import RouterPlugin
+import Testing
+
+/// `send`, `explain` and `receive` against a daemon that runs.
+@Suite("Clients", .timeLimit(.minutes(1)))
+struct ClientCommandTests {
+    @Test func aNotificationGoesFromSendToReceive() async throws {
+        let receiver = try Program(["receive", "--listen", "127.0.0.1:0", "--secret", Receiver.secret, "--json"])
+        let address = try await receiver.line(beginning: "listening on ")
+        let directory = try TemporaryDirectory()
+        let payload = try directory.write(#"{ "notification-content-id" : "photo/1" }"#, to: "payload.json")
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "\(address)/hook")
+            let client = ["--server", daemon.address, "--application", "com.example.gallery"]
+
+            let sent = try await Program(["send"] + client + ["--idempotency-key", "k", payload]).ended()
+            #expect(sent.status == 0, "\(sent.errors)")
+            let lines = sent.output.split(separator: "\n")
+            #expect(lines.count == 2 && lines[0].hasPrefix("ntf_") && lines[0].hasSuffix(" waiting"))
+            #expect(lines[1] == "can → win-1: can: TRUEPREDICATE")
+            let again = try await Program(["send"] + client + ["--idempotency-key", "k", payload]).ended()
+            #expect(again.output == "\(lines[0]) (sent before)\n\(lines[1])\n")
+
+            let line = try await receiver.line(beginning: "{")
+            let received = try JSONValue(parsing: Array("{\(line)".utf8))
+            #expect(received.at("signature") == "valid")
+            #expect(received.at("type") == "scene.willConnect")
+            #expect(received.at("attempt") == "1" && received.at("path") == "/hook")
+            #expect(received.at("body").asString?.hasSuffix(#""payload":{ "notification-content-id" : "photo/1" }}}"#) == true)
+
+            let json = try await Program(["send"] + client + ["--json", "-"], input: "{}").ended()
+            #expect(try JSONValue(parsing: Array(json.output.utf8)).at("state") == "waiting")
+        }
+        receiver.send(SIGTERM)
+        #expect(try await receiver.ended().status == 0)
+    }
+
+    @Test func explainShowsTheCandidates() async throws {
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/", conditions(can: "FALSEPREDICATE"))
+            try await daemon.putSession("win-2", at: "http://127.0.0.1:9/", #""device":"phone 1""#)
+            let client = ["--server", daemon.address + "/", "--application", "com.example.gallery"]
+            let payload = #"{"notification-content-id":"photo/1"}"#
+            let told = try await Program(["explain"] + client + ["-"], input: payload).ended()
+            #expect(told.status == 0, "\(told.errors)")
+            #expect(
+                told.output == """
+                    can → win-2: can: TRUEPREDICATE
+                      win-2  can  unattached  can=true  prefers=false
+                      win-1  -  unattached  can=false  prefers=false
+
+                    """)
+            let scoped = try await Program(["explain"] + client + ["--device", "phone 1", "--json", "-"], input: payload).ended()
+            #expect(try JSONValue(parsing: Array(scoped.output.utf8)).at("sessionsInScope") == 1)
+            #expect(try await daemon.call(.get, "/v1/notifications").ids("notifications") == [])
+        }
+    }
+
+    @Test func problemsAreToldWithStatusOne() async throws {
+        try await withServedDaemon { daemon in
+            let client = ["--server", daemon.address, "--application", "nobody"]
+            let unknown = try await Program(["send"] + client + ["-"], input: "{}").ended()
+            #expect(unknown.status == 1 && unknown.output.isEmpty)
+            #expect(unknown.errors == "404 unknown-application: There is no application nobody.\n")
+            let json = try await Program(["send"] + client + ["--json", "-"], input: "{}").ended()
+            #expect(json.status == 1)
+            #expect(try JSONValue(parsing: Array(json.output.utf8)).at("code") == "unknown-application")
+        }
+        let away = try await Program.run(
+            "send", "--server", "http://127.0.0.1:9", "--application", "a", "-", input: "{}")
+        #expect(away.status == 1)
+        #expect(away.errors.hasPrefix("http://127.0.0.1:9 cannot be reached: "), "\(away.errors)")
+        let missing = try await Program.run("send", "--application", "a", "/nothing/here")
+        #expect(missing.status == 1 && missing.errors.contains("cannot be read"), "\(missing.errors)")
+    }
+
+    @Test(arguments: ["--key", "ROUTERD_KEY"])
+    func keysAreSent(by means: String) async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            """
+            apiKeys: [{name: test, scopes: [ingest], \
+            sha256: 777cf8e9cb1c2ec1e749af726b07ef9d2391d25f63efb94e0110df191ac9ead9}]
+            """, to: "routerd.yaml")
+        try await withServedDaemon(["--config", file]) { daemon in
+            let client = ["send", "--server", daemon.address, "--application", "nobody", "-"]
+            #expect(try await Program(client, input: "{}").ended().errors.hasPrefix("401 key-missing"))
+            let ended = try await means == "--key"
+                ? Program(client + ["--key", "rk_test"], input: "{}").ended()
+                : Program(client, input: "{}", environment: ["ROUTERD_KEY": "rk_test"]).ended()
+            #expect(ended.errors.hasPrefix("404 unknown-application"), "\(ended.errors)")
+        }
+    }
+
+    @Test func receiveRefusesWrongSignatures() async throws {
+        let receiver = try Program(["receive", "--listen", "127.0.0.1:0", "--secret", "whsec_\(String(repeating: "A", count: 32))"])
+        let address = try await receiver.line(beginning: "listening on ")
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery(#"{"delivery":{"retrySchedule":[]}}"#)
+            try await daemon.putSession("win-1", at: "\(address)/hook")
+            let id = try await daemon.post(about: "a").id
+            let line = try await receiver.line(beginning: "dlv_" + id.dropFirst(4))
+            #expect(line == " attempt 1 scene.willConnect /hook signature invalid")
+            var read = try await daemon.notification(id)
+            for _ in 0..<10_000 where read["state"] != "deadLettered" { read = try await daemon.notification(id) }
+            #expect(read["attempts"].asArray?.map { $0.at("status") } == [401])
+        }
+        receiver.send(SIGTERM)
+        #expect(try await receiver.ended().status == 0)
+    }
+}

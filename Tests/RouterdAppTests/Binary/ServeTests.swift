@@ -1,0 +1,137 @@
+import Glibc
+import HTTPTypes
+import Router
+import RouterPlugin
+import StoreSQLite
+import Testing
+
+/// `routerd serve` as users start and stop it.
+@Suite("serve", .timeLimit(.minutes(1)))
+struct ServeTests {
+    @Test func saysWhereItListensAndStopsWhenTold() async throws {
+        let directory = try TemporaryDirectory()
+        let (program, port) = try await ServedDaemon.start(database: directory.file())
+        try await ServedDaemon.connected(to: program, port: port) { daemon in
+            let health = try await daemon.call(.get, "/healthz")
+            let created = try await daemon.putGallery()
+            #expect(health.status == 200 && created.status == 201)
+        }
+        program.send(SIGTERM)
+        let ended = try await program.ended()
+        #expect(ended.status == 0, "\(ended.errors)")
+        #expect(ended.output.isEmpty, "the daemon writes to standard error only")
+        #expect(ended.errors.contains("listening on http://127.0.0.1:\(port)\n"))
+        // All of the log was written back into the database.
+        let store = try SQLiteStore(path: directory.file())
+        #expect(try store.recover().applications.map(\.id.text) == ["com.example.gallery"])
+        try store.close()
+    }
+
+    @Test func aStopLetsTheRunningAttemptFinish() async throws {
+        let directory = try TemporaryDirectory()
+        try await withReceiver { receiver in
+            receiver.hold()
+            let (program, port) = try await ServedDaemon.start(database: directory.file())
+            let url = receiver.url()
+            let (first, second) = try await ServedDaemon.connected(to: program, port: port) { daemon in
+                try await daemon.putGallery()
+                try await daemon.putSession("win-1", at: url)
+                return (try await daemon.post(about: "a").id, try await daemon.post(about: "b").id)
+            }
+            try await receiver.webhooks(1)
+            program.send(SIGTERM)
+            // Nobody is let in any more while the attempt goes on.
+            for _ in 0..<100_000 where isListening(port) { await Task.yield() }
+            #expect(!isListening(port))
+            receiver.release()
+            let ended = try await program.ended()
+            #expect(ended.status == 0, "\(ended.errors)")
+            let store = try SQLiteStore(path: directory.file())
+            let finished = try #require(try store.notification(NotificationID(first)))
+            let waiting = try #require(try store.notification(NotificationID(second)))
+            #expect(finished.state == .delivered && finished.attempts.map(\.status) == [204])
+            #expect(waiting.state == .waiting && waiting.attempts.isEmpty)
+            #expect(receiver.all.count == 1, "nothing new was begun")
+            try store.close()
+        }
+    }
+
+    @Test func aSecondOneIsRefusedTheDatabase() async throws {
+        let directory = try TemporaryDirectory()
+        try await withServedDaemon(database: directory.file()) { daemon in
+            let second = try await Program.run("serve", "--listen", "127.0.0.1:0", "--database", directory.file())
+            #expect(second.status == 1)
+            #expect(second.errors.contains("store-in-use"), "\(second.errors)")
+            #expect(!second.errors.contains("listening on"))
+            #expect(try await daemon.call(.get, "/readyz").status == 200)
+        }
+    }
+
+    @Test func aPortThatIsTakenIsAnError() async throws {
+        let directory = try TemporaryDirectory()
+        try await withServedDaemon { daemon in
+            let second = try await Program.run(
+                "serve", "--listen", "127.0.0.1:\(daemon.port)", "--database", directory.file())
+            #expect(second.status == 1)
+            #expect(second.errors.contains("ddress already in use"), "\(second.errors)")
+        }
+    }
+
+    @Test func withoutKeysItServesLoopbackOnly() async throws {
+        let directory = try TemporaryDirectory()
+        for address in ["0.0.0.0:0", "[::]:0", "127.0.0.1.example.com:0"] {
+            let ended = try await Program.run("serve", "--listen", address, "--database", directory.file())
+            #expect(ended.status == 1, "\(address)")
+            #expect(ended.errors.contains("Without API keys the daemon serves loopback only"), "\(ended.errors)")
+        }
+        let development = try await ServedDaemon.start(database: directory.file())
+        development.program.send(SIGTERM)
+        let errors = try await development.program.ended().errors
+        #expect(errors.contains("no API keys: development mode"), "it says so")
+    }
+
+    @Test func theEnvironmentConfiguresIt() async throws {
+        let directory = try TemporaryDirectory()
+        let program = try Program(
+            ["serve"],
+            environment: ["ROUTERD_LISTEN": "127.0.0.1:0", "ROUTERD_DATABASE": directory.file("other.sqlite")])
+        _ = try await program.line(beginning: "listening on http://127.0.0.1:")
+        program.send(SIGINT)
+        #expect(try await program.ended().status == 0)
+        #expect(access(directory.file("other.sqlite"), F_OK) == 0)
+    }
+
+    @Test func keysOfTheFileAreAsked() async throws {
+        let directory = try TemporaryDirectory()
+        // The digest is that of rk_test.
+        let file = try directory.write(
+            """
+            log: {level: warning}
+            apiKeys:
+              - name: test
+                scopes: [admin]
+                sha256: \(Self.digestOfTestKey)
+            """, to: "routerd.yaml")
+        try await withServedDaemon(["--config", file]) { daemon in
+            expectProblem(try await daemon.call(.get, "/v1/applications"), 401, "key-missing")
+            let headers = ["authorization": "Bearer rk_test"]
+            #expect(try await daemon.call(.get, "/v1/applications", headers: headers).status == 200)
+        }
+    }
+
+    private static let digestOfTestKey = "777cf8e9cb1c2ec1e749af726b07ef9d2391d25f63efb94e0110df191ac9ead9"
+
+    private func isListening(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}

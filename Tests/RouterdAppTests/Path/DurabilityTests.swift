@@ -1,0 +1,141 @@
+import DeliveryCurl
+import HTTPTypes
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+import Testing
+
+/// What holds when the disk does not, and over a restart.
+@Suite("Durability", .timeLimit(.minutes(1)))
+struct DurabilityTests {
+    @Test func aFullDiskRefusesAndChangesNothing() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            #expect(try await daemon.call(.get, "/readyz").json == ["status": "ready"])
+            let session = try await daemon.session("win-1").bytes
+            daemon.store.fillDisk()
+            let calls = [
+                try await daemon.post(about: "a", headers: ["idempotency-key": "k"]),
+                try await daemon.putGallery(#"{"displayName":"new"}"#),
+                try await daemon.putSession("win-2", at: receiver.url()),
+                try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-1", #"{"device":"x"}"#),
+                try await daemon.call(.delete, "\(TestDaemon.gallery)/sessions/win-1"),
+                try await daemon.call(.delete, TestDaemon.gallery),
+            ]
+            for answer in calls {
+                expectProblem(answer, 503, "store-disk-full")
+                #expect(answer.headers[.retryAfter] == "1")
+            }
+            let lines = try await daemon.call(.post, "\(TestDaemon.gallery)/notifications:batch", "{}\n{}").lines
+            #expect(lines.map { $0.at("error", "code") } == ["store-disk-full", "store-disk-full"])
+            expectProblem(try await daemon.call(.get, "/readyz"), 503, "store-disk-full")
+            #expect(try await daemon.call(.get, "/healthz").status == 200, "the process is well")
+
+            // Reading goes on, and shows the old state.
+            #expect(try await daemon.session("win-1").bytes == session)
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["displayName"] == "")
+            expectProblem(try await daemon.session("win-2"), 404, "unknown-session")
+            #expect(try daemon.store.census().accepted == 0)
+            #expect(receiver.all.isEmpty)
+
+            // With room again the same request is taken as a new one, and readiness comes back by itself.
+            daemon.store.recoverDisk()
+            let accepted = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
+            #expect(accepted.status == 202)
+            #expect(try await daemon.call(.get, "/readyz").status == 200)
+            #expect(try await receiver.webhooks(1).count == 1)
+        }
+    }
+
+    @Test func anOutcomeThatCouldNotBeKeptIsKeptLater() async throws {
+        try await withGallery { daemon, receiver in
+            receiver.hold()
+            try await daemon.putSession("win-1", at: receiver.url())
+            let first = try await daemon.post(about: "a")
+            let second = try await daemon.post(about: "b")
+            try await receiver.webhooks(1)
+            daemon.store.fillDisk()
+            receiver.release()
+            try await daemon.store.refusals.reached(2)
+            // It was delivered, but nobody may say so before it is written; nor does the next one start.
+            #expect(try await daemon.notification(first.id)["state"] == "inFlight")
+            #expect(receiver.all.count == 1)
+            expectProblem(try await daemon.call(.get, "/readyz"), 503, "store-disk-full")
+            daemon.store.recoverDisk()
+            let settled = try await daemon.settled(first.id)
+            #expect(settled["state"] == "delivered" && settled["attempts"].asArray?.count == 1)
+            #expect(try await daemon.settled(second.id)["state"] == "delivered")
+            #expect(receiver.all.map(\.contentID) == ["a", "b"], "neither was sent twice")
+            #expect(try await daemon.call(.get, "/readyz").status == 200, "it recovers without a client's help")
+        }
+    }
+
+    @Test func whatWaitsIsDeliveredInOrderAfterARestart() async throws {
+        let directory = try TemporaryDirectory()
+        let options = TestDaemon.Options(database: directory.file())
+        let count = 20
+        try await withReceiver { receiver in
+            receiver.hold()
+            let ids = try await withDaemon(options) { daemon in
+                try await daemon.putGallery()
+                try await daemon.putSession("win-1", at: receiver.url())
+                var ids: [String] = []
+                for number in 0..<count {
+                    ids.append(try await daemon.post("{ \"notification-content-id\": \"\(number)\" }").id)
+                }
+                try await receiver.webhooks(1)
+                return ids
+            }
+            receiver.release()
+            try await withDaemon(options) { daemon in
+                #expect(try await daemon.call(.get, TestDaemon.gallery).status == 200)
+                #expect(try await daemon.session("win-1")["endpoint", "url"].asString == receiver.url())
+                // The first was cut off by the stop and is sent again; the others come once.
+                let came = try await receiver.webhooks(count + 1)
+                #expect(came.map(\.contentID) == (["0"] + (0..<count).map(String.init)))
+                #expect(came.first?.id == came.dropFirst().first?.id)
+                #expect(came.allSatisfy { $0.isVerified })
+                #expect(came.last?.payload == Array("{ \"notification-content-id\": \"19\" }".utf8))
+                for id in ids { #expect(try await daemon.settled(id)["state"] == "delivered") }
+                // What was answered before the restart is known after it.
+                let repeated = try await daemon.post(about: "x", headers: ["idempotency-key": "k"])
+                #expect(repeated.status == 202)
+            }
+            try await withDaemon(options) { daemon in
+                let repeated = try await daemon.post(about: "x", headers: ["idempotency-key": "k"])
+                #expect(repeated.status == 200 && repeated["duplicate"] == true)
+            }
+        }
+    }
+
+    @Test func theSameDatabaseIsOpenedOnce() async throws {
+        let directory = try TemporaryDirectory()
+        var configuration = DaemonConfiguration()
+        configuration.database = directory.file()
+        let first = try Daemon(configuration, logger: .silent)
+        let refused = #expect(throws: StoreError.self) { try Daemon(configuration, logger: .silent) }
+        #expect(refused?.code == .inUse)
+        await first.close()
+        await (try Daemon(configuration, logger: .silent)).close()
+    }
+
+    @Test func aTransportThatStopsLeavesTheAttemptForLater() async throws {
+        let directory = try TemporaryDirectory()
+        let options = TestDaemon.Options(database: directory.file())
+        try await withReceiver { receiver in
+            receiver.hold()
+            let id = try await withDaemon(options) { daemon in
+                try await daemon.putGallery(#"{"delivery":{"retrySchedule":[]}}"#)
+                try await daemon.putSession("win-1", at: receiver.url())
+                let id = try await daemon.post(about: "a").id
+                try await receiver.webhooks(1)
+                return id
+            }
+            let store = try SQLiteStore(path: directory.file())
+            let kept = try #require(try store.notification(NotificationID(id)))
+            #expect(kept.state == .waiting && kept.attempts.isEmpty, "it does not count as an attempt")
+            try store.close()
+        }
+    }
+}

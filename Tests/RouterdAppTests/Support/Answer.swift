@@ -1,0 +1,58 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RouterPlugin
+import Testing
+
+/// What a call of the API was answered.
+struct Answer: Sendable {
+    let status: Int
+    let headers: HTTPFields
+    let bytes: [UInt8]
+
+    init(_ head: HTTPResponse, _ body: ByteBuffer?) {
+        status = head.status.code
+        headers = head.headerFields
+        bytes = body.map { Array($0.readableBytesView) } ?? []
+    }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The body as JSON; null if it is none.
+    var json: JSONValue { (try? JSONValue(parsing: bytes, limits: .configuration)) ?? .null }
+
+    /// The lines of a body of newline-delimited JSON.
+    var lines: [JSONValue] {
+        get throws { try bytes.split(separator: UInt8(ascii: "\n")).map { try JSONValue(parsing: Array($0)) } }
+    }
+
+    /// The value under a path of keys; null if there is none.
+    subscript(path: String...) -> JSONValue { json.at(path) }
+
+    var id: String { self["id"].asString ?? "" }
+
+    /// The ids in a list.
+    func ids(_ list: String) -> [String] { self[list].asArray?.compactMap { $0["id"]?.asString } ?? [] }
+}
+
+extension JSONValue {
+    /// The value under a path of keys; null if there is none.
+    func at(_ path: [String]) -> JSONValue { path.reduce(self) { $0[$1] ?? .null } }
+
+    func at(_ path: String...) -> JSONValue { at(path) }
+}
+
+/// Expects a problem as RFC 9457 has it, with that status and that code.
+func expectProblem(
+    _ answer: Answer, _ status: Int, _ code: String, _ comment: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let told: Comment = "\(comment?.rawValue ?? ""): \(answer.status) \(answer.text)"
+    #expect(answer.status == status, told, sourceLocation: sourceLocation)
+    #expect(answer["code"].asString == code, told, sourceLocation: sourceLocation)
+    #expect(answer["status"].asInt64 == Int64(status), told, sourceLocation: sourceLocation)
+    #expect(answer["type"].asString == "urn:routerd:problem:\(code)", told, sourceLocation: sourceLocation)
+    #expect(answer["title"].asString?.isEmpty == false, told, sourceLocation: sourceLocation)
+    #expect(answer["detail"].asString?.isEmpty == false, told, sourceLocation: sourceLocation)
+    #expect(answer.headers[.contentType] == "application/problem+json", told, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,189 @@
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+/// The real binary, run as a process of its own.
+final class Program: Sendable {
+    /// What is left of it.
+    struct Ended: Sendable {
+        /// The exit status; of one that a signal ended, the signal's number made negative.
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    let pid: pid_t
+    private let texts = Mutex((output: [UInt8](), errors: [UInt8]()))
+    private let heard = Tally()
+    private let closed = Tally()
+    private let exit = Mutex<Int32?>(nil)
+    private let exited = Tally()
+
+    /// The binary stands beside the test bundle, where the build puts both.
+    static var path: String {
+        get throws {
+            let bundle = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            let path = bundle.deletingLastPathComponent().appending(path: "routerd").path
+            guard access(path, X_OK) == 0 else { throw ProgramError(reason: "there is no binary at \(path)") }
+            return path
+        }
+    }
+
+    /// Held from the making of pipes to the end of the spawn: a child of another test must not inherit their ends.
+    private static let spawning = Mutex(())
+
+    /// Starts the binary; input is what it reads from its standard input.
+    convenience init(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws {
+        let child = try Self.spawning.withLock { _ in try Self.spawn(arguments, input, environment) }
+        self.init(child)
+    }
+
+    private struct Child: Sendable {
+        let pid: pid_t
+        let output: Int32
+        let errors: Int32
+    }
+
+    private init(_ child: Child) {
+        pid = child.pid
+        read(child.output) { $0.output += $1 }
+        read(child.errors) { $0.errors += $1 }
+        waitForExit()
+    }
+
+    private static func spawn(
+        _ arguments: [String], _ input: String, _ environment: [String: String]
+    ) throws -> Child {
+        let path = try Self.path
+        let source = try Self.file(holding: input)
+        let (output, errors) = (try Self.pipe(), try Self.pipe())
+        defer { for descriptor in [source, output.writing, errors.writing] { Glibc.close(descriptor) } }
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, source, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
+        // This process may ignore signals that the child has to hear.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGTERM, SIGINT, SIGPIPE] { sigaddset(&signals, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("ROUTERD_") }
+        variables["COLUMNS"] = "80"
+        variables.merge(environment) { $1 }
+        var words = ([path] + arguments).map { strdup($0) } + [nil]
+        var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for word in words + settings { free(word) } }
+        var pid: pid_t = 0
+        let code = posix_spawn(&pid, path, &actions, &attributes, &words, &settings)
+        guard code == 0 else { throw ProgramError(reason: String(cString: strerror(code))) }
+        return Child(pid: pid, output: output.reading, errors: errors.reading)
+    }
+
+    /// Runs the binary to its end.
+    static func run(
+        _ arguments: String..., input: String = "", environment: [String: String] = [:]
+    ) async throws -> Ended {
+        try await Program(arguments, input: input, environment: environment).ended()
+    }
+
+    /// Suspends until it has ended and all that it wrote is read.
+    func ended() async throws -> Ended {
+        try await exited.reached(1)
+        try await closed.reached(2)
+        let (output, errors) = texts.withLock { $0 }
+        return Ended(
+            status: exit.withLock { $0 } ?? 0, output: String(decoding: output, as: UTF8.self),
+            errors: String(decoding: errors, as: UTF8.self))
+    }
+
+    /// Suspends until it has written a line with that beginning, to either side; returns the rest of the line.
+    func line(beginning: String) async throws -> String {
+        while true {
+            let seen = heard.count
+            let (output, errors) = texts.withLock { $0 }
+            let isOver = closed.count == 2
+            for bytes in [output, errors] {
+                let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+                // The last one has not ended yet.
+                if let line = lines.dropLast().first(where: { $0.hasPrefix(beginning) }) {
+                    return String(line.dropFirst(beginning.count))
+                }
+            }
+            if isOver { throw ProgramError(reason: "it ended: \(String(decoding: errors, as: UTF8.self))") }
+            try await heard.reached(seen + 1)
+        }
+    }
+
+    /// Sends a signal to it, unless it has ended: its pid might be another's by then.
+    func send(_ signal: Int32) {
+        exit.withLock { if $0 == nil { kill(pid, signal) } }
+    }
+
+    private func read(
+        _ descriptor: Int32, into append: @escaping @Sendable (inout (output: [UInt8], errors: [UInt8]), ArraySlice<UInt8>) -> Void
+    ) {
+        DispatchQueue(label: "program.read").async {
+            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = Glibc.read(descriptor, &chunk, chunk.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                self.texts.withLock { append(&$0, chunk[..<count]) }
+                self.heard.add()
+            }
+            Glibc.close(descriptor)
+            self.closed.add()
+            self.heard.add()
+        }
+    }
+
+    private func waitForExit() {
+        DispatchQueue(label: "program.wait").async {
+            // The pid stays taken until it is waited for, so the lock keeps signals away from strangers.
+            var info = siginfo_t()
+            while waitid(P_PID, id_t(self.pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+            self.exit.withLock { exit in
+                var status: Int32 = 0
+                waitpid(self.pid, &status, 0)
+                exit = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+            }
+            self.exited.add()
+        }
+    }
+
+    private static func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard Glibc.pipe(&ends) == 0 else { throw ProgramError(reason: String(cString: strerror(errno))) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    /// A file without a name that holds the text, at its beginning.
+    private static func file(holding text: String) throws -> Int32 {
+        var name = Array("/tmp/routerd-input-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw ProgramError(reason: String(cString: strerror(errno))) }
+        unlink(name)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw ProgramError(reason: String(cString: strerror(errno))) }
+            rest = rest.dropFirst(count)
+        }
+        lseek(descriptor, 0, SEEK_SET)
+        return descriptor
+    }
+}
+
+struct ProgramError: Error { let reason: String }

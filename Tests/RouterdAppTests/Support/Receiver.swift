@@ -1,0 +1,164 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import Plugins
+import RouterPlugin
+import RouterdApp
+import Synchronization
+
+/// A receiver of webhooks in this process: verifies what comes, remembers it, and answers as it is told.
+final class Receiver: Sendable {
+    /// What came in.
+    struct Webhook: Sendable {
+        let path: String
+        let headers: [(name: String, value: String)]
+        let body: [UInt8]
+        /// Whether one of the receiver's secrets has signed it.
+        let isVerified: Bool
+
+        func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
+
+        var id: String { header("webhook-id") }
+        var json: JSONValue { (try? JSONValue(parsing: body, limits: .configuration)) ?? .null }
+        var contentID: String? { json.at("data", "targetContentIdentifier").asString }
+
+        /// The bytes of the payload: it is the last member of `data`, which is the last member of the body.
+        var payload: [UInt8] {
+            let mark = Array(#""payload":"#.utf8)
+            guard let start = body.indices.first(where: { body[$0...].starts(with: mark) }) else { return [] }
+            return Array(body[(start + mark.count)...].dropLast(2))
+        }
+    }
+
+    private struct State {
+        var webhooks: [Webhook] = []
+        var answers: [String: [(status: Int, headers: HTTPFields)]] = [:]
+        var held: [String: Tally] = [:]
+        var secrets: [WebhookSecret]
+        var port = 0
+        var server: Task<Void, any Error>?
+    }
+
+    /// What tests sign with unless they are about secrets.
+    static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    private let state: Mutex<State>
+    private let arrivals = Tally()
+    private let clock = SteadyClock()
+
+    init() throws {
+        state = Mutex(State(secrets: [try WebhookSecret(Self.secret)]))
+    }
+
+    func url(_ path: String = "/hook") -> String { "http://127.0.0.1:\(state.withLock(\.port))\(path)" }
+
+    // MARK: Telling it what to do
+
+    /// Answers the next webhooks at the path with these statuses; those after them with 204.
+    func answer(_ path: String = "/hook", with statuses: Int..., headers: HTTPFields = [:]) {
+        state.withLock { $0.answers[path, default: []] += statuses.map { ($0, headers) } }
+    }
+
+    /// Takes webhooks at the path but does not answer them before `release`.
+    func hold(_ path: String = "/hook") {
+        state.withLock { $0.held[path] = Tally() }
+    }
+
+    func release(_ path: String = "/hook") {
+        state.withLock { $0.held.removeValue(forKey: path) }?.add()
+    }
+
+    func trust(_ secret: String) throws {
+        let secret = try WebhookSecret(secret)
+        state.withLock { $0.secrets.append(secret) }
+    }
+
+    // MARK: What came
+
+    var all: [Webhook] { state.withLock(\.webhooks) }
+
+    func webhooks(at path: String = "/hook") -> [Webhook] { all.filter { $0.path == path } }
+
+    /// Suspends until so many have come to the path.
+    @discardableResult
+    func webhooks(_ count: Int, at path: String = "/hook") async throws -> [Webhook] {
+        while true {
+            let seen = arrivals.count
+            let found = webhooks(at: path)
+            if found.count >= count { return found }
+            try await arrivals.reached(seen + 1)
+        }
+    }
+
+    // MARK: Serving
+
+    /// Listens; after a stop, at the same port again.
+    func start() async throws {
+        let router = Hummingbird.Router()
+        router.post("**") { request, _ in try await self.receive(request) }
+        let listening = Tally()
+        let application = Hummingbird.Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: state.withLock(\.port))),
+            onServerRunning: { channel in
+                self.state.withLock { $0.port = channel.localAddress?.port ?? 0 }
+                listening.add()
+            },
+            logger: .silent)
+        state.withLock { $0.server = Task { try await application.runService(gracefulShutdownSignals: []) } }
+        try await listening.reached(1)
+    }
+
+    /// Connections are refused from now on, and those that stand are cut.
+    func stop() async {
+        for path in state.withLock({ Array($0.held.keys) }) { release(path) }
+        let server = state.withLock { state in
+            defer { state.server = nil }
+            return state.server
+        }
+        server?.cancel()
+        _ = await server?.result
+    }
+
+    private func receive(_ request: Request) async throws -> Response {
+        let buffer = try await request.body.collect(upTo: 16 * 1024 * 1024)
+        let webhook = webhook(request.uri.path, request.headers, Array(buffer.readableBytesView))
+        let held = state.withLock { state in
+            state.webhooks.append(webhook)
+            return state.held[webhook.path]
+        }
+        arrivals.add()
+        try await held?.reached(1)
+        let answer = state.withLock { state in
+            state.answers[webhook.path]?.isEmpty == false ? state.answers[webhook.path]?.removeFirst() : nil
+        }
+        return Response(status: .init(code: answer?.status ?? 204), headers: answer?.headers ?? [:])
+    }
+
+    private func webhook(_ path: String, _ fields: HTTPFields, _ body: [UInt8]) -> Webhook {
+        let headers = fields.map { (name: $0.name.canonicalName, value: $0.value) }
+        let secrets = state.withLock(\.secrets)
+        let verified = try? StandardWebhooksVerifier.verify(
+            headers: headers, body: body, secrets: secrets, now: clock.wall)
+        return Webhook(path: path, headers: headers, body: body, isVerified: verified != nil)
+    }
+}
+
+/// Runs `body` with a receiver that listens.
+func withReceiver<Value>(_ body: (Receiver) async throws -> Value) async throws -> Value {
+    let receiver = try Receiver()
+    try await receiver.start()
+    do {
+        let value = try await body(receiver)
+        await receiver.stop()
+        return value
+    } catch {
+        await receiver.stop()
+        throw error
+    }
+}
+
+extension Logger {
+    /// Tests look at answers, not at logs.
+    static let silent = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+}

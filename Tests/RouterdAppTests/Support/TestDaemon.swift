@@ -1,0 +1,180 @@
+import DeliveryCurl
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Plugins
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+
+/// The daemon in this process: its API, its engine, its store on disk and libcurl.
+struct TestDaemon: Sendable {
+    let host: EngineHost
+    let store: WatchedStore
+    let client: any TestClientProtocol
+
+    /// How a daemon is set up for a test.
+    struct Options: Sendable {
+        /// Nil takes a file of the test's own.
+        var database: String?
+        var keys: [APIKey] = []
+        var rules: [any RoutingRule] = []
+        var slots = 16
+        /// Whether the API is called through a socket.
+        var isLive = false
+    }
+
+    /// Calls the API.
+    func call(
+        _ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?, headers: [String: String]
+    ) async throws -> Answer {
+        let body = bytes.map { ByteBuffer(bytes: $0) }
+        let response = try await client.execute(uri: path, method: method, headers: HTTPFields(headers), body: body)
+        return Answer(response.head, response.body)
+    }
+
+    /// Looks after each commit until it is so; a test that runs out of time is cancelled here.
+    func until(_ isSo: () async throws -> Bool) async throws {
+        while true {
+            let seen = store.commits.count
+            if try await isSo() { return }
+            try await store.commits.reached(seen + 1)
+        }
+    }
+}
+
+extension HTTPFields {
+    init(_ headers: [String: String]) {
+        self.init()
+        for (name, value) in headers {
+            guard let name = HTTPField.Name(name) else { preconditionFailure("not a header name: \(name)") }
+            self[name] = value
+        }
+    }
+}
+
+// MARK: - The application of the tests
+
+/// Whoever can call the API: a daemon in this process or one of its own.
+protocol APICaller: Sendable {
+    func call(
+        _ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?, headers: [String: String]
+    ) async throws -> Answer
+}
+
+extension APICaller {
+    @discardableResult
+    func call(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        try await call(method, path, bytes: body.map { Array($0.utf8) }, headers: headers)
+    }
+
+    func call(_ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?) async throws -> Answer {
+        try await call(method, path, bytes: bytes, headers: [:])
+    }
+
+    /// Puts the gallery; retries are immediate unless the test says otherwise.
+    @discardableResult
+    func putGallery(_ body: String = #"{"delivery":{"retrySchedule":[0]}}"#) async throws -> Answer {
+        try await call(.put, TestDaemon.gallery, body)
+    }
+
+    /// Puts a session of the gallery that listens at the URL.
+    @discardableResult
+    func putSession(_ id: String, at url: String, _ fields: String = "") async throws -> Answer {
+        let endpoint = #""endpoint":{"url":"\#(url)","secret":"\#(Receiver.secret)"}"#
+        return try await call(
+            .put, "\(TestDaemon.gallery)/sessions/\(id)", "{\(endpoint)\(fields.isEmpty ? "" : ",")\(fields)}")
+    }
+
+    func session(_ id: String) async throws -> Answer {
+        try await call(.get, "\(TestDaemon.gallery)/sessions/\(id)")
+    }
+
+    /// Posts a notification about a content, or about nothing in particular.
+    @discardableResult
+    func post(about contentID: String?, headers: [String: String] = [:]) async throws -> Answer {
+        let field = contentID.map { #""notification-content-id":"\#($0)""# } ?? ""
+        return try await post("{\(field)}", headers: headers)
+    }
+
+    @discardableResult
+    func post(_ payload: String, headers: [String: String] = [:], query: String = "") async throws -> Answer {
+        try await call(.post, "\(TestDaemon.gallery)/notifications\(query)", payload, headers: headers)
+    }
+
+    func notification(_ id: String) async throws -> Answer { try await call(.get, "/v1/notifications/\(id)") }
+}
+
+extension TestDaemon: APICaller {
+    static let gallery = "/v1/applications/com.example.gallery"
+
+    /// The notification, when it is settled.
+    func settled(_ id: String) async throws -> Answer {
+        var answer = try await notification(id)
+        try await until {
+            answer = try await notification(id)
+            return !["held", "waiting", "inFlight"].contains(answer["state"].asString)
+        }
+        return answer
+    }
+}
+
+/// A condition that prefers or can show what a predicate says, as a session's field.
+func conditions(can: String? = nil, prefers: String? = nil, level: Int = 0) -> String {
+    var fields = [#""preferenceLevel":\#(level)"#]
+    if let can { fields.append(#""canActivateForTargetContentIdentifierPredicate":"\#(can)""#) }
+    if let prefers { fields.append(#""prefersToActivateForTargetContentIdentifierPredicate":"\#(prefers)""#) }
+    return #""activationConditions":{\#(fields.joined(separator: ","))}"#
+}
+
+// MARK: - Running
+
+/// Runs `body` with a daemon that is stopped afterwards, as the real one is: attempts end, outcomes are committed.
+func withDaemon<Value>(
+    _ options: TestDaemon.Options = .init(), _ body: @Sendable (TestDaemon) async throws -> Value
+) async throws -> Value {
+    let directory = try TemporaryDirectory()
+    let store = WatchedStore(
+        try SQLiteStore(
+            path: options.database ?? directory.file(),
+            configuration: SQLiteStoreConfiguration(durability: .normal)))
+    let transport = try CurlTransport(configuration: CurlConfiguration(slots: options.slots))
+    let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
+    let host = try EngineHost(
+        store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
+        userAgent: "routerd/test", logger: .silent)
+    let api = API(host: host, store: store, plugins: plugins, keys: options.keys, logger: .silent)
+    let application = Hummingbird.Application(router: api.router(), logger: .silent)
+    await host.start()
+    let result: Result<Value, any Error>
+    do {
+        result = .success(
+            try await application.test(options.isLive ? .live : .router) { client in
+                try await body(TestDaemon(host: host, store: store, client: client))
+            })
+    } catch {
+        result = .failure(error)
+    }
+    await host.stopStarting()
+    await transport.shutdown(gracePeriodMilliseconds: 0)
+    await host.drained()
+    try store.base.close()
+    return try result.get()
+}
+
+/// Runs `body` with a daemon that has the gallery, and a receiver for its sessions.
+func withGallery<Value>(
+    _ options: TestDaemon.Options = .init(), application: String = #"{"delivery":{"retrySchedule":[0]}}"#,
+    _ body: @Sendable (TestDaemon, Receiver) async throws -> Value
+) async throws -> Value {
+    try await withReceiver { receiver in
+        try await withDaemon(options) { daemon in
+            try await daemon.putGallery(application)
+            return try await body(daemon, receiver)
+        }
+    }
+}

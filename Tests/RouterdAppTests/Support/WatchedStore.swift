@@ -1,0 +1,71 @@
+import Dispatch
+import Router
+import RouterPlugin
+import StoreSQLite
+import Synchronization
+
+/// The real store with a counter of commits, a disk that can be full, and a gate that commits can be kept behind.
+final class WatchedStore: Store {
+    let base: SQLiteStore
+    /// Commits that succeeded.
+    let commits = Tally()
+    /// Commits that were refused.
+    let refusals = Tally()
+    /// Commits that were begun.
+    let begun = Tally()
+    private let fault = Mutex<StoreError?>(nil)
+    private let refuses = Mutex<(@Sendable ([StoreChange]) -> Bool)?>(nil)
+    private let gate = DispatchSemaphore(value: 0)
+    private let isGated = Mutex(false)
+
+    init(_ base: SQLiteStore) {
+        self.base = base
+    }
+
+    static let full = StoreError(.diskFull, "the disk is full, says the test")
+
+    /// Refuses the commits that hold such changes, until `recoverDisk`.
+    func fillDisk(_ error: StoreError = full, for changes: @escaping @Sendable ([StoreChange]) -> Bool = { _ in true }) {
+        refuses.withLock { $0 = changes }
+        fault.withLock { $0 = error }
+    }
+
+    func recoverDisk() { fault.withLock { $0 = nil } }
+
+    /// Keeps the next commit waiting until `open`.
+    func close() { isGated.withLock { $0 = true } }
+
+    func open() {
+        isGated.withLock { $0 = false }
+        gate.signal()
+    }
+
+    func commit(_ changes: [StoreChange]) throws(StoreError) {
+        begun.add()
+        if isGated.withLock({ $0 }) { gate.wait() }
+        if let error = fault.withLock({ $0 }), refuses.withLock({ $0 })?(changes) ?? true {
+            refusals.add()
+            throw error
+        }
+        try base.commit(changes)
+        commits.add()
+    }
+
+    func recover() throws(StoreError) -> RecoveredState { try base.recover() }
+
+    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try base.receipt(for: key) }
+
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+        try base.payload(of: sequence)
+    }
+
+    func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { try base.notification(id) }
+
+    func notifications(
+        matching filter: NotificationFilter, limit: Int
+    ) throws(StoreError) -> [StoredNotification] {
+        try base.notifications(matching: filter, limit: limit)
+    }
+
+    func census() throws(StoreError) -> NotificationCensus { try base.census() }
+}

@@ -1,0 +1,84 @@
+import Router
+import RouterPlugin
+import RouterTesting
+
+/// A store with one fault of the kind that stores have had; the suite must find each.
+final class FlawedStore: Store {
+    enum Flaw: CaseIterable, Sendable {
+        /// Keys are equal if their texts look alike.
+        case dedupeByNormalForm
+        /// The changes before an illegal one stay.
+        case halfCommits
+        /// An illegal change is passed over.
+        case forgiving
+        /// The last unsettled notification is not recovered.
+        case losesOne
+        /// Recovery starts with the newest.
+        case recoversBackwards
+        /// The numbers of what is settled are given again.
+        case forgetsSequences
+        /// A payload ends at its first NUL.
+        case payloadAsText
+        /// Pages begin with the last one of the page before.
+        case pagesOverlap
+        /// The census forgets what has expired.
+        case censusLosesExpired
+    }
+
+    let model: ModelStore
+    private let flaw: Flaw
+
+    init(_ flaw: Flaw, _ model: ModelStore) {
+        self.flaw = flaw
+        self.model = model
+    }
+
+    func commit(_ changes: [StoreChange]) throws(StoreError) {
+        switch flaw {
+        case .halfCommits:
+            for change in changes { try model.commit([change]) }
+        case .forgiving:
+            do { try model.commit(changes) } catch { if error.code != .conflict { throw error } }
+        default:
+            try model.commit(changes)
+        }
+    }
+
+    func recover() throws(StoreError) -> RecoveredState {
+        var state = try model.recover()
+        if flaw == .losesOne { _ = state.unsettled.popLast() }
+        if flaw == .recoversBackwards { state.unsettled.reverse() }
+        if flaw == .forgetsSequences { state.lastSequence = state.unsettled.last?.sequence ?? NotificationSequence(0) }
+        return state
+    }
+
+    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
+        guard flaw == .dedupeByNormalForm else { return try model.receipt(for: key) }
+        for text in ["caf\u{E9}", "cafe\u{301}"] where text == key.key {
+            let alike = DedupeKey(application: key.application, source: key.source, key: text)
+            if let receipt = try model.receipt(for: alike) { return receipt }
+        }
+        return try model.receipt(for: key)
+    }
+
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+        let payload = try model.payload(of: sequence)
+        return flaw == .payloadAsText ? payload.map { Array($0.prefix { $0 != 0 }) } : payload
+    }
+
+    func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { try model.notification(id) }
+
+    func notifications(
+        matching filter: NotificationFilter, limit: Int
+    ) throws(StoreError) -> [StoredNotification] {
+        var filter = filter
+        if flaw == .pagesOverlap, let before = filter.before { filter.before = NotificationSequence(before.value + 1) }
+        return try model.notifications(matching: filter, limit: limit)
+    }
+
+    func census() throws(StoreError) -> NotificationCensus {
+        var census = try model.census()
+        if flaw == .censusLosesExpired { census.byState[.expired] = nil }
+        return census
+    }
+}

@@ -1,0 +1,24 @@
+import Router
+import RouterPlugin
+
+/// A notification as plain as can be.
+func notification(_ sequence: Int64, bytes: Int = 16, keys: [String] = []) -> NewNotification {
+    NewNotification(
+        sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
+        application: ApplicationID(unchecked: "com.example.Gallery"),
+        source: PluginID(unchecked: "routerd.source.apns"), device: nil,
+        contentID: ContentID(unchecked: "photo/\(sequence % 7)"), priority: .high, expiration: .never, collapseID: nil,
+        dedupeKeys: keys, payload: [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: bytes),
+        receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
+        decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"), placement: .lane)
+}
+
+/// What committing comes to: nil, or the code of the error.
+func outcome(_ store: some Store, _ changes: [StoreChange]) -> StoreError.Code? {
+    do {
+        try store.commit(changes)
+        return nil
+    } catch {
+        return error.code
+    }
+}
