@@ -57,7 +57,7 @@ let package = Package(
         ),
         .target(
             name: "StoreSQLite",
-            dependencies: ["Router", "RouterPlugin", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["PredicateEngine", "Router", "RouterPlugin", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings
         ),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),

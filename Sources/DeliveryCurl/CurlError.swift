@@ -79,7 +79,9 @@ extension TransferFailure {
 
     /// Text that partly comes from a receiver: printable, bounded, one line.
     private static func oneLine(_ text: String) -> String {
-        let printable = text.utf8.prefix(CurlLimits.messageBytes).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
+        let printable = text.utf8.prefix(CurlLimits.messageBytes).map { byte in
+            (0x20...0x7E).contains(byte) ? byte : UInt8(ascii: "?")
+        }
         return String(decoding: printable, as: UTF8.self)
     }
 }

@@ -37,7 +37,8 @@ extension EasySlot {
         metrics.total = size(CURLINFO_TOTAL_TIME_T)
         if let address = string(CURLINFO_PRIMARY_IP, atMost: 64), !address.isEmpty {
             let port = number(CURLINFO_PRIMARY_PORT)
-            metrics.remoteAddress = address.utf8.contains(UInt8(ascii: ":"))
+            metrics.remoteAddress =
+                address.utf8.contains(UInt8(ascii: ":"))
                 ? "[\(address)]:\(port)" : "\(address):\(port)"
             metrics.reusedConnection = number(CURLINFO_NUM_CONNECTS) == 0
         }

@@ -34,7 +34,10 @@ final class StoreLock: Sendable {
     /// Lets the next one in. More than once is harmless.
     func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor { close(open) }
+            guard let open = descriptor else { return }
+            // Closing alone would leave the lock to a child process that was just forked and has not closed its copy.
+            flock(open, LOCK_UN)
+            close(open)
             descriptor = nil
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import RouterdApp
 
 @main
@@ -10,4 +11,20 @@ struct Routerd: AsyncParsableCommand {
         subcommands: [
             Serve.self, Check.self, Eval.self, Decide.self, Send.self, Explain.self, Receive.self, Bench.self,
         ])
+
+    /// As the framework's own, but for wrong use, which ends with status 2 as everywhere else and not with 64.
+    static func main() async {
+        do {
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            Console.error(fullMessage(for: error))
+            Glibc.exit(2)
+        }
+    }
 }

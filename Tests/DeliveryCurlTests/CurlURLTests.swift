@@ -13,7 +13,8 @@ struct CurlURLTests {
 
     @Test(arguments: [
         Good(text: "https://example.com/hook?a=b&c=%20", host: "example.com"),
-        Good(text: "http://example.com", scheme: "http", host: "example.com", port: 80,
+        Good(
+            text: "http://example.com", scheme: "http", host: "example.com", port: 80,
             normalised: "http://example.com/"),
         Good(text: "HTTPS://Example.COM/Path", host: "example.com", normalised: "https://example.com/Path"),
         Good(text: "https://example.com:8443/", host: "example.com", port: 8443),

@@ -6,16 +6,19 @@ import Testing
 
 /// The parts of the transport that decide without doing.
 struct DecisionTests {
-    @Test("A code of libcurl means", arguments: [
-        (CURLE_COULDNT_RESOLVE_HOST, TransferFailure.Kind.nameNotResolved), (CURLE_COULDNT_CONNECT, .connectFailed),
-        (CURLE_OPERATION_TIMEDOUT, .timedOut), (CURLE_PEER_FAILED_VERIFICATION, .tlsFailed),
-        (CURLE_SSL_CONNECT_ERROR, .tlsFailed), (CURLE_SSL_CACERT_BADFILE, .tlsFailed),
-        (CURLE_GOT_NOTHING, .connectionLost), (CURLE_RECV_ERROR, .connectionLost), (CURLE_SEND_ERROR, .connectionLost),
-        (CURLE_PARTIAL_FILE, .connectionLost), (CURLE_HTTP2_STREAM, .connectionLost),
-        (CURLE_WEIRD_SERVER_REPLY, .garbled), (CURLE_UNSUPPORTED_PROTOCOL, .garbled), (CURLE_HTTP2, .garbled),
-        (CURLE_URL_MALFORMAT, .unusableURL), (CURLE_OUT_OF_MEMORY, .other), (CURLE_ABORTED_BY_CALLBACK, .other),
-        (CURLE_WRITE_ERROR, .other), (CURLE_BAD_FUNCTION_ARGUMENT, .other),
-    ])
+    @Test(
+        "A code of libcurl means",
+        arguments: [
+            (CURLE_COULDNT_RESOLVE_HOST, TransferFailure.Kind.nameNotResolved), (CURLE_COULDNT_CONNECT, .connectFailed),
+            (CURLE_OPERATION_TIMEDOUT, .timedOut), (CURLE_PEER_FAILED_VERIFICATION, .tlsFailed),
+            (CURLE_SSL_CONNECT_ERROR, .tlsFailed), (CURLE_SSL_CACERT_BADFILE, .tlsFailed),
+            (CURLE_GOT_NOTHING, .connectionLost), (CURLE_RECV_ERROR, .connectionLost),
+            (CURLE_SEND_ERROR, .connectionLost),
+            (CURLE_PARTIAL_FILE, .connectionLost), (CURLE_HTTP2_STREAM, .connectionLost),
+            (CURLE_WEIRD_SERVER_REPLY, .garbled), (CURLE_UNSUPPORTED_PROTOCOL, .garbled), (CURLE_HTTP2, .garbled),
+            (CURLE_URL_MALFORMAT, .unusableURL), (CURLE_OUT_OF_MEMORY, .other), (CURLE_ABORTED_BY_CALLBACK, .other),
+            (CURLE_WRITE_ERROR, .other), (CURLE_BAD_FUNCTION_ARGUMENT, .other),
+        ])
     func kinds(code: CURLcode, kind: TransferFailure.Kind) {
         let failure = TransferFailure(code)
         #expect(failure.kind == kind)
@@ -36,13 +39,16 @@ struct DecisionTests {
         #expect(failure.message.utf8.count == 256)
     }
 
-    @Test("Retry-After", arguments: [
-        ("0", 0, 0), ("120", 0, 120), ("  7\t", 0, 7), ("007", 0, 7), ("99999999999999999999", 0, Int(Int32.max)),
-        ("Wed, 21 Oct 2099 07:28:00 GMT", 90, 90), ("Wednesday, 21-Oct-99 07:28:00 GMT", 90, 90),
-        ("Wed Oct 21 07:28:00 2099", 90, 90), ("Wed, 21 Oct 2015 07:28:00 GMT", -5, 0),
-        ("Wed, 21 Oct 2099 07:28:00 GMT", Int64.max, Int(Int32.max)), ("", 3, nil), ("-5", -5, nil), ("12abc", 12, nil),
-        ("1.5", 1, nil), ("soon", 0, nil), ("10, 20", 10, nil), ("20991021", 9, 20_991_021),
-    ])
+    @Test(
+        "Retry-After",
+        arguments: [
+            ("0", 0, 0), ("120", 0, 120), ("  7\t", 0, 7), ("007", 0, 7), ("99999999999999999999", 0, Int(Int32.max)),
+            ("Wed, 21 Oct 2099 07:28:00 GMT", 90, 90), ("Wednesday, 21-Oct-99 07:28:00 GMT", 90, 90),
+            ("Wed Oct 21 07:28:00 2099", 90, 90), ("Wed, 21 Oct 2015 07:28:00 GMT", -5, 0),
+            ("Wed, 21 Oct 2099 07:28:00 GMT", Int64.max, Int(Int32.max)), ("", 3, nil), ("-5", -5, nil),
+            ("12abc", 12, nil),
+            ("1.5", 1, nil), ("soon", 0, nil), ("10, 20", 10, nil), ("20991021", 9, 20_991_021),
+        ])
     func retryAfter(header: String, untilDate: Int64, expected: Int?) {
         #expect(RetryAfterValue.seconds(header, untilDate: untilDate) == expected)
     }

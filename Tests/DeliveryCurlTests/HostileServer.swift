@@ -133,7 +133,8 @@ final class HostileConnection {
             head.append(byte)
         }
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").filter { !$0.isEmpty }
-        let length = lines.first { $0.lowercased().hasPrefix("content-length:") }
+        let length =
+            lines.first { $0.lowercased().hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
         var body: [UInt8] = []
         while body.count < length {

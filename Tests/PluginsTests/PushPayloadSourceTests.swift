@@ -79,7 +79,8 @@ struct PushPayloadSourceTests {
 
     @Test func withoutContentIDItIsAboutNothing() throws {
         #expect(try decode(request("{}")).contentID == nil)
-        #expect(try decode(request(#"{"notification-content-id":null,"aps":{"target-content-id":null}}"#)).contentID == nil)
+        #expect(
+            try decode(request(#"{"notification-content-id":null,"aps":{"target-content-id":null}}"#)).contentID == nil)
         #expect(try decode(request(#"{"notification-content-id":""}"#, [("target-content-id", "")])).contentID == nil)
     }
 

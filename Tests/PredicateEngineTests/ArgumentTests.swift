@@ -39,25 +39,26 @@ import Testing
         #expect(try Predicate(format: "SELF == '%@'").evaluate(with: "%@"))
     }
 
-    @Test(arguments: [
-        ("SELF == %@", [], "missing-argument"),
-        ("SELF == %@ OR SELF == %@", [PredicateArgument.string("a")], "missing-argument"),
-        ("SELF == 'a'", [.null], "unused-argument"),
-        ("SELF == '%@'", [.null], "unused-argument"),
-        ("%@", [.string("TRUEPREDICATE")], "argument-not-a-predicate"),
-        ("SELF == 'a' AND %@", [.string("TRUEPREDICATE")], "argument-not-a-predicate"),
-        ("NOT (%@)", [.bool(true)], "argument-not-a-predicate"),
-        ("%K == 'a'", [.string("SELF")], "key-path-argument-not-allowed"),
-        ("SELF == %d", [.integer(1)], "format-specifier-not-allowed"),
-        ("SELF == %-02.3lld", [.integer(1)], "format-specifier-not-allowed"),
-        ("SELF == %%", [], "format-specifier-not-allowed"),
-        ("1 == %@", [.number(.nan)], "invalid-argument"),
-        ("1 == %@", [.number(-.infinity)], "invalid-argument"),
-        ("SELF LIKE %@", [.integer(1)], "type-mismatch"),
-        ("ANY %@ == SELF", [.string("a")], "collection-required"),
-        ("SELF BETWEEN %@", [.list([.string("a")])], "bounds-required"),
-        ("SELF %@ 'a'", [.string("==")], "expected-operator"),
-    ] as [(String, [PredicateArgument], String)])
+    @Test(
+        arguments: [
+            ("SELF == %@", [], "missing-argument"),
+            ("SELF == %@ OR SELF == %@", [PredicateArgument.string("a")], "missing-argument"),
+            ("SELF == 'a'", [.null], "unused-argument"),
+            ("SELF == '%@'", [.null], "unused-argument"),
+            ("%@", [.string("TRUEPREDICATE")], "argument-not-a-predicate"),
+            ("SELF == 'a' AND %@", [.string("TRUEPREDICATE")], "argument-not-a-predicate"),
+            ("NOT (%@)", [.bool(true)], "argument-not-a-predicate"),
+            ("%K == 'a'", [.string("SELF")], "key-path-argument-not-allowed"),
+            ("SELF == %d", [.integer(1)], "format-specifier-not-allowed"),
+            ("SELF == %-02.3lld", [.integer(1)], "format-specifier-not-allowed"),
+            ("SELF == %%", [], "format-specifier-not-allowed"),
+            ("1 == %@", [.number(.nan)], "invalid-argument"),
+            ("1 == %@", [.number(-.infinity)], "invalid-argument"),
+            ("SELF LIKE %@", [.integer(1)], "type-mismatch"),
+            ("ANY %@ == SELF", [.string("a")], "collection-required"),
+            ("SELF BETWEEN %@", [.list([.string("a")])], "bounds-required"),
+            ("SELF %@ 'a'", [.string("==")], "expected-operator"),
+        ] as [(String, [PredicateArgument], String)])
     func misuseHasItsOwnCode(format: String, arguments: [PredicateArgument], code: String) {
         let error = #expect(throws: PredicateError.self) { try Predicate(format: format, arguments: arguments) }
         #expect(error?.code.rawValue == code)

@@ -1,5 +1,6 @@
-@testable import PredicateEngine
 import Testing
+
+@testable import PredicateEngine
 
 /// `description` is the predicate's other name: it reads back into the same predicate.
 @Suite struct CanonicalTextTests {

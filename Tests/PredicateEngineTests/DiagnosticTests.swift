@@ -62,23 +62,24 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("SELF == 'a' OR SELF == 'b' AND SELF == 'c'", ["mixed-connectives@15+27"]),
-        (
-            "SELF == 'a' AND SELF == 'b' OR SELF == 'c' && SELF == 'd'",
-            ["mixed-connectives@0+27", "mixed-connectives@31+26"]
-        ),
-        ("SELF == 'a' OR (SELF == 'b' AND SELF == 'c')", []),
-        ("SELF == 'a' AND (SELF == 'b' OR SELF == 'c')", []),
-        ("SELF IN[c] {'a'}", ["ignored-options@0+16"]),
-        ("{'a'} CONTAINS[d] SELF", ["ignored-options@0+22"]),
-        ("SELF IN[c] 'abc'", []),
-        ("SELF BEGINSWITH ''", ["never-matches@0+18"]),
-        ("SELF CONTAINS NULL", ["never-matches@0+18"]),
-        ("'' IN SELF", ["never-matches@0+10"]),
-        ("SELF LIKE ''", []),
-        ("{''} CONTAINS ''", []),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("SELF == 'a' OR SELF == 'b' AND SELF == 'c'", ["mixed-connectives@15+27"]),
+            (
+                "SELF == 'a' AND SELF == 'b' OR SELF == 'c' && SELF == 'd'",
+                ["mixed-connectives@0+27", "mixed-connectives@31+26"]
+            ),
+            ("SELF == 'a' OR (SELF == 'b' AND SELF == 'c')", []),
+            ("SELF == 'a' AND (SELF == 'b' OR SELF == 'c')", []),
+            ("SELF IN[c] {'a'}", ["ignored-options@0+16"]),
+            ("{'a'} CONTAINS[d] SELF", ["ignored-options@0+22"]),
+            ("SELF IN[c] 'abc'", []),
+            ("SELF BEGINSWITH ''", ["never-matches@0+18"]),
+            ("SELF CONTAINS NULL", ["never-matches@0+18"]),
+            ("'' IN SELF", ["never-matches@0+10"]),
+            ("SELF LIKE ''", []),
+            ("{''} CONTAINS ''", []),
+        ] as [(String, [String])])
     func warnings(format: String, expected: [String]) throws {
         let warnings = try Predicate(format: format).warnings
         #expect(warnings.map { "\($0.code.rawValue)@\($0.span.offset)+\($0.span.length)" } == expected)
@@ -129,14 +130,15 @@ import Testing
 
     /// The diagnostics above and the tests of limits and arguments meet every code.
     @Test func everyGrammarPolicyAndTypeCodeHasADiagnostic() throws {
-        let met = Set(Self.refused.compactMap { text in
-            do throws(PredicateError) {
-                _ = try Predicate(format: text)
-                return nil
-            } catch {
-                return error.code
-            }
-        } as [PredicateError.Code])
+        let met = Set(
+            Self.refused.compactMap { text in
+                do throws(PredicateError) {
+                    _ = try Predicate(format: text)
+                    return nil
+                } catch {
+                    return error.code
+                }
+            } as [PredicateError.Code])
         let elsewhere: Set<PredicateError.Code> = [
             .unusedArgument, .invalidArgument, .argumentNotAPredicate, .textTooLong, .tooManyNodes, .tooDeep,
             .aggregateTooLong, .literalTooLong, .tooManyArguments, .tooManyComparisons,

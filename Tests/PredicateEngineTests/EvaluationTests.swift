@@ -1,5 +1,6 @@
-@testable import PredicateEngine
 import Testing
+
+@testable import PredicateEngine
 
 /// What predicates mean, beyond the vectors.
 @Suite struct EvaluationTests {

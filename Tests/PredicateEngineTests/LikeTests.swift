@@ -1,5 +1,6 @@
-@testable import PredicateEngine
 import Testing
+
+@testable import PredicateEngine
 
 /// `LIKE`: right on every small case, and fast on the bad ones.
 @Suite struct LikeTests {

@@ -48,17 +48,20 @@ struct OpeningTests {
         #expect(refusal(directory.file()) == nil)
     }
 
+    /// Foundation's `Process` would close the descriptor by itself; a plugin's process may be started otherwise.
     @Test func aChildDoesNotInheritTheLock() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.file())
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        child.arguments = ["sleep", "60"]
-        try child.run()
+        var child: pid_t = 0
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("60"), nil]
+        defer { for argument in arguments { free(argument) } }
+        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        let code = posix_spawnp(&child, "sleep", nil, nil, &arguments, &environment)
+        try #require(code == 0)
         try store.close()
         #expect(refusal(directory.file()) == nil)
-        kill(child.processIdentifier, SIGKILL)
-        child.waitUntilExit()
+        kill(child, SIGKILL)
+        waitpid(child, nil, 0)
     }
 
     @Test func openingAgainChangesNothing() throws {
@@ -106,6 +109,23 @@ struct OpeningTests {
             #expect(try directory.contents(name) == before)
             #expect(try directory.names().isDisjoint(with: ["\(name)-wal", "\(name)-shm", "\(name)-journal"]))
         }
+    }
+
+    /// SQLite would write its log back into it, if it were only asked what it is.
+    @Test func aForeignDatabaseThatWasKilledIsLeftAlone() throws {
+        let directory = try TemporaryDirectory()
+        let foreign = try DatabaseQueue(path: directory.file("running"))
+        try foreign.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+        }
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: directory.file("running") + suffix, toPath: directory.file("killed") + suffix)
+        }
+        let before = (try directory.contents("killed"), try directory.contents("killed-wal"))
+        #expect(refusal(directory.file("killed"))?.code == .corrupt)
+        #expect(try (directory.contents("killed"), directory.contents("killed-wal")) == before)
+        try foreign.close()
     }
 
     @Test func anEmptyFileBecomesADatabase() throws {

@@ -11,7 +11,7 @@ extension Engine {
             PlanKey.dedupe(DedupeKey(application: request.application, source: request.source, key: $0))
         }
         var plan = Plan(
-            reads: [.application(request.application), .newSession(request.application)], writes: keys)
+            reads: [.application(request.application), .newSession(request.application)] + keys, writes: keys)
         switch try route(request, in: tenant, at: now, lookup: lookup) {
         case .duplicate(let receipt): plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)

@@ -111,10 +111,14 @@ extension SceneSession {
         if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }
         if let endpoint = patch.endpoint { self.endpoint = endpoint.value?.resolved(replacing: self.endpoint) }
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
-        if let change = patch.userInfo { userInfo = userInfo.merging(patch: change) }
+        if let change = patch.userInfo {
+            let merged = userInfo.merging(patch: change)
+            userInfo = merged == .null ? .object(JSONObject()) : merged
+        }
         if let change = patch.stateRestorationActivity {
             let merged = (stateRestorationActivity ?? .null).merging(patch: change)
-            stateRestorationActivity = merged == .null ? nil : merged
+            // Written out, for a bare nil would be JSON's null here.
+            stateRestorationActivity = merged == .null ? Optional<JSONValue>.none : merged
         }
     }
 }

@@ -50,8 +50,7 @@ package struct Batch: Sendable {
 
     /// Whether the plan was made without knowledge of something that the batch changes.
     package func conflicts(with plan: Plan) -> Bool {
-        guard !written.isEmpty else { return false }
-        return plan.reads.contains(where: written.contains) || plan.writes.contains(where: written.contains)
+        !written.isEmpty && plan.reads.contains(where: written.contains)
     }
 
     package mutating func append(_ plan: Plan) {

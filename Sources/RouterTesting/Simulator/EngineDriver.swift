@@ -6,7 +6,7 @@ package import RouterPlugin
 ///     own work, inbox ──▶ plan ──▶ batch ──▶ commit ──▶ apply ──▶ answers
 ///       ▲                  ▲ conflict: commit first │         └──▶ follow-ups ──▶ own work
 ///       │                                           └ failed: askers are refused,
-///       └──── resume ◀────────── postponed ◀────────────────  what nobody waits for is kept
+///       └──── resume ◀────────── postponed ◀───────────────── what nobody waits for is kept
 ///
 /// What follows from the last commit goes before what came in meanwhile, as in the daemon. The driver holds nothing
 /// that a crash may not take.

@@ -33,8 +33,14 @@ package enum Simulation {
     private static let roundsToSettle = 2000
 
     /// Runs a world for that many ticks and then until it has settled.
-    package static func run(seed: UInt64, ticks: Int, sabotage: Sabotage? = nil) -> Report {
-        var world = World(seed: seed, sabotage: sabotage)
+    ///
+    /// - Parameter change: What is to be other than the seed has it.
+    package static func run(
+        seed: UInt64, ticks: Int, sabotage: Sabotage? = nil, with change: (inout SimulationOptions) -> Void = { _ in }
+    ) -> Report {
+        var options = SimulationOptions(seed: seed)
+        change(&options)
+        var world = World(seed: seed, options: options, sabotage: sabotage)
         world.setUp()
         var tick = 0
         while tick < ticks, world.violations.isEmpty {
@@ -63,7 +69,7 @@ extension World {
             }
         }
         drive()
-        check()
+        check(thoroughly: true)
     }
 
     /// One step of everybody.
@@ -83,7 +89,7 @@ extension World {
         guard violations.isEmpty else { return }
         let pause = pick([0, 1, 50, 50, 500, 500, 5000, 60_000, 3_600_000] as [Int64]) ?? 0
         advance(byMilliseconds: Int64.random(in: 0...pause, using: &generator), late: happens(100))
-        if violations.isEmpty { check() }
+        if violations.isEmpty { check(thoroughly: happens(300)) }
     }
 
     /// No more faults: every endpoint takes what it gets, every commit succeeds. Everything has to settle, and nothing
@@ -99,7 +105,7 @@ extension World {
             let times = transfers.map(\.endsAt) + [driver.engine.nextDue].compactMap { $0 }
             guard let next = times.min() else { break }
             advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
-            check()
+            check(thoroughly: round % 8 == 0)
             round += 1
         }
         guard violations.isEmpty else { return }

@@ -62,11 +62,14 @@ extension Witness {
         let sequence = transfer.attempt.notification.sequence
         ledger.entries[sequence]?.arrivals += 1
         if transfer.isSuccess { ledger.entries[sequence]?.successes += 1 }
-        guard let entry = ledger.entries[sequence] else { return fail("12.1 \(sequence) arrived, but was never accepted") }
+        guard let entry = ledger.entries[sequence] else {
+            return fail("12.1 \(sequence) arrived, but was never accepted")
+        }
         let started = entry.recorded + entry.lost + (entry.underWay == nil ? 0 : 1)
         require(entry.arrivals <= started, "P6 \(sequence) arrived \(entry.arrivals) times, was sent \(started) times")
         require(
-            entry.successes <= 1 + entry.lost, "P6 \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
+            entry.successes <= 1 + entry.lost,
+            "P6 \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
     }
 
     /// The exchange is over; its outcome is on the way to the engine.

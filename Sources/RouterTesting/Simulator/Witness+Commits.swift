@@ -151,7 +151,8 @@ extension Witness {
             case (.lane, let session?): made(session, accepted.application, before) ?? .session(session)
             default: nil
             }
-        require(!deciding.contains(application.id), "12.7 \(accepted.sequence): a session made just before was not seen")
+        let isBlind = deciding.contains(application.id)
+        require(!isBlind, "12.7 \(accepted.sequence): a session made just before was not seen")
         if case .newSession = outcome { deciding.insert(application.id) }
         require(
             outcome == expected.outcome && decision.tier == expected.tier

@@ -28,7 +28,8 @@ extension World {
         let request = AcceptRequest(
             application: drawApplication(), source: Self.source, device: drawDevice(), notification: notification)
         sent.append(request)
-        ask(.accept(request), "accept #\(number) for \(request.application), about \(notification.contentID?.text ?? "-")")
+        let content = notification.contentID?.text ?? "-"
+        ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
     }
 
     private mutating func repeatRequest(_ earlier: AcceptRequest) {
@@ -42,7 +43,8 @@ extension World {
 
     /// Odd spacing, so that a payload that was written anew would not be the same.
     private mutating func payload(_ number: Int) -> [UInt8] {
-        Array("{ \"number\" :\(number)}".utf8) + [UInt8](repeating: 0x20, count: Int.random(in: 0...3, using: &generator))
+        let spaces = [UInt8](repeating: 0x20, count: Int.random(in: 0...3, using: &generator))
+        return Array("{ \"number\" :\(number)}".utf8) + spaces
     }
 
     private mutating func drawExpiration() -> Expiration {
@@ -83,14 +85,17 @@ extension World {
         let names = happens(300) ? ["Default", "Kiosk"] : ["Default"]
         var application = Application(id: id)
         application.manifest.supportsMultipleScenes = happens(500)
-        application.manifest.sceneConfigurations = names.map { SceneConfiguration(name: $0, role: SceneRole.windowApplication) }
+        application.manifest.sceneConfigurations = names.map {
+            SceneConfiguration(name: $0, role: SceneRole.windowApplication)
+        }
         application.routing.prefersRequiresCan = happens(200)
         application.delivery = DeliverySettings(
             timeoutSeconds: pick([1, 15, 60]) ?? 15, maxInFlightPerSession: options.maxInFlightPerSession,
             retrySchedule: options.retrySchedule)
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
-        ask(.putApplication(ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)), "put \(id)")
+        let draft = ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)
+        ask(.putApplication(draft), "put \(id)")
     }
 
     mutating func drawSession(_ key: SessionKey) -> SessionDraft {

@@ -10,7 +10,8 @@ extension World {
         case .putSession(let session):
             "put \(session.key) \(session.activationState)\(session.disabled == nil ? "" : " disabled")"
         case .deleteSession(let key): "delete \(key)"
-        case .insert(let new): "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
+        case .insert(let new):
+            "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
         case .reschedule(let sequence, let progress):
             "reschedule \(sequence) \(progress.attempts)/\(progress.failures)/\(progress.rejections)"

@@ -15,7 +15,7 @@ enum StoreSamples {
         "plain", "caf\u{E9}", "cafe\u{301}", "\u{1112}\u{1161}\u{11AB}", "\u{D55C}",
         "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}\u{1F3F3}\u{FE0F}", "a'b\"c`d\\e", "line\nline\r\n\ttab",
         "'; DROP TABLE notification; --", "[\"a\",\"b\"]", "%_*?", "\u{202E}rtl\u{200B}\u{FEFF}", "NULL", "0", " ",
-        "\u{1}\u{1F}\u{7F}\u{80}", "\u{10FFFF}", String(repeating: "é/", count: 1365),
+        "\u{1}\u{1F}\u{7F}\u{80}", "\u{10FFFF}", "PLAIN", "plain ", String(repeating: "é/", count: 1365),
     ]
 
     /// Payloads that a text column would damage.

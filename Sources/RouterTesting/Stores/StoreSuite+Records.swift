@@ -75,7 +75,10 @@ extension StoreSuite {
         var inserted: [NewNotification] = []
         for (index, text) in StoreSamples.hostileTexts.enumerated() {
             let payload = StoreSamples.hostilePayloads[index % StoreSamples.hostilePayloads.count]
-            inserted.append(StoreSamples.fullNotification(Int64(2 * index + 1), text, payload: payload))
+            var full = StoreSamples.fullNotification(Int64(2 * index + 1), text, payload: payload)
+            // Found by its bytes, too.
+            full.id = NotificationID(unchecked: text)
+            inserted.append(full)
         }
         var plain = StoreSamples.notification(101)
         plain.decision = Decision(tier: .undeliverable, session: nil, reason: "")

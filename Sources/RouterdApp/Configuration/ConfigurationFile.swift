@@ -45,13 +45,16 @@ package struct ConfigurationFile: Sendable {
     }
 
     private static func fault(of error: any Error, path: String) -> ConfigurationFault {
-        if let error = error as? YamlError, case .scanner(_, let problem, let mark, _) = error {
-            return ConfigurationFault(file: path, line: mark.line, column: mark.column, message: "\(problem).")
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ConfigurationFault(file: path, line: mark.line, column: mark.column, message: "\(problem).")
+        case .duplicatedKeysInMapping(let keys, let context):
+            ConfigurationFault(
+                file: path, line: context.mark.line, column: context.mark.column,
+                message: "These keys stand here twice: \(keys.joined(separator: ", ")).")
+        default: ConfigurationFault(file: path, message: "This is not YAML.")
         }
-        if let error = error as? YamlError, case .parser(_, let problem, let mark, _) = error {
-            return ConfigurationFault(file: path, line: mark.line, column: mark.column, message: "\(problem).")
-        }
-        return ConfigurationFault(file: path, message: "This is not YAML.")
     }
 }
 

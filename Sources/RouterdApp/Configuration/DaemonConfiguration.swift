@@ -44,7 +44,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.rules = loader.rules(ruleKinds)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {
             let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
-            loader.faults.append(ConfigurationFault(pointer: "/listen", message: message))
+            loader.refuse("listen", message)
         }
         guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.faults) }
         return configuration

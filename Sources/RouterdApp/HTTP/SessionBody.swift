@@ -67,7 +67,7 @@ package enum SessionBody {
         if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
         if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
         patch.stateRestorationActivity = try objectOrNull("stateRestorationActivity", &reader)
-        patch.userInfo = try objectOrNull("userInfo", &reader).map { $0 == .null ? .object(JSONObject()) : $0 }
+        patch.userInfo = try objectOrNull("userInfo", &reader)
         try reader.finish()
         return patch
     }

@@ -11,7 +11,9 @@ struct InvarianceTests {
 
     /// Random scenes with a fixed order of creation, so that they can be put in any order.
     private static func scenes(_ generator: inout SeededGenerator) -> [SceneSession] {
-        let predicates = ["TRUEPREDICATE", "FALSEPREDICATE", "SELF == 'x'", "SELF BEGINSWITH 'doc/'", "SELF == 'doc/2'"]
+        let predicates = [
+            "TRUEPREDICATE", "FALSEPREDICATE", "SELF == 'x'", "SELF BEGINSWITH 'doc/'", "SELF == 'doc/2'",
+        ]
         return (1...Int.random(in: 1...10, using: &generator)).map { number in
             Scene(
                 SessionID(unchecked: "s\(number)"), can: predicates.randomElement(using: &generator) ?? "",

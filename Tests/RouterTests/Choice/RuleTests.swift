@@ -1,3 +1,4 @@
+import PredicateEngine
 import Router
 import RouterPlugin
 import Testing
@@ -47,7 +48,8 @@ struct RuleTests {
     @Test("Vetoes are recorded with the rule that made them")
     func veto() {
         let result = choose([
-            SayingRule(named: "test.first", ["p1": .veto(reason: "busy")]), SayingRule(named: "test.second", ["p2": .veto(reason: "old")]),
+            SayingRule(named: "test.first", ["p1": .veto(reason: "busy")]),
+            SayingRule(named: "test.second", ["p2": .veto(reason: "old")]),
         ])
         #expect(result.outcome == .session("c1"))
         #expect(
@@ -100,7 +102,7 @@ struct RuleTests {
     func preferWithoutLookAhead() {
         let result = choose([SayingRule(["p2": .prefer(reason: "idle"), "p1": .prefer(reason: "idle")])])
         #expect(result.outcome == .session("p1"))
-        #expect(result.decision.reason == "prefers: SELF == \"x\"")
+        #expect(result.decision.reason == "prefers: \(Predicate.format("SELF == 'x'"))")
     }
 
     @Test("A later rule's veto counts for more than an earlier one's preference")
@@ -118,7 +120,8 @@ struct RuleTests {
     func lookAhead(vetoed: Int) {
         let witness = Witness()
         let scenes = (0..<300).map { Scene(SessionID(unchecked: "s\($0)")) }
-        let vetoes = Dictionary(uniqueKeysWithValues: scenes.prefix(vetoed).map { ($0.id, RoutingVerdict.veto(reason: "")) })
+        let vetoes = Dictionary(
+            uniqueKeysWithValues: scenes.prefix(vetoed).map { ($0.id, RoutingVerdict.veto(reason: "")) })
         let result = choose([witness.rule(looksAhead: true, vetoes)], scenes)
         #expect(result.outcome == .session(SessionID(unchecked: "s\(vetoed)")))
         #expect(witness.sessions.count == max(RoutingLimits.lookAhead, vetoed + 1))

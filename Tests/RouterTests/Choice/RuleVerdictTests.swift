@@ -91,7 +91,8 @@ struct RuleVerdictTests {
         ] as [(String, Int)])
     func longReasons(unit: String, kept: Int) {
         let reason = String(repeating: unit, count: 300)
-        let result = choose([SayingRule(["A": .veto(reason: reason), "B": .drop(reason: reason)])], [Scene("A"), Scene("B")])
+        let result = choose(
+            [SayingRule(["A": .veto(reason: reason), "B": .drop(reason: reason)])], [Scene("A"), Scene("B")])
         let cut = String(decoding: reason.utf8.prefix(kept), as: UTF8.self) + "…"
         #expect(result.decision.vetoes.first?.reason == cut)
         #expect(result.decision.reason == "test.rule: " + cut)

@@ -13,7 +13,10 @@ struct WorkedCasesTests {
         var winner: SessionID?
         var tier: Tier
 
-        init(_ number: String, _ scenes: [Scene], _ content: ContentID?, strict: Bool = false, _ winner: SessionID?, _ tier: Tier) {
+        init(
+            _ number: String, _ scenes: [Scene], _ content: ContentID?, strict: Bool = false, _ winner: SessionID?,
+            _ tier: Tier
+        ) {
             self.number = number
             self.scenes = scenes
             self.content = content
@@ -44,7 +47,9 @@ struct WorkedCasesTests {
             [Scene("A", can: "FALSEPREDICATE", .foregroundActive), Scene("B", .unattached)], "x", "B", .can),
         Case("5: prefers is enough, as in Apple's sample", sample, "x", "A", .prefers),
         Case("5: strict mode asks for can as well", sample, "x", strict: true, "B", .can),
-        Case("6: state among those that can", [Scene("A", .foregroundActive), Scene("B", .foregroundInactive)], "x", "A", .can),
+        Case(
+            "6: state among those that can", [Scene("A", .foregroundActive), Scene("B", .foregroundInactive)], "x", "A",
+            .can),
         Case(
             "7: state among those that prefer",
             [Scene("A", prefers: "SELF == 'x'"), Scene("B", prefers: "SELF == 'x'", .foregroundActive)], "x", "B",

@@ -29,7 +29,8 @@ struct LanePlannerTests {
         var planner = LanePlanner(maximumInFlight: maximumInFlight)
         for (session, sequence) in deliveries {
             planner.enqueue(
-                QueuedDelivery(.numbered(sequence, to: session), payload: payload), in: key(session), sessionExists: true)
+                QueuedDelivery(.numbered(sequence, to: session), payload: payload), in: key(session),
+                sessionExists: true)
         }
         return planner
     }

@@ -26,6 +26,8 @@ extension TransferResult {
 }
 
 /// A generator that always draws the least, so that jitter is nothing.
+///
+/// One and not zero: a range whose size is no power of two refuses the lowest draws, and would ask for ever.
 struct LeastGenerator: RandomNumberGenerator {
-    mutating func next() -> UInt64 { 0 }
+    mutating func next() -> UInt64 { 1 }
 }

@@ -8,7 +8,10 @@ struct SayingRule: RoutingRule {
     var looksAhead: Bool
     var say: @Sendable (Candidate) -> RoutingVerdict
 
-    init(named id: PluginID = "test.rule", looksAhead: Bool = false, _ say: @escaping @Sendable (Candidate) -> RoutingVerdict) {
+    init(
+        named id: PluginID = "test.rule", looksAhead: Bool = false,
+        _ say: @escaping @Sendable (Candidate) -> RoutingVerdict
+    ) {
         self.id = id
         self.looksAhead = looksAhead
         self.say = say

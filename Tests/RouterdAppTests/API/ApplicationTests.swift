@@ -41,7 +41,7 @@ struct ApplicationTests {
                         [
                             "name": "Main", "role": "windowApplication",
                             "endpoint": ["url": "http://127.0.0.1:9/scenes"], "activityTypes": ["a.b"],
-                        ],
+                        ]
                     ],
                 ],
                 "delegate": ["url": "http://127.0.0.1:9/delegate"],
@@ -68,7 +68,8 @@ struct ApplicationTests {
     @Test func secretIsMadeAndReturnedOnceAndKeptOnReplace() async throws {
         try await withReceiver { receiver in
             try await withDaemon { daemon in
-                let body = #"{"delegate":{"url":"http://127.0.0.1:9/d"},"manifest":{"sceneConfigurations":["#
+                let body =
+                    #"{"delegate":{"url":"http://127.0.0.1:9/d"},"manifest":{"sceneConfigurations":["#
                     + #"{"name":"Main","endpoint":{"url":"\#(receiver.url())"}}]}}"#
                 let created = try await daemon.putGallery(body)
                 let delegate = try #require(created["delegate", "secret"].asString)
@@ -136,7 +137,8 @@ struct ApplicationTests {
 
     @Test func configurationThatSessionsNeedStays() async throws {
         try await withDaemon { daemon in
-            let manifest = #"{"manifest":{"sceneConfigurations":"#
+            let manifest =
+                #"{"manifest":{"sceneConfigurations":"#
                 + #"[{"name":"Main","endpoint":{"url":"http://127.0.0.1:9/"}}]}}"#
             try await daemon.putGallery(manifest)
             #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/win-1", "{}").status == 201)

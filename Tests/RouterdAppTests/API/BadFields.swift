@@ -33,12 +33,15 @@ extension BadCall {
         application(#"{"delegate":{"url":"http://a/","x":1}}"#, 400, "unknown-field", "/delegate/x"),
         application(#"{"displayName":1}"#, 400, "wrong-type", "/displayName"),
         application(#"{"manifest":[]}"#, 400, "not-an-object", "/manifest"),
-        application(#"{"manifest":{"supportsMultipleScenes":"yes"}}"#, 400, "wrong-type", "/manifest/supportsMultipleScenes"),
+        application(
+            #"{"manifest":{"supportsMultipleScenes":"yes"}}"#, 400, "wrong-type", "/manifest/supportsMultipleScenes"),
         application(#"{"manifest":{"userActivityTypes":"a"}}"#, 400, "wrong-type", "/manifest/userActivityTypes"),
         application(#"{"manifest":{"userActivityTypes":[1]}}"#, 400, "wrong-type", "/manifest/userActivityTypes"),
-        application(#"{"manifest":{"sceneConfigurations":[1]}}"#, 400, "not-an-object", "/manifest/sceneConfigurations/0"),
         application(
-            #"{"manifest":{"sceneConfigurations":[{}]}}"#, 422, "missing-field", "/manifest/sceneConfigurations/0/name"),
+            #"{"manifest":{"sceneConfigurations":[1]}}"#, 400, "not-an-object", "/manifest/sceneConfigurations/0"),
+        application(
+            #"{"manifest":{"sceneConfigurations":[{}]}}"#, 422, "missing-field",
+            "/manifest/sceneConfigurations/0/name"),
         application(
             #"{"manifest":{"sceneConfigurations":[{"name":"a"},{"name":"a"}]}}"#, 422, "invalid-field",
             "/manifest/sceneConfigurations/1/name"),
@@ -47,7 +50,8 @@ extension BadCall {
         application(#"{"delivery":{"timeoutSeconds":1e400}}"#, 400, "wrong-type", "/delivery/timeoutSeconds"),
         application(
             #"{"delivery":{"timeoutSeconds":9223372036854775808}}"#, 400, "wrong-type", "/delivery/timeoutSeconds"),
-        application(#"{"delivery":{"maxInFlightPerSession":65}}"#, 422, "invalid-field", "/delivery/maxInFlightPerSession"),
+        application(
+            #"{"delivery":{"maxInFlightPerSession":65}}"#, 422, "invalid-field", "/delivery/maxInFlightPerSession"),
         application(#"{"delivery":{"retrySchedule":[5,-1]}}"#, 422, "invalid-field", "/delivery/retrySchedule"),
         application(#"{"delivery":{"retrySchedule":["5"]}}"#, 422, "invalid-field", "/delivery/retrySchedule"),
         application(
@@ -69,13 +73,15 @@ extension BadCall {
         session(#""activationState":"asleep""#, 422, "invalid-field", "/activationState"),
         session(#""activationState":1"#, 400, "wrong-type", "/activationState"),
         session(#""activationConditions":"TRUEPREDICATE""#, 400, "not-an-object", "/activationConditions"),
-        session(#""activationConditions":{"preferenceLevel":"high"}"#, 400, "wrong-type", "/activationConditions/preferenceLevel"),
+        session(
+            #""activationConditions":{"preferenceLevel":"high"}"#, 400, "wrong-type",
+            "/activationConditions/preferenceLevel"),
         session(
             #""activationConditions":{"preferenceLevel":1000001}"#, 422, "invalid-field",
             "/activationConditions/preferenceLevel"),
         session(#""activationConditions":{"allowing":"*"}"#, 400, "wrong-type", "/activationConditions/allowing"),
         session(
-            #""activationConditions":{"allowing":["*"],"canActivateForTargetContentIdentifierPredicate":"TRUEPREDICATE"}"#,
+            #""activationConditions":{"allowing":[],"canActivateForTargetContentIdentifierPredicate":"FALSEPREDICATE"}"#,
             422, "invalid-field", "/activationConditions/allowing"),
         session(#""userInfo":[]"#, 422, "invalid-field", "/userInfo"),
         session(#""stateRestorationActivity":"a""#, 422, "invalid-field", "/stateRestorationActivity"),
@@ -94,7 +100,8 @@ extension BadCall {
     ]
 
     static let endpoints: [BadCall] = [
-        ("http://user:pass@a.example/", "endpoint-url-credentials"), ("http://user@a.example/", "endpoint-url-credentials"),
+        ("http://user:pass@a.example/", "endpoint-url-credentials"),
+        ("http://user@a.example/", "endpoint-url-credentials"),
         ("ftp://a.example/", "endpoint-url-scheme"), ("file:///etc/passwd", "endpoint-url-scheme"),
         (#"http://a.example/\r\nX: y"#, "endpoint-url-control-characters"),
         ("http://a.example/a b", "endpoint-url-control-characters"),
@@ -125,10 +132,12 @@ extension BadCall {
         [
             BadCall(
                 "session with \(secret)", .put, session,
-                #"{"endpoint":{"url":"http://127.0.0.1:9/","secret":"\#(secret)"}}"#, 422, code, at: "/endpoint/secret"),
+                #"{"endpoint":{"url":"http://127.0.0.1:9/","secret":"\#(secret)"}}"#, 422, code,
+                at: "/endpoint/secret"),
             BadCall(
                 "delegate with \(secret)", .put, gallery,
-                #"{"delegate":{"url":"http://127.0.0.1:9/","secret":"\#(secret)"}}"#, 422, code, at: "/delegate/secret"),
+                #"{"delegate":{"url":"http://127.0.0.1:9/","secret":"\#(secret)"}}"#, 422, code,
+                at: "/delegate/secret"),
         ]
     }
 }

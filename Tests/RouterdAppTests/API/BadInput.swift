@@ -50,8 +50,11 @@ extension BadCall {
         ("UTF-16", [0x7B, 0x00, 0x7D, 0x00], "json-not-utf-8"),
         ("lone surrogate", Array(#"{"a":"\ud800"}"#.utf8), "json-lone-surrogate"),
         ("duplicate key", Array(#"{"a":1,"\u0061":2}"#.utf8), "json-duplicate-key"),
-        ("65 levels", Array((String(repeating: #"{"a":"#, count: 65) + "1" + String(repeating: "}", count: 65)).utf8),
-         "json-too-deep"),
+        (
+            "65 levels",
+            Array((String(repeating: #"{"a":"#, count: 65) + "1" + String(repeating: "}", count: 65)).utf8),
+            "json-too-deep"
+        ),
         ("leading zero", Array(#"{"a":01}"#.utf8), "json-invalid-number"),
         ("raw control character", Array("{\"a\":\"\n\"}".utf8), "json-control-character"),
     ]
@@ -80,6 +83,8 @@ extension BadCall {
 
     private static let large = Array(#"{"a":""#.utf8) + [UInt8](repeating: 0x61, count: 256 * 1024) + Array(#""}"#.utf8)
 
+    private static let manyBytes = String(repeating: "a", count: 65 * 1024)
+
     static let sizes: [BadCall] = [
         BadCall("large application", .put, gallery, bytes: large, 413, "body-too-large"),
         BadCall("large session", .put, session, bytes: large, 413, "body-too-large"),
@@ -88,10 +93,10 @@ extension BadCall {
         BadCall("large explanation", .post, "\(gallery)/explain", bytes: large, 413, "body-too-large"),
         BadCall(
             "large userInfo", .patch, session,
-            #"{"userInfo":{"a":"\#(String(repeating: "a", count: 65 * 1024))"}}"#, 422, "user-info-too-large"),
+            #"{"userInfo":{"a":"\#(manyBytes)"}}"#, 422, "user-info-too-large"),
         BadCall(
             "large activity", .put, session,
-            #"{"endpoint":{"url":"\#(url)"},"stateRestorationActivity":{"a":"\#(String(repeating: "a", count: 65 * 1024))"}}"#,
+            #"{"endpoint":{"url":"\#(url)"},"stateRestorationActivity":{"a":"\#(manyBytes)"}}"#,
             422, "user-info-too-large"),
     ]
 
@@ -145,7 +150,8 @@ extension BadCall {
         BadCall("dismissal", .delete, "\(session)?dismissal=maybe", 400, "invalid-parameter"),
         BadCall("empty device", .post, "\(gallery)/notifications?device=", "{}", 400, "invalid-device-id"),
         BadCall("NUL in device", .post, "\(gallery)/notifications?device=a%00", "{}", 400, "invalid-device-id"),
-        BadCall("invalid UTF-8 in device", .post, "\(gallery)/notifications?device=%ff", "{}", 400, "invalid-parameter"),
+        BadCall(
+            "invalid UTF-8 in device", .post, "\(gallery)/notifications?device=%ff", "{}", 400, "invalid-parameter"),
         BadCall("long device", .post, "\(gallery)/notifications?device=\(long)", "{}", 400, "invalid-device-id"),
         BadCall("NUL in content", .get, "/v1/notifications?contentId=%00", 400, "invalid-content-id"),
     ]

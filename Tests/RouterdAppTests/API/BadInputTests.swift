@@ -91,7 +91,9 @@ struct BadInputTests {
     }
 
     /// Ids that are unusual but allowed: bytes are compared, and nothing is decoded twice.
-    @Test(arguments: ["100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "..", "a:b", "a%3Fb", "%23", "'%22"])
+    @Test(arguments: [
+        "100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "..", "a:b", "a%3Fb", "%23", "'%22",
+    ])
     func unusualSessionIDsAreKept(encoded: String) async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()

@@ -21,9 +21,11 @@ struct BatchTests {
                 (#"{"id":"a",\#(Self.endpoint),"device":"new"}"#, 200, "a", .null),
                 (#"{"id":"e",\#(Self.endpoint),"colour":1}"#, 400, .null, "unknown-field"),
                 (#"{"id":"x/y",\#(Self.endpoint)}"#, 400, .null, "invalid-session-id"),
-                (#"{"id":"f",\#(Self.endpoint),"#
-                    + #""activationConditions":{"canActivateForTargetContentIdentifierPredicate":"SELF =="}}"#,
-                 422, .null, "unexpected-end"),
+                (
+                    #"{"id":"f",\#(Self.endpoint),"#
+                        + #""activationConditions":{"canActivateForTargetContentIdentifierPredicate":"SELF =="}}"#,
+                    422, .null, "unexpected-end"
+                ),
                 (#"{"id":"g","endpoint":{"url":"http://127.0.0.1:9/hook"}}"#, 201, "g", .null),
             ]
             // Empty lines, and ends as Windows writes them, are passed over.

@@ -14,7 +14,8 @@ struct ExplainTests {
         try await daemon.putSession("nobody", at: Self.url, conditions(can: "FALSEPREDICATE"))
         try await daemon.putSession("able", at: Self.url, #""activationState":"foregroundActive""#)
         try await daemon.putSession("eager", at: Self.url, conditions(prefers: "SELF == 'a'", level: 1))
-        try await daemon.putSession("keen", at: Self.url, conditions(can: "FALSEPREDICATE", prefers: "SELF == 'a'", level: 2))
+        try await daemon.putSession(
+            "keen", at: Self.url, conditions(can: "FALSEPREDICATE", prefers: "SELF == 'a'", level: 2))
     }
 
     @Test func everyCandidateIsShownBestFirst() async throws {

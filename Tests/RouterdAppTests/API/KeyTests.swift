@@ -31,22 +31,23 @@ struct KeyTests {
     }
 
     /// Each call, the scope that it needs, and what it is answered with that scope.
-    private static let calls: [(method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)] = [
-        (.get, "/v1/applications", nil, "admin", 200),
-        (.get, "/v1/applications/mine", nil, "admin", 200),
-        (.put, "/v1/applications/mine", "{}", "admin", 200),
-        (.delete, "/v1/applications/mine", nil, "admin", 204),
-        (.get, "/v1/applications/mine/sessions", nil, "sessions", 200),
-        (.get, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 200),
-        (.put, "/v1/applications/mine/sessions/mine-1", #"{"endpoint":{"url":"\#(url)"}}"#, "sessions", 200),
-        (.patch, "/v1/applications/mine/sessions/mine-1", "{}", "sessions", 200),
-        (.delete, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 204),
-        (.post, "/v1/applications/mine/sessions:batch", "", "sessions", 200),
-        (.post, "/v1/applications/mine/notifications", "{}", "ingest", 202),
-        (.post, "/v1/applications/mine/notifications:batch", "", "ingest", 200),
-        (.post, "/v1/applications/mine/explain", "{}", "ingest", 200),
-        (.get, "/v1/notifications", nil, "ingest", 200),
-    ]
+    private static let calls: [(method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)] =
+        [
+            (.get, "/v1/applications", nil, "admin", 200),
+            (.get, "/v1/applications/mine", nil, "admin", 200),
+            (.put, "/v1/applications/mine", "{}", "admin", 200),
+            (.delete, "/v1/applications/mine", nil, "admin", 204),
+            (.get, "/v1/applications/mine/sessions", nil, "sessions", 200),
+            (.get, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 200),
+            (.put, "/v1/applications/mine/sessions/mine-1", #"{"endpoint":{"url":"\#(url)"}}"#, "sessions", 200),
+            (.patch, "/v1/applications/mine/sessions/mine-1", "{}", "sessions", 200),
+            (.delete, "/v1/applications/mine/sessions/mine-1", nil, "sessions", 204),
+            (.post, "/v1/applications/mine/sessions:batch", "", "sessions", 200),
+            (.post, "/v1/applications/mine/notifications", "{}", "ingest", 202),
+            (.post, "/v1/applications/mine/notifications:batch", "", "ingest", 200),
+            (.post, "/v1/applications/mine/explain", "{}", "ingest", 200),
+            (.get, "/v1/notifications", nil, "ingest", 200),
+        ]
 
     @Test(arguments: calls)
     func scopesAreNeeded(
@@ -63,7 +64,7 @@ struct KeyTests {
                 expectProblem(try await ask(["authorization": wrong]), 401, "key-missing", "\(wrong)")
             }
             expectProblem(try await ask(bearer("rk_nobody")), 401, "key-unknown")
-            expectProblem(try await ask(bearer("rk_root ")), 401, "key-unknown")
+            expectProblem(try await ask(bearer("rk_root2")), 401, "key-unknown")
             for scope in ["ingest", "sessions"] where scope != call.scope {
                 expectProblem(try await ask(bearer("rk_\(scope)")), 403, "scope-missing", "\(scope)")
             }
@@ -79,7 +80,8 @@ struct KeyTests {
     ) async throws {
         try await withKeys { daemon in
             func ask(_ application: String) async throws -> Answer {
-                let path = call.path.split(separator: "mine", omittingEmptySubsequences: false).joined(separator: application)
+                let path = call.path.split(separator: "mine", omittingEmptySubsequences: false).joined(
+                    separator: application)
                 let answer = try await daemon.call(call.method, path, call.body ?? "{}", headers: bearer("rk_mine"))
                 expectProblem(answer, 404, "unknown-application")
                 return answer
@@ -101,10 +103,15 @@ struct KeyTests {
             let theirs = try await daemon.call(.post, "/v1/applications/theirs/notifications", "{}", headers: root)
             let own = try await daemon.call(.post, "/v1/applications/mine/notifications", "{}", headers: mine)
             #expect(try await daemon.call(.get, "/v1/applications", headers: mine).ids("applications") == ["mine"])
-            #expect(try await daemon.call(.get, "/v1/applications", headers: root).ids("applications") == ["mine", "theirs"])
+            #expect(
+                try await daemon.call(.get, "/v1/applications", headers: root).ids("applications") == [
+                    "mine", "theirs",
+                ])
             #expect(try await daemon.call(.get, "/v1/notifications", headers: mine).ids("notifications") == [own.id])
             #expect(
-                try await daemon.call(.get, "/v1/notifications", headers: root).ids("notifications") == [own.id, theirs.id])
+                try await daemon.call(.get, "/v1/notifications", headers: root).ids("notifications") == [
+                    own.id, theirs.id,
+                ])
             expectProblem(
                 try await daemon.call(.get, "/v1/notifications?application=theirs", headers: mine), 404,
                 "unknown-application")

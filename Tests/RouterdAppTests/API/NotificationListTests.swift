@@ -8,7 +8,8 @@ struct NotificationListTests {
 
     /// Twenty settled notifications of two applications, newest first as lists have them: their ids by content id.
     private func fill(_ daemon: TestDaemon, _ receiver: Receiver) async throws -> [(content: String, id: String)] {
-        try await daemon.putSession("even", at: receiver.url(), conditions(can: "SELF LIKE '*[02468]' OR SELF ENDSWITH '0'"))
+        try await daemon.putSession(
+            "even", at: receiver.url(), conditions(can: "SELF LIKE '*[02468]' OR SELF ENDSWITH '0'"))
         try await daemon.putSession("two", at: receiver.url(), conditions(can: "SELF IN {'c2', 'c4', 'c12'}"))
         #expect(try await daemon.call(.put, "/v1/applications/other", "{}").status == 201)
         var made: [(String, String)] = []
@@ -42,7 +43,9 @@ struct NotificationListTests {
             #expect(try await found("state=inFlight") == [])
             #expect(try await found("since=2020-01-01T00:00:00Z").count == 20)
             #expect(try await found("until=2020-01-01T00:00:00.000Z") == [])
-            #expect(try await found("contentId=c4&session=two&state=delivered&application=com.example.gallery") == ids("c4"))
+            #expect(
+                try await found("contentId=c4&session=two&state=delivered&application=com.example.gallery") == ids("c4")
+            )
         }
     }
 

@@ -19,7 +19,7 @@ struct NotificationTests {
             #expect(answer["state"] == "waiting")
             #expect(answer["decision", "tier"] == "prefers")
             #expect(answer["decision", "session"] == "win-7")
-            #expect(answer["decision", "reason"] == #"prefers: SELF == "myapp://doc/42""#)
+            #expect(answer["decision", "reason"] == "prefers: SELF == 'myapp://doc/42'")
             #expect(answer["duplicate"] == .null)
         }
     }
@@ -104,7 +104,8 @@ struct NotificationTests {
         try await withDaemon { daemon in
             try await daemon.putGallery()
             try await daemon.putSession("phone-1", at: Self.url, #""device":"phone""#)
-            try await daemon.putSession("tablet-1", at: Self.url, #""device":"tablet","activationState":"foregroundActive""#)
+            try await daemon.putSession(
+                "tablet-1", at: Self.url, #""device":"tablet","activationState":"foregroundActive""#)
             #expect(try await daemon.post("{}")["decision", "session"] == "tablet-1")
             let scoped = try await daemon.post("{}", query: "?device=phone")
             #expect(scoped["decision", "session"] == "phone-1")
@@ -200,10 +201,10 @@ struct NotificationTests {
     }
 
     @Test func failureOfAnAttemptIsTold() async throws {
-        try await withGallery(application: #"{"delivery":{"retrySchedule":[]}}"#) { daemon, receiver in
-            let url = receiver.url()
-            await receiver.stop()
-            try await daemon.putSession("win-1", at: url)
+        try await withDaemon { daemon in
+            try await daemon.putGallery(#"{"delivery":{"retrySchedule":[]}}"#)
+            let nobody = try UnusedPort()
+            try await daemon.putSession("win-1", at: nobody.url)
             let read = try await daemon.settled(try await daemon.post("{}").id)
             #expect(read["state"] == "deadLettered" && read["reason"] == "retries-exhausted")
             let attempt = try #require(read["attempts"].asArray?.first)

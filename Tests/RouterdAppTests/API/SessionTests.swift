@@ -32,8 +32,8 @@ struct SessionTests {
             let conditions = created["activationConditions"]
             #expect(
                 conditions == [
-                    "canActivateForTargetContentIdentifierPredicate": #"SELF BEGINSWITH "photo/""#,
-                    "prefersToActivateForTargetContentIdentifierPredicate": #"SELF == "photo/1""#,
+                    "canActivateForTargetContentIdentifierPredicate": "SELF BEGINSWITH 'photo/'",
+                    "prefersToActivateForTargetContentIdentifierPredicate": "SELF == 'photo/1'",
                     "preferenceLevel": 3,
                 ])
             #expect(try await daemon.session("win-1").json == created.json)
@@ -84,28 +84,44 @@ struct SessionTests {
         (#"{"device":null}"#, ["device"], .null),
         (#"{"activationState":"background"}"#, ["activationState"], "background"),
         (#"{"activationState":null}"#, ["activationState"], "unattached"),
-        (#"{"userInfo":{"theme":{"size":13}}}"#, ["userInfo"],
-         ["theme": ["name": "dark", "size": 13], "tags": ["x"]]),
-        (#"{"userInfo":{"theme":{"name":null},"new":1}}"#, ["userInfo"],
-         ["theme": ["size": 12], "tags": ["x"], "new": 1]),
+        (
+            #"{"userInfo":{"theme":{"size":13}}}"#, ["userInfo"],
+            ["theme": ["name": "dark", "size": 13], "tags": ["x"]]
+        ),
+        (
+            #"{"userInfo":{"theme":{"name":null},"new":1}}"#, ["userInfo"],
+            ["theme": ["size": 12], "tags": ["x"], "new": 1]
+        ),
         (#"{"userInfo":{"theme":null,"tags":null}}"#, ["userInfo"], [:]),
         (#"{"userInfo":{"tags":{"a":null,"b":1}}}"#, ["userInfo", "tags"], ["b": 1]),
-        (#"{"stateRestorationActivity":{"userInfo":{"page":5}}}"#, ["stateRestorationActivity"],
-         ["activityType": "a.b", "userInfo": ["page": 5]]),
+        (
+            #"{"stateRestorationActivity":{"userInfo":{"page":5}}}"#, ["stateRestorationActivity"],
+            ["activityType": "a.b", "userInfo": ["page": 5]]
+        ),
         (#"{"stateRestorationActivity":null}"#, ["stateRestorationActivity"], .null),
         (#"{"leaseSeconds":null}"#, ["leaseSeconds"], .null),
         (#"{"leaseSeconds":5}"#, ["leaseSeconds"], 5),
         (#"{"activationConditions":{"preferenceLevel":9}}"#, ["activationConditions", "preferenceLevel"], 9),
         (#"{"activationConditions":{"preferenceLevel":null}}"#, ["activationConditions", "preferenceLevel"], 0),
-        (#"{"activationConditions":{"preferenceLevel":1}}"#,
-         ["activationConditions", "canActivateForTargetContentIdentifierPredicate"], #"SELF BEGINSWITH "photo/""#),
-        (#"{"activationConditions":{"canActivateForTargetContentIdentifierPredicate":null}}"#,
-         ["activationConditions", "canActivateForTargetContentIdentifierPredicate"], "TRUEPREDICATE"),
-        (#"{"activationConditions":{"prefersToActivateForTargetContentIdentifierPredicate":"SELF == 'z'"}}"#,
-         ["activationConditions", "prefersToActivateForTargetContentIdentifierPredicate"], #"SELF == "z""#),
-        (#"{"activationConditions":null}"#, ["activationConditions"],
-         ["canActivateForTargetContentIdentifierPredicate": "TRUEPREDICATE",
-          "prefersToActivateForTargetContentIdentifierPredicate": "FALSEPREDICATE", "preferenceLevel": 0]),
+        (
+            #"{"activationConditions":{"preferenceLevel":1}}"#,
+            ["activationConditions", "canActivateForTargetContentIdentifierPredicate"], "SELF BEGINSWITH 'photo/'"
+        ),
+        (
+            #"{"activationConditions":{"canActivateForTargetContentIdentifierPredicate":null}}"#,
+            ["activationConditions", "canActivateForTargetContentIdentifierPredicate"], "TRUEPREDICATE"
+        ),
+        (
+            #"{"activationConditions":{"prefersToActivateForTargetContentIdentifierPredicate":"SELF == 'z'"}}"#,
+            ["activationConditions", "prefersToActivateForTargetContentIdentifierPredicate"], "SELF == 'z'"
+        ),
+        (
+            #"{"activationConditions":null}"#, ["activationConditions"],
+            [
+                "canActivateForTargetContentIdentifierPredicate": "TRUEPREDICATE",
+                "prefersToActivateForTargetContentIdentifierPredicate": "FALSEPREDICATE", "preferenceLevel": 0,
+            ]
+        ),
         ("{}", ["device"], "phone"),
     ]
 
@@ -126,7 +142,7 @@ struct SessionTests {
         }
     }
 
-    /// The core merges the patch into the dictionary and has no word for taking all of it away.
+    /// The dictionary itself cannot be taken away; what is in it can.
     @Test func patchWithNullEmptiesUserInfo() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
@@ -209,8 +225,10 @@ struct SessionTests {
             let list = "\(TestDaemon.gallery)/sessions"
             let everyone = (0..<12).map { "s\($0)" }.sorted()
             #expect(try await daemon.call(.get, list).ids("sessions") == everyone)
-            #expect(try await daemon.call(.get, "\(list)?state=background").ids("sessions") == ["s1", "s10", "s4", "s7"])
-            #expect(try await daemon.call(.get, "\(list)?device=phone&state=unattached").ids("sessions") == ["s0", "s3"])
+            #expect(
+                try await daemon.call(.get, "\(list)?state=background").ids("sessions") == ["s1", "s10", "s4", "s7"])
+            #expect(
+                try await daemon.call(.get, "\(list)?device=phone&state=unattached").ids("sessions") == ["s0", "s3"])
             #expect(try await daemon.call(.get, "\(list)?device=nobody").ids("sessions") == [])
             var seen: [String] = []
             var cursor = ""
@@ -228,7 +246,8 @@ struct SessionTests {
     @Test func aLeaseLapsesUnlessRenewed() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
-            try await daemon.putSession("win-1", at: Self.url, #""activationState":"foregroundActive","leaseSeconds":1"#)
+            try await daemon.putSession(
+                "win-1", at: Self.url, #""activationState":"foregroundActive","leaseSeconds":1"#)
             try await daemon.until { try await daemon.session("win-1")["activationState"] == "unattached" }
             let lapsed = try await daemon.session("win-1")
             #expect(lapsed["leaseExpiresAt"] == .null)

@@ -57,7 +57,7 @@ struct CheckTests {
         ("rules:\n  - id: routerd.rule.nothing\n", ["2:9: /rules/0/id"]),
         ("rules:\n  - id: routerd.rule.state-floor\n    floor: basement\n", ["3:12: /rules/0/floor"]),
         ("listen: [1, 2\n", ["2:1"]),
-        ("a: 1\na: 2\n", ["2:1"]),
+        ("listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n", ["1:1"]),
         ("- listen\n", ["1:1"]),
     ]
 

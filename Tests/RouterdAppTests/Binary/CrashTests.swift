@@ -31,7 +31,9 @@ struct CrashTests {
     private static let kills = 4
 
     @Test func nothingThatWasAcceptedIsLost() async throws {
-        let seed = ProcessInfo.processInfo.environment["ROUTERD_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
+        let seed =
+            ProcessInfo.processInfo.environment["ROUTERD_TEST_SEED"].flatMap { UInt64($0) }
+            ?? .random(in: .min ... .max)
         let told: Comment = "ROUTERD_TEST_SEED=\(seed)"
         var generator = SplitMix64(seed: seed)
         let directory = try TemporaryDirectory()
@@ -90,7 +92,9 @@ struct CrashTests {
             let inFlight = try await daemon.call(.get, "/v1/notifications?state=inFlight&limit=1")
             if waiting.ids("notifications").isEmpty, waiting["cursor"] == .null,
                 inFlight.ids("notifications").isEmpty, inFlight["cursor"] == .null
-            { break }
+            {
+                break
+            }
         }
         var lists: [[Book.Entry]] = []
         for session in 0..<sessions {

@@ -82,43 +82,78 @@ struct PredicateCommandTests {
         #expect(ended.status == 0)
         #expect(lines.map { $0.at("id") } == [1, .null, "x", 3, 4])
         #expect(
-            lines.map { $0.at("error", "code") } == [.null, "json-unexpected-end", "missing-field", "wrong-type", .null])
+            lines.map { $0.at("error", "code") } == [
+                .null, "json-unexpected-end", "missing-field", "wrong-type", .null,
+            ])
         #expect(lines.map { $0.at("result") } == [true, .null, .null, .null, true])
     }
 
     // MARK: decide
 
     private static func session(_ id: String, _ state: String = "unattached", _ fields: String = "") -> String {
-        #"{"id":"\#(id)","activationState":"\#(state)","endpoint":{"url":"http://a.example/"}\#(fields.isEmpty ? "" : ",")\#(fields)}"#
+        let named = #""id":"\#(id)","activationState":"\#(state)","endpoint":{"url":"http://a.example/"}"#
+        return "{\(named)\(fields.isEmpty ? "" : ",")\(fields)}"
     }
 
     /// DESIGN 5: tier, level, state, order of creation.
-    private static let choices: [(name: String, sessions: [String], subject: String, tier: String, session: JSONValue)] = [
-        ("prefers before can",
-         [session("active", "foregroundActive"), session("fond", "unattached", conditions(prefers: "SELF == 'a'"))],
-         "a", "prefers", "fond"),
-        ("prefers without can",
-         [session("fond", "unattached", conditions(can: "FALSEPREDICATE", prefers: "SELF == 'a'")), session("able")],
-         "a", "prefers", "fond"),
-        ("can if nobody prefers", [session("b", "unattached", conditions(prefers: "SELF == 'b'")), session("c")],
-         "a", "can", "b"),
-        ("level before state",
-         [session("active", "foregroundActive", conditions(prefers: "TRUEPREDICATE")),
-          session("high", "unattached", conditions(prefers: "TRUEPREDICATE", level: 1))], "a", "prefers", "high"),
-        ("level means nothing to can",
-         [session("active", "background"), session("high", "unattached", conditions(level: 9))], "a", "can", "active"),
-        ("foregroundActive before foregroundInactive",
-         [session("i", "foregroundInactive"), session("a", "foregroundActive")], "x", "can", "a"),
-        ("foregroundInactive before background",
-         [session("b", "background"), session("i", "foregroundInactive")], "x", "can", "i"),
-        ("background before unattached", [session("u"), session("b", "background")], "x", "can", "b"),
-        ("earliest creation last of all", [session("z"), session("a"), session("m")], "x", "can", "z"),
-        ("no content: the most relevant",
-         [session("fond", "background", conditions(can: "FALSEPREDICATE", prefers: "TRUEPREDICATE")),
-          session("active", "foregroundActive", conditions(can: "FALSEPREDICATE"))], "", "can", "active"),
-        ("nobody can", [session("n", "foregroundActive", conditions(can: "FALSEPREDICATE"))], "a", "undeliverable", .null),
-        ("nobody is there", [], "a", "undeliverable", .null),
-    ]
+    private static let choices:
+        [(name: String, sessions: [String], subject: String, tier: String, session: JSONValue)] = [
+            (
+                "prefers before can",
+                [
+                    session("active", "foregroundActive"),
+                    session("fond", "unattached", conditions(prefers: "SELF == 'a'")),
+                ],
+                "a", "prefers", "fond"
+            ),
+            (
+                "prefers without can",
+                [
+                    session("fond", "unattached", conditions(can: "FALSEPREDICATE", prefers: "SELF == 'a'")),
+                    session("able"),
+                ],
+                "a", "prefers", "fond"
+            ),
+            (
+                "can if nobody prefers",
+                [session("b", "unattached", conditions(prefers: "SELF == 'b'")), session("c")],
+                "a", "can", "b"
+            ),
+            (
+                "level before state",
+                [
+                    session("active", "foregroundActive", conditions(prefers: "TRUEPREDICATE")),
+                    session("high", "unattached", conditions(prefers: "TRUEPREDICATE", level: 1)),
+                ], "a", "prefers", "high"
+            ),
+            (
+                "level means nothing to can",
+                [session("active", "background"), session("high", "unattached", conditions(level: 9))], "a", "can",
+                "active"
+            ),
+            (
+                "foregroundActive before foregroundInactive",
+                [session("i", "foregroundInactive"), session("a", "foregroundActive")], "x", "can", "a"
+            ),
+            (
+                "foregroundInactive before background",
+                [session("b", "background"), session("i", "foregroundInactive")], "x", "can", "i"
+            ),
+            ("background before unattached", [session("u"), session("b", "background")], "x", "can", "b"),
+            ("earliest creation last of all", [session("z"), session("a"), session("m")], "x", "can", "z"),
+            (
+                "no content: the most relevant",
+                [
+                    session("fond", "background", conditions(can: "FALSEPREDICATE", prefers: "TRUEPREDICATE")),
+                    session("active", "foregroundActive", conditions(can: "FALSEPREDICATE")),
+                ], "", "can", "active"
+            ),
+            (
+                "nobody can", [session("n", "foregroundActive", conditions(can: "FALSEPREDICATE"))], "a",
+                "undeliverable", .null
+            ),
+            ("nobody is there", [], "a", "undeliverable", .null),
+        ]
 
     @Test(arguments: choices)
     func decideChooses(
@@ -147,7 +182,8 @@ struct PredicateCommandTests {
                     can: "SELF BEGINSWITH 'c\(one)'", prefers: "SELF == 'c\(other)' OR SELF ENDSWITH '\(one)x'",
                     level: Int.random(in: 0...2, using: &generator)))
         }
-        let subjects = (0..<200).map { _ in "c\(Int.random(in: 0..<50, using: &generator))" } + ["", "7x", "Ünï", "c1\u{301}"]
+        let subjects =
+            (0..<200).map { _ in "c\(Int.random(in: 0..<50, using: &generator))" } + ["", "7x", "Ünï", "c1\u{301}"]
         let directory = try TemporaryDirectory()
         let ended = try await Program.run(
             "decide", "--sessions", try directory.write(sessions.joined(separator: "\n") + "\n", to: "sessions.jsonl"),
@@ -159,7 +195,8 @@ struct PredicateCommandTests {
     @Test func decideNamesTheBadLine() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(
-            Self.session("a") + "\n\n" + Self.session("b", "unattached", conditions(can: "SELF ==")), to: "sessions.jsonl")
+            Self.session("a") + "\n\n" + Self.session("b", "unattached", conditions(can: "SELF ==")),
+            to: "sessions.jsonl")
         let ended = try await Program.run("decide", "--sessions", file, "--subjects", "-", input: "a\n")
         #expect(ended.status == 1)
         #expect(ended.errors.hasPrefix("\(file):3: /activationConditions/"), "\(ended.errors)")

@@ -85,7 +85,7 @@ struct ConfigurationTests {
     ])
     func withoutKeysOnlyLoopbackIsServed(address: String, isLoopback: Bool) throws {
         #expect(try ListenAddress(address).isLoopback == isLoopback)
-        let keys = "apiKeys: [{name: a, scopes: [admin], sha256: \(String(repeating: "00", count: 32))}]"
+        let keys = "apiKeys: [{name: a, scopes: [admin], sha256: \(String(repeating: "ab", count: 32))}]"
         #expect(try load(keys, flags: ["listen": address]).keys.count == 1)
         if isLoopback {
             #expect(try load(nil, flags: ["listen": address]).keys.isEmpty)
@@ -95,18 +95,21 @@ struct ConfigurationTests {
         }
     }
 
-    @Test(arguments: ["", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1"])
+    @Test(arguments: [
+        "", "127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1",
+    ])
     func badAddressesAreRefused(text: String) {
         #expect(throws: ConfigurationFaults.self) { try load(nil, flags: ["listen": text]) }
     }
 
     @Test func keysAreReadWithTheirBounds() throws {
+        let digits = APIKey.digest(of: "rk_test").map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         let text = """
             apiKeys:
               - name: ci
                 scopes: [ingest, sessions]
                 application: com.example.gallery
-                sha256: \(APIKey.digest(of: "rk_test").map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined())
+                sha256: \(digits.joined())
             """
         let key = try #require(try load(text).keys.first)
         let expected = APIKey(
@@ -122,7 +125,8 @@ struct ConfigurationTests {
             rules:
               - {id: routerd.rule.state-floor, floor: foregroundActive}
               - {id: routerd.rule.quiet-hours, start: "22:00", end: "07:00"}
-            """).rules
+            """
+        ).rules
         #expect(rules.map(\.id.text) == ["routerd.rule.state-floor", "routerd.rule.quiet-hours"])
     }
 }

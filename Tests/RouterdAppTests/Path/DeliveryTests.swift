@@ -9,8 +9,10 @@ struct DeliveryTests {
     @Test func theSessionThatPrefersItReceivesIt() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession(
-                "list", at: receiver.url("/list"), conditions(can: "SELF BEGINSWITH 'photo/'") + #","activationState":"foregroundActive""#)
-            try await daemon.putSession("one", at: receiver.url("/one"), conditions(can: "FALSEPREDICATE", prefers: "SELF == 'photo/1'"))
+                "list", at: receiver.url("/list"),
+                conditions(can: "SELF BEGINSWITH 'photo/'") + #","activationState":"foregroundActive""#)
+            try await daemon.putSession(
+                "one", at: receiver.url("/one"), conditions(can: "FALSEPREDICATE", prefers: "SELF == 'photo/1'"))
             try await daemon.post(about: "photo/1")
             try await daemon.post(about: "photo/2")
             let one = try await receiver.webhooks(1, at: "/one")
@@ -24,7 +26,8 @@ struct DeliveryTests {
 
     @Test func theWebhookIsAsPromised() async throws {
         try await withGallery { daemon, receiver in
-            try await daemon.putSession("win-7", at: receiver.url("/scenes?x=1"), #""activationState":"foregroundActive""#)
+            try await daemon.putSession(
+                "win-7", at: receiver.url("/scenes?x=1"), #""activationState":"foregroundActive""#)
             let payload = #"{ "notification-content-id" : "myapp://doc/42", "n": 1.0 }"#
             let accepted = try await daemon.post(payload)
             let webhook = try #require(try await receiver.webhooks(1, at: "/scenes").first)

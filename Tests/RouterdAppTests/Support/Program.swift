@@ -113,7 +113,8 @@ final class Program: Sendable {
             let (output, errors) = texts.withLock { $0 }
             let isOver = closed.count == 2
             for bytes in [output, errors] {
-                let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+                let lines = String(decoding: bytes, as: UTF8.self).split(
+                    separator: "\n", omittingEmptySubsequences: false)
                 // The last one has not ended yet.
                 if let line = lines.dropLast().first(where: { $0.hasPrefix(beginning) }) {
                     return String(line.dropFirst(beginning.count))
@@ -130,7 +131,8 @@ final class Program: Sendable {
     }
 
     private func read(
-        _ descriptor: Int32, into append: @escaping @Sendable (inout (output: [UInt8], errors: [UInt8]), ArraySlice<UInt8>) -> Void
+        _ descriptor: Int32,
+        into append: @escaping @Sendable (inout (output: [UInt8], errors: [UInt8]), ArraySlice<UInt8>) -> Void
     ) {
         DispatchQueue(label: "program.read").async {
             var chunk = [UInt8](repeating: 0, count: 1 << 16)

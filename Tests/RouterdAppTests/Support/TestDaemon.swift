@@ -161,7 +161,8 @@ func withDaemon<Value>(
     }
     await host.stopStarting()
     await transport.shutdown(gracePeriodMilliseconds: 0)
-    await host.drained()
+    // After a failure there may be an outcome that never comes, and the failure is to be told, not waited for.
+    if case .success = result { await host.drained() }
     try store.base.close()
     return try result.get()
 }

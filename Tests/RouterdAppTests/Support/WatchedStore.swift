@@ -25,7 +25,8 @@ final class WatchedStore: Store {
     static let full = StoreError(.diskFull, "the disk is full, says the test")
 
     /// Refuses the commits that hold such changes, until `recoverDisk`.
-    func fillDisk(_ error: StoreError = full, for changes: @escaping @Sendable ([StoreChange]) -> Bool = { _ in true }) {
+    func fillDisk(_ error: StoreError = full, for changes: @escaping @Sendable ([StoreChange]) -> Bool = { _ in true })
+    {
         refuses.withLock { $0 = changes }
         fault.withLock { $0 = error }
     }

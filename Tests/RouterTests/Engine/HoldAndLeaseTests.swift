@@ -1,0 +1,132 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: holds and leases")
+struct HoldAndLeaseTests {
+    /// Holds everything until a time; after it has no objection.
+    private static func curfew(until end: Timestamp) -> SayingRule {
+        SayingRule { _ in .hold(until: end, reason: "curfew") }
+    }
+
+    @Test("Held until its time, then decided anew and sent")
+    func hold() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
+        let accepted = try #require(try bench.accept().accepted)
+        #expect(accepted.placement == .held(until: .second(60)) && accepted.decision.session == nil)
+        #expect(try bench.stored(1)?.state == .held)
+        #expect(bench.engine.nextDue == .second(60))
+        try bench.run(.putSession(.gallery("B"), .of(Scene("B", .foregroundActive))))
+        try bench.advance(to: .millisecond(59_999))
+        #expect(try bench.start().isEmpty)
+        try bench.advance(to: .second(60))
+        #expect(try bench.stored(1)?.state == .waiting)
+        #expect(try bench.start().map(\.session.key.session) == ["B"], "The better one has come meanwhile.")
+        #expect(bench.engine.held.isEmpty)
+    }
+
+    @Test("A release that comes too early, or twice, does nothing")
+    func earlyRelease() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
+        try bench.accept()
+        #expect(try bench.plan(.followUp(.release(1))).changes.isEmpty)
+        try bench.advance(to: .second(60))
+        #expect(try bench.plan(.followUp(.release(1))).changes.isEmpty)
+        #expect(try bench.plan(.followUp(.release(9))).changes.isEmpty)
+    }
+
+    @Test("What expires while it is held is not sent")
+    func expiredWhileHeld() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
+        try bench.accept(expiration: .at(.second(60)))
+        try bench.advance(to: .second(60))
+        #expect(try bench.stored(1)?.state == .expired)
+        #expect(bench.engine.unsettledCount == 0 && bench.engine.nextDue == nil)
+    }
+
+    @Test("Held again, and with nobody left in the end a dead letter")
+    func heldAgain() throws {
+        let rule = SayingRule { $0.activationState == .background ? .hold(until: .second(60), reason: "") : .accept }
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [rule])
+        try bench.accept()
+        try bench.run(.deleteSession(.gallery("A")))
+        try bench.run(.putSession(.gallery("C"), .of(Scene("C", can: "FALSEPREDICATE"))))
+        try bench.advance(to: .second(60))
+        #expect(try bench.stored(1)?.reason == "no-eligible-session")
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
+    @Test("A delivery whose session is gone can be held on its way to the next one")
+    func heldAfterReroute() throws {
+        let rule = SayingRule(["B": .hold(until: .second(60), reason: "asleep")])
+        var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")], rules: [rule])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(try bench.stored(1)?.state == .held)
+        try bench.crash()
+        #expect(bench.engine.held.keys.map(\.value) == [1])
+        try bench.advance(to: .second(60))
+        let attempt = try #require(try bench.start().first)
+        #expect(attempt.number == 2 && attempt.session.key.session == "B")
+        #expect(attempt.notification.decision.rerouteOf == "A")
+    }
+
+    // MARK: Leases
+
+    private static func leased(_ seconds: Int?, _ state: ActivationState = .foregroundActive) -> SessionDraft {
+        var draft = SessionDraft.of(Scene("A", state))
+        draft.leaseSeconds = seconds
+        return draft
+    }
+
+    @Test("A session that is not heard of is no longer connected, and kept")
+    func lapse() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        #expect(bench.engine.nextDue == .second(60))
+        try bench.advance(to: .millisecond(59_999))
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        try bench.advance(to: .second(60))
+        let lapsed = try #require(bench.session("A"))
+        #expect(lapsed.activationState == .unattached && lapsed.leaseExpiresAt == nil && lapsed.leaseSeconds == 60)
+        #expect(lapsed.lastActivatedAt == .epoch)
+        #expect(bench.engine.nextDue == nil)
+        #expect(try bench.accept().accepted?.decision.session == "A", "It is told to connect.")
+    }
+
+    @Test("Any word from it renews the lease")
+    func renewal() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        try bench.advance(to: .second(50))
+        try bench.run(.patchSession(.gallery("A"), SessionPatch()))
+        try bench.advance(to: .second(60))
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        #expect(bench.session("A")?.leaseExpiresAt == .second(110))
+        try bench.advance(to: .second(110))
+        #expect(bench.session("A")?.activationState == .unattached)
+    }
+
+    @Test("A lease that was taken away, or whose session is gone, does not lapse")
+    func noLease() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        try bench.run(.putSession(.gallery("B"), Self.leased(60)))
+        try bench.run(.putSession(.gallery("A"), Self.leased(nil)))
+        try bench.run(.deleteSession(.gallery("B")))
+        try bench.advance(to: .second(3600))
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        #expect(bench.session("B") == nil)
+    }
+
+    @Test("A lease outlives a crash")
+    func crash() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        try bench.crash()
+        #expect(bench.engine.nextDue == .second(60))
+        try bench.advance(to: .second(61))
+        #expect(bench.session("A")?.activationState == .unattached)
+    }
+}

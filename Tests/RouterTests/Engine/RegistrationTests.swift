@@ -1,0 +1,222 @@
+import PredicateEngine
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: registering")
+struct RegistrationTests {
+    private static let A = SessionKey.gallery("A")
+
+    private func put(_ bench: inout Workbench, _ draft: SessionDraft, _ key: SessionKey = A) throws -> Reply {
+        try bench.run(.putSession(key, draft))
+    }
+
+    private func patch(_ bench: inout Workbench, _ change: (inout SessionPatch) -> Void) throws -> Reply {
+        var patch = SessionPatch()
+        change(&patch)
+        return try bench.run(.patchSession(Self.A, patch))
+    }
+
+    // MARK: Applications
+
+    @Test("PUT of an application creates, replaces, and changes nothing if nothing is new")
+    func putApplication() throws {
+        var bench = Workbench()
+        guard case .application(let first, created: true) = try bench.run(.putApplication(.of(.gallery()))) else {
+            Issue.record("Not created.")
+            return
+        }
+        #expect(first == .gallery())
+        #expect(try bench.plan(.putApplication(.of(.gallery()))).changes.isEmpty)
+        guard case .application(_, created: false) = try bench.run(.putApplication(.of(.gallery(strict: true)))) else {
+            Issue.record("Not replaced.")
+            return
+        }
+        #expect(bench.engine.tenants[.gallery]?.application.routing.prefersRequiresCan == true)
+    }
+
+    @Test("PUT keeps a secret that is left out, as long as the URL stays")
+    func applicationSecrets() throws {
+        var bench = Workbench()
+        let application = Application.gallery()
+        func draft(_ url: String, _ secret: String?) -> ApplicationDraft {
+            let endpoint = EndpointDraft(url: url, secret: secret, freshSecret: "fresh")
+            return ApplicationDraft(application: application, delegate: endpoint, endpoints: ["Default": endpoint])
+        }
+        func secrets(_ reply: Reply) -> [String?] {
+            [
+                reply.application?.delegate?.secret,
+                reply.application?.manifest.configuration(named: "Default")?.endpoint?.secret,
+            ]
+        }
+        #expect(secrets(try bench.run(.putApplication(draft("https://1", "mine")))) == ["mine", "mine"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://1", nil)))) == ["mine", "mine"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://2", nil)))) == ["fresh", "fresh"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://2", "new")))) == ["new", "new"])
+    }
+
+    @Test("A configuration that sessions are reached at cannot be taken away")
+    func configurationInUse() throws {
+        var bench = try Workbench(.gallery(), [])
+        _ = try put(&bench, SessionDraft())
+        let without = Application.gallery(configurations: [.unreachable])
+        #expect(try bench.run(.putApplication(.of(without))).refusal == .configurationInUse("Default"))
+        _ = try patch(&bench) { $0.endpoint = .set(EndpointDraft(url: "https://own", secret: nil, freshSecret: "s")) }
+        #expect(try bench.run(.putApplication(.of(without))).application != nil)
+    }
+
+    @Test("DELETE of an application takes its sessions with it")
+    func deleteApplication() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        _ = try bench.run(.deleteApplication(.gallery))
+        #expect(bench.session("A") == nil)
+        #expect(try bench.run(.deleteApplication(.gallery)).refusal == .unknownApplication(.gallery))
+        #expect(try put(&bench, SessionDraft()).refusal == .unknownApplication(.gallery))
+        #expect(try patch(&bench) { _ in }.refusal == .unknownApplication(.gallery))
+        #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownApplication(.gallery))
+    }
+
+    // MARK: Sessions
+
+    @Test("PUT of a session replaces it whole, but for its place in the order of creation and its last activation")
+    func putSession() throws {
+        var bench = try Workbench(.gallery(), [])
+        var draft = SessionDraft(device: "d", activationState: .foregroundActive)
+        draft.userInfo = ["a": 1]
+        let first = try #require(try put(&bench, draft).session)
+        #expect(first.creationSequence == 1 && first.lastActivatedAt == bench.now)
+        #expect(first.configuration == "Default", "The first configuration of the role.")
+        _ = try put(&bench, SessionDraft(), .gallery("B"))
+        bench.now = .second(60)
+        let second = try #require(try put(&bench, SessionDraft()).session)
+        #expect(second.device == nil && second.userInfo == .object(JSONObject()))
+        #expect(second.creationSequence == 1 && second.lastActivatedAt == .epoch)
+        #expect(bench.session("B")?.creationSequence == 2)
+    }
+
+    @Test("PUT keeps a session's secret that is left out, as long as the URL stays")
+    func sessionSecret() throws {
+        var bench = try Workbench(.gallery(), [])
+        func secret(_ url: String, _ secret: String?) throws -> String? {
+            let endpoint = EndpointDraft(url: url, secret: secret, freshSecret: "fresh")
+            return try put(&bench, SessionDraft(endpoint: endpoint)).session?.endpoint?.secret
+        }
+        #expect(try secret("https://1", nil) == "fresh")
+        #expect(try secret("https://1", "mine") == "mine")
+        #expect(try secret("https://1", nil) == "mine")
+        #expect(try secret("https://2", nil) == "fresh")
+    }
+
+    @Test("A session needs a configuration of its role, and an endpoint from somewhere")
+    func refusals() throws {
+        var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
+        #expect(try put(&bench, SessionDraft(configuration: "Nope")).refusal == .unknownConfiguration("Nope"))
+        #expect(
+            try put(&bench, SessionDraft(role: "windowExternalDisplay", configuration: "Unreachable")).refusal
+                == .unknownConfiguration("Unreachable"))
+        #expect(try put(&bench, SessionDraft()).refusal == .endpointMissing)
+        #expect(try patch(&bench) { _ in }.refusal == .unknownSession(Self.A))
+        #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownSession(Self.A))
+        #expect(try bench.store.recover().sessions.isEmpty)
+    }
+
+    @Test("Becoming active is remembered; staying active is not becoming")
+    func activation() throws {
+        var bench = try Workbench(.gallery(), [Scene("A", .background)])
+        #expect(bench.session("A")?.lastActivatedAt == nil)
+        bench.now = .second(1)
+        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        bench.now = .second(2)
+        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        #expect(bench.session("A")?.lastActivatedAt == .second(1))
+        _ = try patch(&bench) { $0.activationState = .background }
+        bench.now = .second(3)
+        #expect(
+            try put(&bench, SessionDraft(activationState: .foregroundActive)).session?.lastActivatedAt == .second(3))
+    }
+
+    // MARK: PATCH
+
+    @Test("PATCH leaves alone what it does not name")
+    func patchNothing() throws {
+        var bench = try Workbench(.gallery(), [Scene("A", prefers: "SELF == 'x'", .foregroundActive, device: "d")])
+        let before = bench.session("A")
+        _ = try patch(&bench) { _ in }
+        #expect(bench.session("A") == before)
+    }
+
+    @Test("PATCH sets and takes away")
+    func patchFields() throws {
+        var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'", level: 3, device: "d")])
+        _ = try patch(&bench) {
+            $0.device = .set("e")
+            $0.canActivate = .set(.format("SELF == 'y'"))
+            $0.prefersToActivate = .set(.format("SELF == 'z'"))
+            $0.preferenceLevel = .set(7)
+            $0.leaseSeconds = .set(60)
+        }
+        let set = try #require(bench.session("A"))
+        #expect(set.device == "e" && set.conditions.preferenceLevel == 7 && set.leaseExpiresAt == .second(60))
+        #expect(set.conditions.canActivate == .format("SELF == 'y'"))
+        #expect(set.conditions.prefersToActivate == .format("SELF == 'z'"))
+        _ = try patch(&bench) {
+            $0.device = .remove
+            $0.canActivate = .remove
+            $0.prefersToActivate = .remove
+            $0.preferenceLevel = .remove
+            $0.leaseSeconds = .remove
+            $0.endpoint = .remove
+        }
+        let removed = try #require(bench.session("A"))
+        #expect(removed.device == nil && removed.leaseExpiresAt == nil && removed.endpoint == nil)
+        #expect(removed.conditions == ActivationConditions())
+    }
+
+    @Test("PATCH cannot take away the only endpoint")
+    func patchEndpoint() throws {
+        var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
+        _ = try put(&bench, SessionDraft(endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s")))
+        #expect(try patch(&bench) { $0.endpoint = .remove }.refusal == .endpointMissing)
+        #expect(bench.session("A")?.endpoint?.url == "https://1")
+    }
+
+    @Test("PATCH merges dictionaries and bounds what comes of it")
+    func patchUserInfo() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        _ = try patch(&bench) { $0.userInfo = ["a": 1, "b": ["c": 2, "d": 3]] }
+        _ = try patch(&bench) { $0.userInfo = ["a": nil, "b": ["c": nil, "e": 4]] }
+        #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
+        _ = try patch(&bench) { $0.stateRestorationActivity = ["activityType": "edit"] }
+        #expect(bench.session("A")?.stateRestorationActivity == ["activityType": "edit"])
+        _ = try patch(&bench) { $0.stateRestorationActivity = .null }
+        #expect(bench.session("A")?.stateRestorationActivity == nil)
+        let big = JSONValue.string(String(repeating: "x", count: RouterLimits.userInfoBytes))
+        let refusal = Refusal.tooMuchUserInfo(limit: RouterLimits.userInfoBytes)
+        #expect(try patch(&bench) { $0.userInfo = .object(JSONObject(key: "k", big)) }.refusal == refusal)
+        #expect(
+            try patch(&bench) { $0.stateRestorationActivity = .object(JSONObject(key: "k", big)) }.refusal == refusal)
+        #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
+    }
+
+    @Test("PATCH leaves a disabled session disabled, unless it says where it is reached now")
+    func patchDisabled() throws {
+        var bench = try Workbench(.gallery(), [Scene("A"), Scene("B")])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(bench.session("A")?.disabled == .gone)
+        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        #expect(bench.session("A")?.disabled == .gone)
+        #expect(try bench.accept().accepted?.decision.session == "B")
+        _ = try patch(&bench) { $0.endpoint = .set(EndpointDraft(url: "https://new", secret: nil, freshSecret: "s")) }
+        #expect(bench.session("A")?.disabled == nil)
+        #expect(try bench.accept().accepted?.decision.session == "A")
+    }
+}
+
+extension JSONObject {
+    fileprivate init(key: String, _ value: JSONValue) {
+        self.init()
+        self[key] = value
+    }
+}

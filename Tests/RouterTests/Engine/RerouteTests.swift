@@ -1,0 +1,177 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: moving on")
+struct RerouteTests {
+    /// A is better than B.
+    private static let two = [Scene("A", .foregroundActive), Scene("B")]
+
+    @Test("410 disables the session and moves the delivery on, under the same id and with its attempts")
+    func gone() throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        let accepted = try #require(try bench.accept().accepted)
+        try bench.finish(try #require(try bench.start().first), .status(500))
+        try bench.advance(to: .second(60))
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(bench.session("A")?.disabled == .gone)
+        let moved = try #require(try bench.stored(1))
+        #expect(moved.decision.session == "B" && moved.decision.rerouteOf == "A")
+        #expect(moved.progress == DeliveryProgress(attempts: 2), "The new session has not failed yet.")
+        let attempt = try #require(try bench.start().first)
+        #expect(attempt.session.key.session == "B" && attempt.number == 3)
+        #expect(attempt.notification.id == accepted.id)
+        try bench.finish(attempt, .status(200))
+        #expect(try bench.stored(1)?.attempts.map(\.session) == ["A", "A", "B"])
+    }
+
+    @Test("What waits behind a 410 moves too, in order")
+    func lane() throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        for _ in 0..<4 { try bench.accept() }
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        var sent: [NotificationSequence] = []
+        while let attempt = try bench.start().first {
+            #expect(attempt.session.key.session == "B")
+            sent.append(attempt.notification.sequence)
+            try bench.finish(attempt, .status(200))
+        }
+        #expect(sent == [1, 2, 3, 4])
+    }
+
+    @Test("What moves takes its place by acceptance before what came later")
+    func place() throws {
+        var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'", .foregroundActive), Scene("B")])
+        for content in ["x", "x", "y", "x", "y"] as [ContentID] { try bench.accept(content) }
+        let started = try bench.start()
+        #expect(started.map(\.notification.sequence) == [1, 3])
+        try bench.run(.deleteSession(.gallery("A")))
+        let lane = try #require(bench.engine.planner.lanes[.gallery("B")])
+        #expect(lane.queue.map(\.notification.sequence) == [2, 3, 4, 5])
+        try bench.finish(started[1], .status(200))
+        #expect(try bench.start().map(\.notification.sequence) == [2])
+    }
+
+    @Test("DELETE moves what waits and leaves what is under way until its outcome is known")
+    func delete() throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        try bench.accept()
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(try bench.stored(1)?.decision.session == "A")
+        #expect(try bench.stored(2)?.decision.session == "B")
+        try bench.finish(attempt, .status(200))
+        #expect(try bench.stored(1)?.state == .delivered, "It has arrived, whoever is gone now.")
+    }
+
+    @Test("What was under way for a deleted session and failed moves on", arguments: [500, 429, 410, 404])
+    func deleteAndFail(status: Int) throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.run(.deleteSession(.gallery("A")))
+        try bench.finish(attempt, .status(status))
+        let moved = try #require(try bench.stored(1))
+        #expect(moved.decision.session == "B" && moved.decision.rerouteOf == "A" && moved.progress.attempts == 1)
+        #expect(try bench.start().first?.number == 2)
+    }
+
+    @Test("With nobody left it is undeliverable, and says where it was")
+    func nobodyLeft() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        let stored = try #require(try bench.stored(1))
+        #expect(stored.reason == "no-eligible-session" && stored.decision.tier == .undeliverable)
+        #expect(stored.decision.rerouteOf == "A" && stored.decision.session == nil)
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
+    @Test("All that waited for a deleted session goes to the one session that is made for it")
+    func newSession() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        for _ in 0..<5 { try bench.accept() }
+        try bench.run(.deleteSession(.gallery("A")))
+        let sessions = try bench.store.recover().sessions
+        #expect(sessions.count == 1, "The manifest allows one scene.")
+        for sequence in 1...5 as ClosedRange<Int64> {
+            let decision = try #require(try bench.stored(NotificationSequence(sequence))?.decision)
+            #expect(decision.session == sessions.first?.key.session && decision.rerouteOf == "A")
+        }
+    }
+
+    @Test("A lane longer than a transaction is moved in several")
+    func longLane() throws {
+        let count = RouterLimits.commandsPerTransaction * 2 + 3
+        var bench = try Workbench(.gallery(), Self.two)
+        for _ in 0..<count { try bench.accept() }
+        let commits = bench.store.commits
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(bench.store.commits == commits + 4)
+        #expect(bench.engine.planner.lanes[.gallery("B")]?.queue.count == count)
+        #expect(bench.engine.planner.lanes[.gallery("A")] == nil)
+    }
+
+    @Test("A session that comes back before its lane was moved keeps what waits")
+    func backInTime() throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        try bench.accept()
+        let deleted = try bench.step(.deleteSession(.gallery("A")))
+        #expect(deleted.followUps == [.vacate(.gallery("A"))])
+        #expect(bench.engine.startAttempts(at: bench.now).attempts.isEmpty, "Nothing is sent to who is gone.")
+        try bench.run(.putSession(.gallery("A"), .of(Self.two[0])))
+        try bench.follow(deleted.followUps)
+        #expect(try bench.start().map(\.session.key.session) == ["A"])
+    }
+
+    @Test("Moving on twice says who had it last")
+    func twice() throws {
+        var bench = try Workbench(.gallery(), Self.two + [Scene("C", .unattached)])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        let decision = try #require(try bench.stored(1)?.decision)
+        #expect(decision.session == "C" && decision.rerouteOf == "B")
+    }
+
+    // MARK: Applications
+
+    @Test("Deleting an application settles all of it: waiting, failing, held")
+    func deleteApplication() throws {
+        let hold = SayingRule(["A": .hold(until: .second(86_400), reason: "night")])
+        var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'held'"), Scene("B")], rules: [hold])
+        for _ in 0..<3 { try bench.accept("x") }
+        try bench.run(.patchSession(.gallery("A"), SessionPatch(state: .foregroundActive)))
+        try bench.accept("held")
+        #expect(bench.engine.held.count == 1)
+        let attempt = try #require(try bench.start().first)
+        try bench.run(.deleteApplication(.gallery))
+        #expect(
+            try [2, 3, 4].map { try bench.stored($0)?.reason } == Array(repeating: "application-deleted", count: 3))
+        #expect(try bench.stored(1)?.state == .waiting, "It is under way and may arrive.")
+        try bench.finish(attempt, .status(500))
+        #expect(try bench.stored(1)?.reason == "application-deleted")
+        #expect(bench.engine.unsettledCount == 0 && bench.engine.planner.lanes.isEmpty)
+    }
+
+    @Test("An application that was deleted just before a crash is settled after it")
+    func deleteApplicationAndCrash() throws {
+        let hold = SayingRule(["A": .hold(until: .second(86_400), reason: "night")])
+        var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'held'"), Scene("B")], rules: [hold])
+        try bench.accept("x")
+        try bench.run(.patchSession(.gallery("A"), SessionPatch(state: .foregroundActive)))
+        try bench.accept("held")
+        _ = try bench.step(.deleteApplication(.gallery))
+        try bench.crash()
+        #expect(try [1, 2].map { try bench.stored($0)?.reason } == ["application-deleted", "application-deleted"])
+    }
+}
+
+extension SessionPatch {
+    init(state: ActivationState) {
+        self.init()
+        activationState = state
+    }
+}

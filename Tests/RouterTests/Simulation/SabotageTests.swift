@@ -1,0 +1,55 @@
+import RouterTesting
+import Testing
+
+/// A simulator that finds nothing is worth nothing: each way to get the loop wrong has to be noticed.
+@Suite("Simulation: sabotage")
+struct SabotageTests {
+    /// How many seeds it may take; most need a handful.
+    static let seeds = 0..<60 as Range<UInt64>
+
+    /// How the first finding begins, where it is always the same one.
+    static let findings: [(Sabotage, [String])] = [
+        (.acknowledgesBeforeCommit, ["12.1 acknowledged, but not committed"]),
+        (.appliesBeforeCommit, []),
+        (.forgetsFailedCommits, []),
+        (.forgetsFollowUps, ["P8", "liveness"]),
+        (.forgetsRecovery, ["P8", "liveness"]),
+        (.ignoresConflicts, []),
+        (.startsTwice, ["12.2 two attempts"]),
+        (.settlesBeforeSending, ["delivered, says the router; no endpoint has taken it"]),
+    ]
+
+    @Test("Each sabotage is noticed", arguments: findings)
+    func noticed(sabotage: Sabotage, findings: [String]) {
+        for seed in Self.seeds {
+            let report = Simulation.run(seed: seed, ticks: 40, sabotage: sabotage) { options in
+                options.registration = 400
+                options.commitFault = 100
+                options.crash = 200
+            }
+            guard let violation = report.violations.first else { continue }
+            let isExpected = findings.isEmpty || findings.contains { violation.hasPrefix($0) }
+            #expect(isExpected, "\(sabotage), seed \(seed): \(violation)")
+            return
+        }
+        Issue.record("\(sabotage) was not noticed in \(Self.seeds.count) seeds.")
+    }
+
+    @Test("Every sabotage is tried")
+    func complete() {
+        #expect(Set(Self.findings.map(\.0)) == Set(Sabotage.allCases))
+    }
+
+    @Test("A report shows what it takes to see the failure again")
+    func report() throws {
+        let report = Simulation.run(seed: 3, ticks: 40, sabotage: .startsTwice)
+        try #require(!report.isSound)
+        let text = report.description
+        #expect(text.hasPrefix("seed 3, tick "))
+        for part in ["applications ", "crashes ", "violations:", "12.2", "last actions of"] {
+            #expect(text.contains(part))
+        }
+        #expect(report.lastActions.count <= 50)
+        #expect(Simulation.run(seed: 3, ticks: 40, sabotage: .startsTwice).description == text)
+    }
+}

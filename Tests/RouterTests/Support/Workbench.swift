@@ -1,0 +1,159 @@
+import Router
+import RouterPlugin
+import RouterTesting
+
+/// An engine with its store and its time, for tests that go step by step.
+struct Workbench {
+    var engine: Engine<LinearRegistry>
+    let store: ModelStore
+    var now = Timestamp.epoch
+    private let rules: [any RoutingRule]
+
+    init(rules: [any RoutingRule] = [], maximumInFlight: Int = 99) {
+        self.rules = rules
+        store = ModelStore()
+        engine = Engine(
+            recovering: RecoveredState(), rules: rules, maximumInFlight: maximumInFlight,
+            generator: SeededGenerator(seed: 1))
+    }
+
+    /// A bench with one application and its sessions.
+    init(
+        _ application: Application, _ scenes: [Scene], rules: [any RoutingRule] = [], maximumInFlight: Int = 99
+    ) throws {
+        self.init(rules: rules, maximumInFlight: maximumInFlight)
+        try add(application, scenes)
+    }
+
+    mutating func add(_ application: Application, _ scenes: [Scene]) throws {
+        try run(.putApplication(.of(application)))
+        for scene in scenes {
+            try run(.putSession(SessionKey(application: application.id, session: scene.id), .of(scene)))
+        }
+    }
+
+    func plan(_ command: Command) throws -> Plan {
+        var copy = engine
+        return try copy.plan(command, at: now, lookup: store)
+    }
+
+    /// Plans, commits, applies; returns the answer and what follows, which is not done.
+    mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
+        let plan = try engine.plan(command, at: now, lookup: store)
+        try store.commit(plan.changes)
+        return (plan.reply, engine.apply(plan.changes))
+    }
+
+    /// Does a command and everything that follows from it.
+    @discardableResult
+    mutating func run(_ command: Command) throws -> Reply {
+        let (reply, followUps) = try step(command)
+        try follow(followUps)
+        return reply
+    }
+
+    mutating func follow(_ followUps: [FollowUp]) throws {
+        for followUp in followUps { try run(.followUp(followUp)) }
+    }
+
+    @discardableResult
+    mutating func accept(
+        _ content: ContentID? = "x", device: DeviceID? = nil, expiration: Expiration = .never, keys: [String] = [],
+        payload: String = "{}", application: ApplicationID = .gallery
+    ) throws -> Reply {
+        try run(
+            .accept(
+                .of(content, device: device, expiration: expiration, keys: keys, payload: payload, to: application)))
+    }
+
+    /// Starts what may start; expired ones are settled.
+    mutating func start() throws -> [AttemptStart] {
+        let started = engine.startAttempts(at: now)
+        try follow(started.followUps)
+        return started.attempts
+    }
+
+    @discardableResult
+    mutating func finish(_ attempt: AttemptStart, _ result: TransferResult) throws -> Reply {
+        try run(
+            .attemptFinished(
+                FinishedAttempt(
+                    sequence: attempt.notification.sequence, number: attempt.number,
+                    session: attempt.session.key.session, startedAt: now, result: result)))
+    }
+
+    /// Lets time pass; what comes due is done.
+    mutating func advance(to time: Timestamp) throws {
+        now = time
+        try follow(engine.due(at: now))
+    }
+
+    /// The process dies and starts anew.
+    mutating func crash() throws {
+        engine = Engine(
+            recovering: try store.recover(), rules: rules, maximumInFlight: 99, generator: SeededGenerator(seed: 2))
+        try follow(engine.recoveryFollowUps)
+    }
+
+    /// What the store has of the notification with that sequence.
+    func stored(_ sequence: NotificationSequence) throws -> StoredNotification? {
+        let all = try store.notifications(matching: NotificationFilter(), limit: .max)
+        return try all.first { $0.sequence == sequence }.flatMap { try store.notification($0.id) }
+    }
+
+    func session(_ id: SessionID) -> SceneSession? {
+        engine.session(SessionKey(application: .gallery, session: id))
+    }
+}
+
+extension AcceptRequest {
+    static func of(
+        _ content: ContentID? = "x", device: DeviceID? = nil, expiration: Expiration = .never, keys: [String] = [],
+        payload: String = "{}", to application: ApplicationID = .gallery
+    ) -> AcceptRequest {
+        AcceptRequest(
+            application: application, source: .push, device: device,
+            notification: IncomingNotification(
+                contentID: content, payload: Array(payload.utf8), expiration: expiration, dedupeKeys: keys))
+    }
+}
+
+extension ApplicationDraft {
+    /// A draft that comes to this application.
+    static func of(_ application: Application) -> ApplicationDraft {
+        var endpoints: [String: EndpointDraft] = [:]
+        for configuration in application.manifest.sceneConfigurations {
+            endpoints[configuration.name] = configuration.endpoint.map(EndpointDraft.of)
+        }
+        return ApplicationDraft(
+            application: application, delegate: application.delegate.map(EndpointDraft.of), endpoints: endpoints)
+    }
+}
+
+extension EndpointDraft {
+    static func of(_ endpoint: Endpoint) -> EndpointDraft {
+        EndpointDraft(url: endpoint.url, secret: endpoint.secret, freshSecret: "fresh")
+    }
+}
+
+extension SessionDraft {
+    static func of(_ scene: Scene) -> SessionDraft {
+        let session = scene.session(created: 0)
+        return SessionDraft(
+            device: session.device, activationState: session.activationState, conditions: session.conditions,
+            endpoint: session.endpoint.map(EndpointDraft.of))
+    }
+}
+
+extension Reply {
+    var accepted: NewNotification? { if case .accepted(let new) = self { new } else { nil } }
+    var duplicate: Receipt? { if case .duplicate(let receipt) = self { receipt } else { nil } }
+    var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
+    var session: SceneSession? { if case .session(let session, _) = self { session } else { nil } }
+    var application: Application? { if case .application(let application, _) = self { application } else { nil } }
+}
+
+extension SessionKey {
+    /// A session of the application that most tests use.
+    static func gallery(_ session: SessionID) -> SessionKey { SessionKey(application: .gallery, session: session) }
+}
