@@ -135,11 +135,15 @@ let package = Package(
         .testTarget(
             name: "RouterdAppTests",
             dependencies: [
-                "DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterTesting",
-                "StoreSQLite",
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                "routerd",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
+            exclude: ["Snapshots"],
             swiftSettings: settings
         ),
     ]

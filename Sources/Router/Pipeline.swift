@@ -12,7 +12,7 @@ package import RouterPlugin
 // | match   | `SessionRegistry`                                      | –                                |
 // | choose  | `Chooser`                                              | –                                |
 // | gate    | `Pipeline.gate`                                        | –                                |
-// | enqueue | `Pipeline.enqueue`                                     | one transaction; then 202        |
+// | enqueue | `Engine.enqueue`                                       | one transaction; then 202        |
 // | deliver | `LanePlanner`, `Lane`, `DeliveryStateMachine`          | `Transport`                      |
 // | settle  | `DeliveryStateMachine`, `ResponseClass`, `RetryPolicy` | one transaction                  |
 

@@ -92,7 +92,7 @@ package struct Daemon: Sendable {
                 metadata: ["sqlite": "\(SQLiteVersion.linked)"])
         }
         if configuration.keys.isEmpty {
-            logger.notice("no API keys: development mode, loopback only, loopback endpoints granted")
+            logger.notice("no API keys: development mode, loopback only")
         }
     }
 

@@ -4,6 +4,8 @@ package enum DaemonLimits {
     package static let commandsWaiting = 20_000
     /// How long the engine waits before it writes again what the store refused.
     package static let storeRetryMilliseconds: Int64 = 500
+    /// For how long a fault of the store makes the daemon count as not ready.
+    package static let storeFaultMilliseconds: Int64 = 5000
     /// Greatest body of a request that is one JSON document.
     package static let bodyBytes = 256 * 1024
     /// Greatest body of a request of many lines.

@@ -95,7 +95,8 @@ struct Explain: AsyncParsableCommand {
             row.enumerated().map { max($1.count, widths.indices.contains($0) ? widths[$0] : 0) }
         }
         return rows.map { row in
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ")
+            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+            return cells.dropLast().joined(separator: "  ") + "  " + (row.last ?? "")
         }
     }
 }

@@ -59,8 +59,10 @@ package struct World {
         driver.resume()
         while !driver.isIdle(at: now) {
             disk.setFates(drawFates())
+            disk.model.failReads(with: drawReadFault())
             let batchLimit = pick([1, 2, 5, 512]) ?? 1
             let turn = driver.turn(at: now, batchLimit: batchLimit, attemptLimit: pick([1, 3, 512]) ?? 1)
+            disk.model.failReads(with: nil)
             for changes in disk.drainCommitted() {
                 log.add("\(stamp) commit \(changes.map(describe))")
                 witness.committed(changes, at: now)
@@ -172,6 +174,10 @@ package struct World {
             guard happens(options.crash / 4) else { return .written }
             return happens(500) ? .diesBefore : .diesAfter
         }
+    }
+
+    private mutating func drawReadFault() -> StoreError? {
+        faults && happens(options.commitFault / 2) ? StoreError(.inputOutput, "simulated") : nil
     }
 
     // MARK: - Invariants

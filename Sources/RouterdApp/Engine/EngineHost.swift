@@ -34,7 +34,7 @@ package actor EngineHost {
     /// Attempts handed to the transport whose outcomes have not been committed.
     private var underWay: [NotificationSequence: SessionKey] = [:]
     private var whenIdle: CheckedContinuation<Void, Never>?
-    private var storeFault: StoreError?
+    private var storeFault: (error: StoreError, until: Timestamp)?
     /// Sessions whose last attempt failed, so that the log says so once.
     private var failing: Set<SessionKey> = []
 
@@ -90,8 +90,12 @@ package actor EngineHost {
     /// The time that commands are decided at.
     package nonisolated var now: Timestamp { clock.now }
 
-    /// Why the store could not be written the last time it was tried; nil if it could.
-    package var lastStoreFault: StoreError? { storeFault }
+    /// Why the store could not be written a moment ago; nil if it could, or if that is so long ago that it is worth
+    /// trying again. Otherwise a daemon that gets no requests because it is not ready would never become ready.
+    package var recentStoreFault: StoreError? {
+        guard let storeFault, clock.now < storeFault.until else { return nil }
+        return storeFault.error
+    }
 
     // MARK: Stopping
 
@@ -179,7 +183,7 @@ package actor EngineHost {
 
     /// What a client waits for is refused; what the engine owes to itself is tried again.
     private func failed(_ command: Command, _ ticket: Ticket?, _ place: Int, _ error: StoreError) {
-        storeFault = error
+        storeFault = (error, clock.now.advanced(byMilliseconds: DaemonLimits.storeFaultMilliseconds))
         if let ticket {
             ticket.fill(place, with: .refused(.storeUnavailable(error)))
         } else if isDraining {

@@ -30,12 +30,17 @@ extension API {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let receivedAt = host.now
+        let key = request.sourceHeaders.first { $0.name == "idempotency-key" }?.value
+        var number = 0
         var results: [[UInt8]] = []
         for chunk in Lines(of: body).chunks(of: DaemonLimits.batchLines) {
             let entries = chunk.map { line in
                 Result { () throws(Problem) in
-                    // A line is a payload; headers would be meant for all of them and could not tell them apart.
-                    let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
+                    // A line is a payload. Of the headers only the key means something for many of them: with the
+                    // number of the line it is the key of that line.
+                    number += 1
+                    let headers = key.map { [(name: "idempotency-key", value: "\($0)#\(number)")] } ?? []
+                    let request = SourceRequest(headers: headers, body: line, receivedAt: receivedAt)
                     return try Self.decode(request, application, device)
                 }
             }

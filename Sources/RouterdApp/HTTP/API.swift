@@ -94,7 +94,7 @@ package struct API: Sendable {
     }
 
     private func readiness() async throws -> Response {
-        if let fault = await host.lastStoreFault {
+        if let fault = await host.recentStoreFault {
             throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
         }
         return Response.json(.ok, Array(#"{"status":"ready"}"#.utf8))

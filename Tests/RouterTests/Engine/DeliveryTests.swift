@@ -26,7 +26,7 @@ struct DeliveryTests {
         try bench.accept("y")
         let first = try bench.start()
         #expect(first.map(\.notification.sequence) == [1, 3])
-        try bench.finish(first[0], .status(500))
+        try bench.finish(try #require(first.first), .status(500))
         let progress = try #require(try bench.stored(1)?.progress)
         #expect(progress.attempts == 1 && progress.failures == 1)
         let notBefore = try #require(progress.notBefore)
@@ -38,7 +38,7 @@ struct DeliveryTests {
         let again = try bench.start()
         #expect(again.map(\.notification.sequence) == [1] && again.first?.number == 2)
         #expect(again.first?.payload == nil, "The payload is in the store.")
-        try bench.finish(again[0], .status(200))
+        try bench.finish(try #require(again.first), .status(200))
         #expect(try bench.start().map(\.notification.sequence) == [2])
     }
 
@@ -47,7 +47,7 @@ struct DeliveryTests {
         var bench = try Workbench(.gallery(schedule: [0, 0]), [Scene("A")])
         try bench.accept()
         var numbers: [Int] = []
-        while let attempt = try bench.start().first {
+        while numbers.count < 9, let attempt = try bench.start().first {
             numbers.append(attempt.number)
             try bench.finish(attempt, .failure(.connectFailed))
         }
@@ -133,7 +133,7 @@ struct DeliveryTests {
         try bench.accept(application: .other)
         let first = try bench.start()
         #expect(first.count == 1)
-        try bench.finish(first[0], .status(200))
+        try bench.finish(try #require(first.first), .status(200))
         #expect(try bench.start().count == 1)
     }
 

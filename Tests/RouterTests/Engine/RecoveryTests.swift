@@ -23,8 +23,8 @@ struct RecoveryTests {
             try bench.accept(content, keys: ["\(content)-key"].filter { _ in content == "h" })
         }
         let started = try bench.start()
-        try bench.finish(started[0], .status(500))
-        try bench.finish(started[1], .status(410))
+        try bench.finish(try #require(started.first), .status(500))
+        try bench.finish(try #require(started.last), .status(410))
         try bench.finish(try #require(try bench.start().first), .status(429, retryAfter: 60))
         return bench
     }

@@ -32,7 +32,7 @@ struct RerouteTests {
         for _ in 0..<4 { try bench.accept() }
         try bench.finish(try #require(try bench.start().first), .status(410))
         var sent: [NotificationSequence] = []
-        while let attempt = try bench.start().first {
+        while sent.count < 9, let attempt = try bench.start().first {
             #expect(attempt.session.key.session == "B")
             sent.append(attempt.notification.sequence)
             try bench.finish(attempt, .status(200))
@@ -49,7 +49,7 @@ struct RerouteTests {
         try bench.run(.deleteSession(.gallery("A")))
         let lane = try #require(bench.engine.planner.lanes[.gallery("B")])
         #expect(lane.queue.map(\.notification.sequence) == [2, 3, 4, 5])
-        try bench.finish(started[1], .status(200))
+        try bench.finish(try #require(started.last), .status(200))
         #expect(try bench.start().map(\.notification.sequence) == [2])
     }
 

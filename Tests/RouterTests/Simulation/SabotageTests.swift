@@ -7,13 +7,13 @@ struct SabotageTests {
     /// How many seeds it may take; most need a handful.
     static let seeds = 0..<60 as Range<UInt64>
 
-    /// How the first finding begins, where it is always the same one.
+    /// How a finding begins that shows the sabotage, where there is one that always does.
     static let findings: [(Sabotage, [String])] = [
-        (.acknowledgesBeforeCommit, ["12.1 acknowledged, but not committed"]),
+        (.acknowledgesBeforeCommit, ["12.1 acknowledged, but not committed", "answered twice"]),
         (.appliesBeforeCommit, []),
         (.forgetsFailedCommits, []),
         (.forgetsFollowUps, ["P8", "liveness"]),
-        (.forgetsRecovery, ["P8", "liveness"]),
+        (.forgetsRecovery, []),
         (.ignoresConflicts, []),
         (.startsTwice, ["12.2 two attempts"]),
         (.settlesBeforeSending, ["delivered, says the router; no endpoint has taken it"]),
@@ -27,10 +27,10 @@ struct SabotageTests {
                 options.commitFault = 100
                 options.crash = 200
             }
-            guard let violation = report.violations.first else { continue }
-            let isExpected = findings.isEmpty || findings.contains { violation.hasPrefix($0) }
-            #expect(isExpected, "\(sabotage), seed \(seed): \(violation)")
-            return
+            let isNoticed = report.violations.contains { violation in
+                findings.isEmpty || findings.contains { violation.hasPrefix($0) }
+            }
+            if isNoticed { return }
         }
         Issue.record("\(sabotage) was not noticed in \(Self.seeds.count) seeds.")
     }
