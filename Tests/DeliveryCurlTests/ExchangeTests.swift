@@ -4,7 +4,7 @@ import Router
 import Testing
 
 /// Exchanges with a receiver that behaves.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct ExchangeTests {
     @Test("The body arrives byte for byte", arguments: [0, 1, 1023, 70_000, 262_144])
     func bodyArrives(size: Int) async throws {

@@ -4,7 +4,7 @@ import Router
 import Testing
 
 /// Receivers that are slow, broken, absent or up to no good. Each costs a slot until its limit, and nothing else.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct HostileReceiverTests {
     @Test func answerAfterTheLimitTimesOut() async throws {
         let result = try await exchange(timeoutMilliseconds: 200) { connection in

@@ -5,7 +5,7 @@ import Testing
 @testable import DeliveryCurl
 
 /// The loop, driven round by round on the test's own thread.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct LoopTests {
     @Test func aFailureOfTheEngineFailsWhatRunsAndNothingAfterwards() throws {
         let server = try HostileServer { connection in

@@ -4,7 +4,7 @@ import Router
 import Testing
 
 /// What concerns the process as a whole, each in a process of its own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct ProcessWideTests {
     @Test func proxiesInTheEnvironmentAreIgnored() async {
         await #expect(processExitsWith: .success) {

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The end of a transport: whatever its requests were doing, each completion is called exactly once.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct ShutdownTests {
     @Test func runningRequestsMayFinishAndWaitingOnesAreHandedBack() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)

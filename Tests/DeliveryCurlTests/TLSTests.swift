@@ -6,7 +6,7 @@ import Router
 import Testing
 
 /// Receivers behind TLS, with certificates of an authority made for the run.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(15)))
 struct TLSTests {
     @Test func speaksHTTP2WhenTheServerDoes() async throws {
         let authority = try TestAuthority.shared.get()

@@ -19,6 +19,22 @@ extension Witness {
                 settled(sequence, settlement, at: now)
             }
         }
+        checkDisabling(changes, before)
+    }
+
+    /// A session is disabled by a 410, in the transaction that records it, and by nothing else.
+    private mutating func checkDisabling(_ changes: [StoreChange], _ before: Registrations) {
+        var gone: Set<SessionKey> = []
+        for case .recordAttempt(let attempt) in changes where attempt.status == 410 {
+            guard let entry = ledger.entries[attempt.sequence] else { continue }
+            gone.insert(SessionKey(application: entry.accepted.application, session: attempt.session))
+        }
+        for key in gone {
+            require(ledger.registrations.openSession(key) == nil, "\(key) has answered 410 and is not disabled")
+        }
+        for case .putSession(let session) in changes where session.disabled != nil && !gone.contains(session.key) {
+            require(before.openSession(session.key) == nil, "\(session.key) is disabled for nothing")
+        }
     }
 
     private mutating func registered(_ change: StoreChange) {

@@ -2,7 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-@Suite("Applications", .timeLimit(.minutes(1)))
+@Suite("Applications", .timeLimit(.minutes(15)))
 struct ApplicationTests {
     private static let whole = """
         {"displayName": "Gallery",

@@ -5,7 +5,7 @@ import RouterPlugin
 import Testing
 
 /// What cannot be taken is refused with a code of its own, changes nothing, and harms nobody.
-@Suite("Bad input", .timeLimit(.minutes(1)))
+@Suite("Bad input", .timeLimit(.minutes(15)))
 struct BadInputTests {
     static let groups: [(name: String, calls: [BadCall])] = [
         ("malformed", BadCall.malformed), ("not objects", BadCall.notObjects), ("sizes", BadCall.sizes),

@@ -4,7 +4,7 @@ import RouterPlugin
 import Testing
 
 /// Many in one request: a line each, and a bad line fails alone.
-@Suite("Batches", .timeLimit(.minutes(1)))
+@Suite("Batches", .timeLimit(.minutes(15)))
 struct BatchTests {
     private static let endpoint = #""endpoint":{"url":"http://127.0.0.1:9/hook","secret":"\#(Receiver.secret)"}"#
 

@@ -4,7 +4,7 @@ import Router
 import RouterPlugin
 import Testing
 
-@Suite("Explain", .timeLimit(.minutes(1)))
+@Suite("Explain", .timeLimit(.minutes(15)))
 struct ExplainTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let path = "\(TestDaemon.gallery)/explain"

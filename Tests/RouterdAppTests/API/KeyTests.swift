@@ -4,7 +4,7 @@ import RouterdApp
 import Testing
 
 /// Who may do what, and what nobody learns of others.
-@Suite("API keys", .timeLimit(.minutes(1)))
+@Suite("API keys", .timeLimit(.minutes(15)))
 struct KeyTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let mine = ApplicationID(unchecked: "mine")

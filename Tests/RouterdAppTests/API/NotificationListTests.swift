@@ -2,7 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-@Suite("List of notifications", .timeLimit(.minutes(1)))
+@Suite("List of notifications", .timeLimit(.minutes(15)))
 struct NotificationListTests {
     private static let list = "/v1/notifications"
 

@@ -3,7 +3,7 @@ import Router
 import RouterPlugin
 import Testing
 
-@Suite("Notifications", .timeLimit(.minutes(1)))
+@Suite("Notifications", .timeLimit(.minutes(15)))
 struct NotificationTests {
     private static let url = "http://127.0.0.1:9/hook"
 

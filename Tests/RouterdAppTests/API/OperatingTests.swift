@@ -2,7 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-@Suite("Operating", .timeLimit(.minutes(1)))
+@Suite("Operating", .timeLimit(.minutes(15)))
 struct OperatingTests {
     /// The router alone, and through a socket: the same calls, the same answers.
     @Test(arguments: [false, true])

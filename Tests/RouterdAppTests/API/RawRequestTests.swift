@@ -6,7 +6,7 @@ import Router
 import Testing
 
 /// Requests that no client library sends: what is ambiguous or broken is refused before anybody acts on it.
-@Suite("Raw requests", .timeLimit(.minutes(1)))
+@Suite("Raw requests", .timeLimit(.minutes(15)))
 struct RawRequestTests {
     private static let head = "POST \(TestDaemon.gallery)/notifications HTTP/1.1\r\nHost: a\r\n"
 

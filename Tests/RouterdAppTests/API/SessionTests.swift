@@ -2,7 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-@Suite("Sessions", .timeLimit(.minutes(1)))
+@Suite("Sessions", .timeLimit(.minutes(15)))
 struct SessionTests {
     private static let url = "http://127.0.0.1:9/hook"
     private static let path = "\(TestDaemon.gallery)/sessions/win-1"

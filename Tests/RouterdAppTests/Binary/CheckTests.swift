@@ -3,7 +3,7 @@ import StoreSQLite
 import Testing
 
 /// `routerd check`: every fault of a file, with its place.
-@Suite("check", .timeLimit(.minutes(1)))
+@Suite("check", .timeLimit(.minutes(15)))
 struct CheckTests {
     static let good = """
         # All that a file may hold.

@@ -4,7 +4,7 @@ import RouterPlugin
 import Testing
 
 /// `send`, `explain` and `receive` against a daemon that runs.
-@Suite("Clients", .timeLimit(.minutes(1)))
+@Suite("Clients", .timeLimit(.minutes(15)))
 struct ClientCommandTests {
     @Test func aNotificationGoesFromSendToReceive() async throws {
         let receiver = try Program(["receive", "--listen", "127.0.0.1:0", "--secret", Receiver.secret, "--json"])

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Kills the daemon under load, again and again: what it has answered 202 is delivered, in order.
-@Suite("kill -9", .timeLimit(.minutes(2)))
+@Suite("kill -9", .timeLimit(.minutes(15)))
 struct CrashTests {
     /// What the senders know.
     private final class Book: Sendable {

@@ -3,7 +3,7 @@ import RouterdApp
 import Testing
 
 /// What `--help` says is a file, so that a change of it is seen. `RECORD_SNAPSHOTS=1 swift test` writes the files anew.
-@Suite("Help", .timeLimit(.minutes(1)))
+@Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
         "", "serve", "check", "eval", "decide", "send", "explain", "receive", "bench", "bench echo", "bench store",

@@ -2,7 +2,7 @@ import RouterPlugin
 import Testing
 
 /// `routerd eval` and `routerd decide`: the language and the choice without a daemon.
-@Suite("eval and decide", .timeLimit(.minutes(1)))
+@Suite("eval and decide", .timeLimit(.minutes(15)))
 struct PredicateCommandTests {
     private static let evaluations: [(arguments: [String], status: Int32, output: String)] = [
         (["SELF BEGINSWITH 'a'", "abc"], 0, "true\n"),

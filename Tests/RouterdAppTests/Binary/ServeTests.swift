@@ -6,7 +6,7 @@ import StoreSQLite
 import Testing
 
 /// `routerd serve` as users start and stop it.
-@Suite("serve", .timeLimit(.minutes(1)))
+@Suite("serve", .timeLimit(.minutes(15)))
 struct ServeTests {
     @Test func saysWhereItListensAndStopsWhenTold() async throws {
         let directory = try TemporaryDirectory()

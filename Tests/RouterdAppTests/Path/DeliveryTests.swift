@@ -4,7 +4,7 @@ import RouterPlugin
 import Testing
 
 /// From the request that posts to the request that arrives.
-@Suite("Path", .timeLimit(.minutes(1)))
+@Suite("Path", .timeLimit(.minutes(15)))
 struct DeliveryTests {
     @Test func theSessionThatPrefersItReceivesIt() async throws {
         try await withGallery { daemon, receiver in

@@ -7,7 +7,7 @@ import StoreSQLite
 import Testing
 
 /// What holds when the disk does not, and over a restart.
-@Suite("Durability", .timeLimit(.minutes(1)))
+@Suite("Durability", .timeLimit(.minutes(15)))
 struct DurabilityTests {
     @Test func aFullDiskRefusesAndChangesNothing() async throws {
         try await withGallery { daemon, receiver in
