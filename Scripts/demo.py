@@ -221,7 +221,7 @@ def explain(world: World) -> None:
     for line in lines:
         report.line(line)
     told = lines[0] if lines else "nothing"
-    named = told.startswith(f"{example.tier} → {example.scene}:") and len(lines) > 1
+    named = told.startswith(f"→ {example.scene}  because {example.tier}: ") and len(lines) > 2
     report.check(f"it names {example.scene} and the others that came into question", named, told)
     report.check("nothing was sent", len(world.api.notifications()) == before)
 
