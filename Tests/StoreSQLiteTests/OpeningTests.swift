@@ -129,6 +129,15 @@ struct OpeningTests {
         try foreign.close()
     }
 
+    @Test func aFileWithTwoNamesIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStore(path: directory.file()).close()
+        try FileManager.default.linkItem(atPath: directory.file(), toPath: directory.file("other"))
+        for path in [directory.file(), directory.file("other")] { #expect(refusal(path)?.code == .inUse) }
+        try FileManager.default.removeItem(atPath: directory.file("other"))
+        try SQLiteStore(path: directory.file()).close()
+    }
+
     @Test func anEmptyFileBecomesADatabase() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.file()))
