@@ -18,9 +18,9 @@ package import RouterPlugin
 
 /// What was made of a notification before it is committed.
 package enum Routed: Sendable {
-    /// It came before; the first answer holds.
-    case duplicate(Receipt)
-    /// The same key was used for something else.
+    /// It came before; the first answer holds. The keys are those that it did not come under before.
+    case duplicate(Receipt, newKeys: [DedupeKey])
+    /// A key was used for something else.
     case conflict
     /// It is new, and this is where it goes.
     case fresh(Decision, Placement, newSession: SceneSession?)
@@ -43,15 +43,21 @@ extension Engine {
 
 /// The stages that are too small for a type of their own.
 package enum Pipeline {
-    /// Whether the sender has sent this before.
+    /// Whether the sender has sent this before. All keys have a say: one that is new is a name of the same
+    /// notification from now on, and two that name two notifications are a conflict.
     static func dedupe(_ request: AcceptRequest, _ lookup: any Store) throws(StoreError) -> Routed? {
-        for text in request.notification.dedupeKeys {
-            let key = DedupeKey(application: request.application, source: request.source, key: text)
-            guard let receipt = try lookup.receipt(for: key) else { continue }
+        var found: Receipt?
+        var newKeys: [DedupeKey] = []
+        for key in request.dedupeKeys {
+            guard let receipt = try lookup.receipt(for: key) else {
+                newKeys.append(key)
+                continue
+            }
             let isSame = receipt.payload == request.notification.payload && receipt.device == request.device
-            return isSame ? .duplicate(receipt) : .conflict
+            guard isSame, found == nil || found?.sequence == receipt.sequence else { return .conflict }
+            found = receipt
         }
-        return nil
+        return found.map { .duplicate($0, newKeys: newKeys) }
     }
 
     /// Whether the chosen session may have it now.

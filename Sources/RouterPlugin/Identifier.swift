@@ -12,11 +12,16 @@ public struct IdentifierRule: Sendable {
     public let maximumLength: Int
     /// Whether a byte of the UTF-8 text may occur.
     public let allows: @Sendable (UInt8) -> Bool
+    /// Whether `.` and `..` may be one: not where it stands in a URL's path, which clients shorten (RFC 3986, 5.2.4).
+    public let allowsDots: Bool
 
     /// All parts at once.
-    public init(name: String, maximumLength: Int, allows: @escaping @Sendable (UInt8) -> Bool) {
+    public init(
+        name: String, maximumLength: Int, allowsDots: Bool = false, allows: @escaping @Sendable (UInt8) -> Bool
+    ) {
         self.name = name
         self.maximumLength = maximumLength
+        self.allowsDots = allowsDots
         self.allows = allows
     }
 }
@@ -30,7 +35,8 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
     /// The text as given.
     public let text: String
 
-    /// Checks the text: not empty, not longer than the kind allows, made of allowed bytes only.
+    /// Checks the text: not empty, not longer than the kind allows, made of allowed bytes only, no segment of a path
+    /// that means another place.
     public init(_ text: String) throws(InvalidIdentifier) {
         let rule = Kind.rule
         guard !text.isEmpty else { throw InvalidIdentifier(kind: rule.name, fault: .empty) }
@@ -38,6 +44,9 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
             throw InvalidIdentifier(kind: rule.name, fault: .tooLong(maximum: rule.maximumLength))
         }
         guard text.utf8.allSatisfy(rule.allows) else { throw InvalidIdentifier(kind: rule.name, fault: .forbiddenByte) }
+        guard rule.allowsDots || text != "." && text != ".." else {
+            throw InvalidIdentifier(kind: rule.name, fault: .dots)
+        }
         self.text = text
     }
 
@@ -77,6 +86,8 @@ public struct InvalidIdentifier: Error, Hashable, Sendable, CustomStringConverti
         case tooLong(maximum: Int)
         /// A byte that the kind does not allow, such as NUL or another control character.
         case forbiddenByte
+        /// `.` or `..`, where a kind stands in a URL's path.
+        case dots
     }
 
     /// The kind in kebab-case.
@@ -100,6 +111,7 @@ public struct InvalidIdentifier: Error, Hashable, Sendable, CustomStringConverti
         case .empty: "The \(name) is empty."
         case .tooLong(let maximum): "The \(name) is longer than \(maximum) bytes."
         case .forbiddenByte: "The \(name) has a character that is not allowed in it."
+        case .dots: "The \(name) is . or .., which means another place in a URL's path."
         }
     }
 }
@@ -129,7 +141,7 @@ public enum IdentifierKinds: Sendable {
     /// What names a content: the subject of every activation predicate.
     public enum Content: IdentifierKind {
         /// Everything but NUL.
-        public static let rule = IdentifierRule(name: "content-id", maximumLength: 4096) { $0 != 0 }
+        public static let rule = IdentifierRule(name: "content-id", maximumLength: 4096, allowsDots: true) { $0 != 0 }
     }
 
     /// An accepted notification.

@@ -68,13 +68,20 @@ extension ChangeWriter {
                 $0.bindInPlace(payload)
             }
         }
-        for key in notification.dedupeKeys {
+        let keys = notification.dedupeKeys.map {
+            DedupeKey(application: notification.application, source: notification.source, key: $0)
+        }
+        try take(keys, for: notification.sequence)
+        if notification.placement != .lane { try keepFirstAnswer(notification.sequence) }
+    }
+
+    func take(_ keys: [DedupeKey], for sequence: NotificationSequence) throws {
+        for key in keys {
             try PreparedStatement(db, Self.insertKey).run {
-                DedupeKey(application: notification.application, source: notification.source, key: key).bind(to: &$0)
-                $0.bind(notification.sequence.value)
+                key.bind(to: &$0)
+                $0.bind(sequence.value)
             }
         }
-        if notification.placement != .lane { try keepFirstAnswer(notification.sequence) }
     }
 
     private func keepFirstAnswer(_ sequence: NotificationSequence) throws {

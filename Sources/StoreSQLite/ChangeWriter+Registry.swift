@@ -28,7 +28,10 @@ extension ChangeWriter {
         """
 
     private static let insertAnswer = """
-        INSERT INTO kept_answer (application, source, key, fingerprint, created) VALUES (?, ?, ?, ?, ?)
+        INSERT INTO kept_answer (application, source, key, created) VALUES (?, ?, ?, ?)
+        """
+    private static let insertBatch = """
+        INSERT INTO kept_answer (application, source, key, fingerprint) VALUES (?, ?, ?, ?)
         """
 
     // The parameters of the two statements are the same and in the same order.
@@ -78,6 +81,7 @@ extension ChangeWriter {
 
     /// Foreign keys take configurations and sessions with it.
     func delete(_ id: ApplicationID) throws {
+        try PreparedStatement(db, "DELETE FROM kept_answer WHERE application = ?").run { $0.bind(id.text) }
         try PreparedStatement(db, "DELETE FROM application WHERE id = ?").run { $0.bind(id.text) }
     }
 
@@ -100,11 +104,18 @@ extension ChangeWriter {
     }
 
     func keep(_ answer: KeptAnswer, for key: DedupeKey) throws {
-        try answer.fingerprint.withUnsafeBufferPointer { fingerprint in
-            _ = try PreparedStatement(db, Self.insertAnswer).run {
+        switch answer {
+        case .batch(let fingerprint):
+            try fingerprint.withUnsafeBufferPointer { fingerprint in
+                _ = try PreparedStatement(db, Self.insertBatch).run {
+                    key.bind(to: &$0)
+                    $0.bindInPlace(fingerprint)
+                }
+            }
+        case .session(let created):
+            try PreparedStatement(db, Self.insertAnswer).run {
                 key.bind(to: &$0)
-                $0.bindInPlace(fingerprint)
-                $0.bind(answer.created)
+                $0.bind(created)
             }
         }
     }

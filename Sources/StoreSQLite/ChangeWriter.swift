@@ -27,6 +27,7 @@ struct ChangeWriter {
         case .deleteSession(let key): try delete(key)
         case .keepAnswer(let key, let answer): try keep(answer, for: key)
         case .insert(let notification): try insert(notification)
+        case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
         case .recordAttempt(let attempt): try record(attempt)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)

@@ -195,13 +195,14 @@ enum Migrations {
           state TEXT NOT NULL
         ) STRICT;
 
-        -- What was answered to changes of sessions that clients may repeat.
+        -- What is remembered of requests that clients may repeat: a digest of a batch, or whether a session was new.
         CREATE TABLE kept_answer (
           application TEXT NOT NULL,
           source TEXT NOT NULL,
           key TEXT NOT NULL,
-          fingerprint BLOB NOT NULL,
-          created INTEGER NOT NULL,
+          fingerprint BLOB,
+          created INTEGER,
+          CHECK ((fingerprint IS NULL) <> (created IS NULL)),
           PRIMARY KEY (application, source, key)
         ) STRICT, WITHOUT ROWID;
         """

@@ -22,6 +22,12 @@ struct ValueTypesTests {
         #expect(throws: InvalidIdentifier.self) { try SessionID("a/b") }
         #expect(throws: InvalidIdentifier.self) { try SessionID("a\nb") }
         #expect(try DeviceID("a/b é").text == "a/b é")
+        for dots in [".", ".."] {
+            #expect(throws: InvalidIdentifier(kind: "session-id", fault: .dots)) { try SessionID(dots) }
+            #expect(throws: InvalidIdentifier(kind: "application-id", fault: .dots)) { try ApplicationID(dots) }
+            #expect(try ContentID(dots).text == dots)
+        }
+        #expect(try SessionID("...").text == "...")
         #expect(throws: InvalidIdentifier.self) { try ApplicationID("com.example Gallery") }
         #expect(try ApplicationID("com.example.Gallery-2_x").text == "com.example.Gallery-2_x")
     }

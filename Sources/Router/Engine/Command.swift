@@ -6,7 +6,10 @@ package enum Command: Sendable {
     case accept(AcceptRequest)
     case putApplication(ApplicationDraft)
     case deleteApplication(ApplicationID)
-    case putSession(SessionKey, SessionDraft, repeatable: RepeatableChange? = nil)
+    /// A batch with a key of the client's: the same key for another batch is refused.
+    case beginBatch(DedupeKey, fingerprint: [UInt8])
+    /// Made once under its key, if it has one.
+    case putSession(SessionKey, SessionDraft, once: DedupeKey? = nil)
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
     /// An attempt has come to its end.
@@ -45,6 +48,11 @@ package struct AcceptRequest: Sendable {
         self.device = device
         self.traceparent = traceparent
         self.notification = notification
+    }
+
+    /// The keys under which its sender may repeat it.
+    package var dedupeKeys: [DedupeKey] {
+        notification.dedupeKeys.map { DedupeKey(application: application, source: source, key: $0) }
     }
 }
 
@@ -198,8 +206,10 @@ package enum Reply: Sendable {
     case duplicate(Receipt)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
-    /// The change was made before, under the same key.
-    case sessionKept(KeptAnswer)
+    /// The session was put before, under the same key.
+    case sessionKept(created: Bool)
+    /// The batch may go on: it is new, or the same as before.
+    case batchBegun
     case deleted
     /// Nothing was changed.
     case refused(Refusal)
@@ -211,6 +221,8 @@ package enum Reply: Sendable {
 package enum Refusal: Error, Hashable, Sendable {
     case unknownApplication(ApplicationID)
     case unknownSession(SessionKey)
+    /// A session does not go from the one state to the other without another one between.
+    case illegalTransition(from: ActivationState, to: ActivationState)
     /// The manifest has no configuration of that name, or not for that role.
     case unknownConfiguration(String)
     /// Sessions are reached at the endpoint of this configuration, which the new manifest takes away.
@@ -219,7 +231,7 @@ package enum Refusal: Error, Hashable, Sendable {
     case endpointMissing
     /// A patch changes an endpoint that is not there, and does not say where it is.
     case endpointURLMissing
-    /// The same key came with another body, or for another device, before.
+    /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)

@@ -7,13 +7,13 @@ extension Engine {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
-        let keys = request.notification.dedupeKeys.map {
-            PlanKey.dedupe(DedupeKey(application: request.application, source: request.source, key: $0))
-        }
+        let keys = request.dedupeKeys.map(PlanKey.dedupe)
         var plan = Plan(
             reads: [.application(request.application), .newSession(request.application)] + keys, writes: keys)
         switch try route(request, in: tenant, at: now, lookup: lookup) {
-        case .duplicate(let receipt): plan.reply = .duplicate(receipt)
+        case .duplicate(let receipt, let newKeys):
+            if !newKeys.isEmpty { plan.changes.append(.addDedupeKeys(receipt.sequence, newKeys)) }
+            plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
         case .fresh(let decision, let placement, let newSession):
             if let newSession {

@@ -19,7 +19,7 @@ extension Engine {
                 planner.close(key)
                 closed.insert(key)
             case .insert(let accepted): insert(accepted, &closed)
-            case .recordAttempt, .keepAnswer: break
+            case .recordAttempt, .keepAnswer, .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
                 if let key = planner.lane(of: sequence) { closed.insert(key) }

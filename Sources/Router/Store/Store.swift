@@ -14,7 +14,7 @@ package protocol Store: Sendable {
     /// What was answered for a notification that came in under this key before.
     func receipt(for key: DedupeKey) throws(StoreError) -> Receipt?
 
-    /// What was answered to a change of a session that came in under this key before.
+    /// What is remembered of a request that came in under this key before.
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer?
 
     /// The payload bytes as received; nil if there is no such notification.
@@ -43,13 +43,15 @@ package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStrin
 /// One change of what is kept.
 package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
-    /// Its sessions go with it.
+    /// Its sessions go with it, and what was kept of requests to it.
     case deleteApplication(ApplicationID)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
-    /// What is answered to a change that a client may repeat; a key is taken once.
+    /// What is remembered of a request that a client may repeat; a key is taken once.
     case keepAnswer(DedupeKey, KeptAnswer)
     case insert(NewNotification)
+    /// The notification came again, under keys of its sender that are new.
+    case addDedupeKeys(NotificationSequence, [DedupeKey])
     /// Appends an attempt to its notification's history.
     case recordAttempt(AttemptRecord)
     /// The delivery waits for its next attempt.
@@ -172,7 +174,7 @@ package struct AttemptRecord: Hashable, Sendable {
     }
 }
 
-/// The key under which a sender may repeat a notification, or a client a change.
+/// The key under which a sender may repeat a notification, or a client a request.
 package struct DedupeKey: Hashable, Sendable {
     package var application: ApplicationID
     package var source: PluginID

@@ -10,6 +10,7 @@ extension Witness {
             switch change {
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
+            case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
             case .recordAttempt(let attempt): recorded(attempt)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
             case .reassign(let sequence, let decision, let placement):
@@ -65,6 +66,15 @@ extension Witness {
         let entry = LedgerEntry(accepted)
         check(entry.decision, entry.placement, of: entry, before, at: now)
         ledger.insert(entry)
+    }
+
+    /// A name that a sender uses later leads to the same notification.
+    private mutating func added(_ keys: [DedupeKey], to sequence: NotificationSequence) {
+        require(ledger.entries[sequence] != nil, "12.1 came again, but was never accepted: \(sequence)")
+        for key in keys {
+            require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(key.key)")
+            ledger.keys[key] = sequence
+        }
     }
 
     private mutating func recorded(_ attempt: AttemptRecord) {

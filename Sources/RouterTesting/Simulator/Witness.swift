@@ -43,29 +43,25 @@ struct Witness {
                 "12.1 acknowledged with other contents: \(accepted.id)")
             acknowledged.append(accepted.sequence)
         case .duplicate(let receipt):
-            let first = earlier(request)
-            require(first?.accepted.sequence == receipt.sequence, "P3 a duplicate of something else: \(receipt.id)")
             require(
-                first?.accepted.payload == request.notification.payload && first?.accepted.device == request.device,
+                request.dedupeKeys.allSatisfy { ledger.keys[$0] == receipt.sequence },
+                "P3 a duplicate of something else: \(receipt.id)")
+            require(
+                ledger.entries[receipt.sequence].map { isRepeated($0, by: request) } == true,
                 "P3 a duplicate that is none: \(receipt.id)")
         case .refused(.idempotencyConflict):
-            let first = earlier(request)
+            let named = Set(request.dedupeKeys.compactMap { ledger.keys[$0] })
             require(
-                first != nil
-                    && (first?.accepted.payload != request.notification.payload
-                        || first?.accepted.device != request.device),
+                named.count > 1
+                    || named.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
                 "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
         case .refused(.unknownApplication), .refused(.storeUnavailable): break
         default: fail("a producer was answered \(reply)")
         }
     }
 
-    private func earlier(_ request: AcceptRequest) -> LedgerEntry? {
-        for text in request.notification.dedupeKeys {
-            let key = DedupeKey(application: request.application, source: request.source, key: text)
-            if let sequence = ledger.keys[key] { return ledger.entries[sequence] }
-        }
-        return nil
+    private func isRepeated(_ entry: LedgerEntry, by request: AcceptRequest) -> Bool {
+        entry.accepted.payload == request.notification.payload && entry.accepted.device == request.device
     }
 
     // MARK: - Crashes and the store

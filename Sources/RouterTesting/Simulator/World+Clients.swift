@@ -36,6 +36,9 @@ extension World {
         var request = earlier
         if happens(200) { request.notification.payload = payload(lastTicket + 1) }
         if happens(50) { request.device = drawDevice() }
+        // Under another of its names, or under that of something else too.
+        if happens(150) { request.notification.dedupeKeys.append("name-\(Int.random(in: 0..<20, using: &generator))") }
+        if happens(100), !request.notification.dedupeKeys.isEmpty { request.notification.dedupeKeys.removeFirst() }
         ask(.accept(request), "repeat \(request.notification.dedupeKeys) for \(request.application)")
         // Impatient ones do not wait for the answer.
         if happens(200) { ask(.accept(request), "repeat it at once") }

@@ -13,6 +13,7 @@ extension World {
         case .keepAnswer(let key, _): "keep the answer to \(key.key)"
         case .insert(let new):
             "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
+        case .addDedupeKeys(let sequence, let keys): "\(sequence) came again as \(keys.map(\.key))"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
         case .reschedule(let sequence, let progress):
             "reschedule \(sequence) \(progress.attempts)/\(progress.failures)/\(progress.rejections)"

@@ -4,7 +4,8 @@ import RouterPlugin
 /// What a store keeps, as plain values, and the laws by which it changes.
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
-/// - A notification id and a dedupe key belong to one notification for ever, the key of an answer to one answer.
+/// - A notification id and a dedupe key belong to one notification for ever.
+/// - The key of an answer belongs to that answer as long as there is its application.
 /// - A session belongs to an application that exists.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
@@ -45,7 +46,7 @@ struct StoreModel: Sendable {
         case notification(NotificationSequence, Entry?)
         case sequence(NotificationID)
         case dedupeKey(DedupeKey)
-        case answer(DedupeKey)
+        case answer(DedupeKey, KeptAnswer?)
     }
 
     /// The figures as they stood before.
@@ -71,7 +72,7 @@ struct StoreModel: Sendable {
             case .notification(let sequence, let before): replace(sequence, by: before)
             case .sequence(let id): sequences[id] = nil
             case .dedupeKey(let key): dedupeKeys[key] = nil
-            case .answer(let key): answers[key] = nil
+            case .answer(let key, let before): answers[key] = before
             }
         }
         census.accepted = marks.accepted
@@ -87,6 +88,7 @@ struct StoreModel: Sendable {
         case .deleteSession(let key): set(nil, for: key)
         case .keepAnswer(let key, let answer): try keep(answer, for: key)
         case .insert(let notification): try insert(notification)
+        case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
         case .recordAttempt(let attempt): try record(attempt)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
@@ -98,6 +100,10 @@ struct StoreModel: Sendable {
 
     private mutating func delete(_ id: ApplicationID) {
         for key in sessions.keys where key.application == id { set(nil, for: key) }
+        for (key, answer) in answers where key.application == id {
+            answers[key] = nil
+            journal.append(.answer(key, answer))
+        }
         set(nil, for: id)
     }
 
@@ -115,7 +121,7 @@ struct StoreModel: Sendable {
     private mutating func keep(_ answer: KeptAnswer, for key: DedupeKey) throws(StoreError) {
         try check(answers[key] == nil, "the key of an answer is taken")
         answers[key] = answer
-        journal.append(.answer(key))
+        journal.append(.answer(key, nil))
     }
 
     // MARK: - Notifications
@@ -127,15 +133,19 @@ struct StoreModel: Sendable {
         census.accepted += 1
         sequences[new.id] = new.sequence
         journal.append(.sequence(new.id))
-        for key in new.dedupeKeys {
-            let key = DedupeKey(application: new.application, source: new.source, key: key)
-            try check(dedupeKeys[key] == nil, "a dedupe key of \(new.sequence) is taken")
-            dedupeKeys[key] = new.sequence
-            journal.append(.dedupeKey(key))
-        }
+        let keys = new.dedupeKeys.map { DedupeKey(application: new.application, source: new.source, key: $0) }
+        try take(keys, for: new.sequence)
         var entry = Entry(accepted: new)
         entry.place(new.placement, settledAt: new.receivedAt)
         set(entry, for: new.sequence)
+    }
+
+    private mutating func take(_ keys: [DedupeKey], for sequence: NotificationSequence) throws(StoreError) {
+        for key in keys {
+            try check(dedupeKeys[key] == nil, "a dedupe key of \(sequence) is taken")
+            dedupeKeys[key] = sequence
+            journal.append(.dedupeKey(key))
+        }
     }
 
     private mutating func record(_ attempt: AttemptRecord) throws(StoreError) {

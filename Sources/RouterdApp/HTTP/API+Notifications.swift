@@ -5,7 +5,7 @@ import Router
 import RouterPlugin
 
 extension API {
-    private static let pushSource = PushPayloadSource()
+    static let pushSource = PushPayloadSource()
 
     @Sendable func postNotification(
         _ request: Request, _ context: RouterdContext, _: Caller
@@ -18,49 +18,6 @@ extension API {
         case .duplicate(let receipt):
             return .json(.ok, NotificationBody.answer(receipt))
         default: throw Problem.unexpectedReply
-        }
-    }
-
-    @Sendable func postNotificationBatch(
-        _ request: Request, _ context: RouterdContext, _: Caller
-    ) async throws -> Response {
-        let application = try context.application()
-        let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
-        let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
-        let receivedAt = host.now
-        let traceparent = request.traceparent
-        let key = try request.idempotencyKey()
-        var number = 0
-        var results: [[UInt8]] = []
-        for chunk in Lines(of: body).chunks(of: DaemonLimits.batchLines) {
-            let entries = chunk.map { line in
-                Result { () throws(Problem) in
-                    // A line is a payload. Of the headers only the key means something for many of them: with the
-                    // number of the line it is the key of that line.
-                    number += 1
-                    let headers = key.map { [(name: "idempotency-key", value: "\($0)#\(number)")] } ?? []
-                    let request = SourceRequest(headers: headers, body: line, receivedAt: receivedAt)
-                    return try Self.decode(request, application, device, traceparent)
-                }
-            }
-            let commands = entries.compactMap { entry in (try? entry.get()).map { Command.accept($0) } }
-            var next = try await submitAll(commands).makeIterator()
-            for entry in entries {
-                switch entry {
-                case .failure(let problem): results.append(BatchLine.write(problem))
-                case .success: results.append(Self.line(for: next.next()))
-                }
-            }
-        }
-        return .lines(results)
-    }
-
-    private static func line(for reply: Reply?) -> [UInt8] {
-        switch reply {
-        case .accepted(let accepted): NotificationBody.answer(accepted)
-        case .duplicate(let receipt): NotificationBody.answer(receipt)
-        case .refused(let refusal): BatchLine.write(Problem(refusal))
-        default: BatchLine.write(.unexpectedReply)
         }
     }
 
@@ -125,7 +82,7 @@ extension API {
         return try Self.decode(source, application, device, request.traceparent)
     }
 
-    private static func decode(
+    static func decode(
         _ request: SourceRequest, _ application: ApplicationID, _ device: DeviceID?, _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
         let notifications: [IncomingNotification]

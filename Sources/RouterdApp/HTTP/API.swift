@@ -25,7 +25,7 @@ package struct API: Sendable {
     }
 
     package func router() -> Hummingbird.Router<RouterdContext> {
-        let router = Hummingbird.Router(context: RouterdContext.self)
+        let router = Hummingbird.Router(context: RouterdContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ProblemMiddleware())
         router.get("healthz") { _, _ in Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
         router.get("readyz") { _, _ in try await readiness() }
@@ -55,7 +55,8 @@ package struct API: Sendable {
     /// The framework takes a path with another method for an unknown one; clients are told what the path does take.
     private func refuseOtherMethods(on router: Hummingbird.Router<RouterdContext>) {
         for routes in Dictionary(grouping: router.routes, by: \.path.description).values {
-            let taken = Set(routes.map(\.method))
+            var taken = Set(routes.map(\.method))
+            if taken.contains(.get) { taken.insert(.head) }
             let allow = taken.map(\.rawValue).sorted().joined(separator: ", ")
             for method in Self.methods.subtracting(taken) {
                 router.on(routes[0].path, method: method) { _, _ -> Response in throw Problem.notAllowed(allow) }

@@ -17,6 +17,8 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     /// The byte of the body at fault.
     package var offset: Int?
     package var predicate: PredicateFault?
+    /// The activation states that may follow, if the one that was asked for may not.
+    package var legalStates: [ActivationState]?
     /// Seconds after which it is worth trying again.
     package var retryAfter: Int?
     /// The methods that the path takes, if it does not take the one that was asked for.
@@ -54,6 +56,11 @@ package struct Problem: Error, HTTPResponseError, Sendable {
             problem.field("code", code)
             if let pointer { problem.field("pointer", pointer) }
             if let offset { problem.field("offset", offset) }
+            if let legalStates {
+                problem.array("legal") { array in
+                    for state in legalStates { array.element(state.name) }
+                }
+            }
             if let predicate {
                 problem.field("side", predicate.side)
                 problem.object("span") {
@@ -102,6 +109,13 @@ extension Problem {
             self.init(.notFound, "unknown-application", "There is no application \(id).")
         case .unknownSession(let key):
             self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
+        case .illegalTransition(let from, let to):
+            let legal = from.successors.map(\.name).joined(separator: ", ")
+            self.init(
+                .conflict, "illegal-transition",
+                "A session does not go from \(from.name) to \(to.name); from there it goes to: \(legal).",
+                pointer: "/activationState")
+            legalStates = from.successors
         case .unknownConfiguration(let name):
             self.init(
                 .unprocessableContent, "unknown-configuration",
@@ -122,7 +136,8 @@ extension Problem {
         case .idempotencyConflict:
             self.init(
                 .conflict, "idempotency-conflict",
-                "This apns-id or Idempotency-Key came before with another body or for another device.")
+                "This apns-id or Idempotency-Key came before, with another body, for another device, or for another request."
+            )
         case .tooMuchUserInfo(let limit):
             self.init(
                 .unprocessableContent, "user-info-too-large",

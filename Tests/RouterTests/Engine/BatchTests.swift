@@ -40,8 +40,8 @@ struct BatchTests {
                 result: .status(status)))
     }
 
-    private static func repeatable(_ key: String) -> RepeatableChange {
-        RepeatableChange(key: DedupeKey(application: .gallery, source: .push, key: key), fingerprint: [])
+    private static func key(_ text: String) -> DedupeKey {
+        DedupeKey(application: .gallery, source: .push, key: text)
     }
 
     static let pairs: [Pair] = [
@@ -78,11 +78,11 @@ struct BatchTests {
             "an application put twice", putApplication, then: .putApplication(.of(.gallery(inFlight: 3))),
             conflicts: true),
         Pair(
-            "a change under a key, and again", .putSession(A, SessionDraft(), repeatable: repeatable("k")),
-            then: .putSession(B, SessionDraft(), repeatable: repeatable("k")), conflicts: true),
+            "a change under a key, and again", .putSession(A, SessionDraft(), once: key("k")),
+            then: .putSession(B, SessionDraft(), once: key("k")), conflicts: true),
         Pair(
-            "changes under two keys", .putSession(A, SessionDraft(), repeatable: repeatable("k")),
-            then: .putSession(B, SessionDraft(), repeatable: repeatable("l")), conflicts: false),
+            "changes under two keys", .putSession(A, SessionDraft(), once: key("k")),
+            then: .putSession(B, SessionDraft(), once: key("l")), conflicts: false),
         Pair("an application deleted and put", deleteApplication, then: putApplication, conflicts: true),
         Pair("an accept for a deleted application", deleteApplication, then: accept, conflicts: true),
         Pair("a session of a deleted application", deleteApplication, then: putA, conflicts: true),

@@ -86,13 +86,13 @@ struct BadInputTests {
     @Test func methodsThatArePossibleAreTold() async throws {
         try await withDaemon { daemon in
             let answer = try await daemon.call(.post, TestDaemon.gallery, "{}")
-            #expect(answer.headers[.allow] == "DELETE, GET, PUT")
+            #expect(answer.headers[.allow] == "DELETE, GET, HEAD, PUT")
         }
     }
 
     /// Ids that are unusual but allowed: bytes are compared, and nothing is decoded twice.
     @Test(arguments: [
-        "100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "..", "a:b", "a%3Fb", "%23", "'%22",
+        "100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "...", "a:b", "a%3Fb", "%23", "'%22",
     ])
     func unusualSessionIDsAreKept(encoded: String) async throws {
         try await withDaemon { daemon in
@@ -103,6 +103,16 @@ struct BadInputTests {
             #expect(try await daemon.session(encoded).json == created.json)
             let other = encoded == "caf%C3%A9" ? "cafe%CC%81" : "caf%C3%A9"
             expectProblem(try await daemon.session(other), 404, "unknown-session")
+        }
+    }
+
+    /// Clients that shorten paths would call something else.
+    @Test(arguments: [".", "..", "%2E%2E"])
+    func dotsAreNoSessionIDs(encoded: String) async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let created = try await daemon.putSession(encoded, at: "http://127.0.0.1:9/hook")
+            expectProblem(created, 400, "invalid-session-id")
         }
     }
 }

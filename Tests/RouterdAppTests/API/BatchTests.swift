@@ -68,8 +68,10 @@ struct BatchTests {
             #expect(try first.lines[2].at("secret") != .null)
             #expect(again[2].at("secret") == .null, "it may be another by now")
             #expect(try await daemon.session("a")["device"] == "new", "nothing is done twice")
-            let other = try await post([#"{"id":"z",\#(Self.endpoint)}"#], key: "k").lines
-            #expect(other.map { $0.at("error", "code") } == ["idempotency-conflict"])
+            // Another batch, even one that begins alike.
+            for other in [[#"{"id":"z",\#(Self.endpoint)}"#], lines + [#"{"id":"z",\#(Self.endpoint)}"#]] {
+                expectProblem(try await post(other, key: "k"), 409, "idempotency-conflict")
+            }
             #expect(try await daemon.session("z").status == 404)
             let replaced = try await post(lines, key: "l")
             #expect(try replaced.lines.map { $0.at("status").asInt64 } == [200, 400, 200])
@@ -119,6 +121,30 @@ struct BatchTests {
         }
     }
 
+    @Test func keysOfBatchesAndOfSingleNotificationsAreApart() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            func post(_ lines: String, key: String, query: String = "") async throws -> Answer {
+                try await daemon.call(
+                    .post, "\(TestDaemon.gallery)/notifications:batch\(query)", lines,
+                    headers: ["idempotency-key": key])
+            }
+            let first = try await post("{}\n{\"n\":1}", key: "k").lines
+            #expect(first.map { $0.at("state") } == ["waiting", "waiting"])
+            let again = try await post("{}\n{\"n\":1}", key: "k").lines
+            #expect(again.map { $0.at("duplicate") } == [true, true])
+            #expect(again.map { $0.at("id") } == first.map { $0.at("id") })
+            expectProblem(try await post("{}", key: "k"), 409, "idempotency-conflict")
+            expectProblem(
+                try await post("{}\n{\"n\":1}", key: "k", query: "?device=d"), 409, "idempotency-conflict")
+            for key in ["k", "k#1", "line:1:k", "batch:k"] {
+                let single = try await daemon.post("{}", headers: ["idempotency-key": key])
+                #expect(single.status == 202, "\(key) is a key of its own")
+            }
+            #expect(try daemon.store.census().accepted == 6)
+        }
+    }
+
     @Test func anEmptyBatchIsNothing() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
@@ -133,8 +159,11 @@ struct BatchTests {
         try await withDaemon { daemon in
             for noun in ["sessions", "notifications"] {
                 let line = noun == "sessions" ? #"{"id":"a",\#(Self.endpoint)}"# : "{}"
-                let answer = try await daemon.call(.post, "/v1/applications/nobody/\(noun):batch", line)
-                #expect(try answer.lines.first?.at("error", "code") == "unknown-application")
+                for headers in [[:], ["idempotency-key": "k"]] {
+                    let path = "/v1/applications/nobody/\(noun):batch"
+                    let answer = try await daemon.call(.post, path, line, headers: headers)
+                    expectProblem(answer, 404, "unknown-application")
+                }
             }
         }
     }

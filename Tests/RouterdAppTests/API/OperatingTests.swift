@@ -9,6 +9,11 @@ struct OperatingTests {
     func theWholePathWorks(isLive: Bool) async throws {
         try await withGallery(TestDaemon.Options(isLive: isLive)) { daemon, receiver in
             #expect(try await daemon.call(.get, "/healthz").json == ["status": "ok"])
+            for path in ["/healthz", "/readyz", TestDaemon.gallery] {
+                let (head, get) = (try await daemon.call(.head, path), try await daemon.call(.get, path))
+                #expect(head.status == get.status && head.bytes.isEmpty, "\(path)")
+            }
+            #expect(try await daemon.call(.delete, "/healthz").headers[.allow] == "GET, HEAD")
             #expect(try await daemon.call(.get, "/readyz").json == ["status": "ready"])
             #expect(try await daemon.putSession("caf%C3%A9", at: receiver.url()).status == 201)
             #expect(try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/caf%C3%A9", "{}").status == 200)

@@ -84,12 +84,28 @@ struct SessionTests {
         }
     }
 
+    @Test func illegalTransitionsAreRefusedAndTheLegalOnesNamed() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.call(.put, Self.path, Self.whole)
+            for patch in [#"{"activationState":"unattached"}"#, #"{"device":"new","activationState":null}"#] {
+                let refused = try await daemon.call(.patch, Self.path, patch)
+                expectProblem(refused, 409, "illegal-transition")
+                #expect(refused.json.at("legal") == ["background", "foregroundInactive"])
+                #expect(try await daemon.session("win-1")["device"] == "phone", "nothing is half done")
+            }
+            for state in ["background", "unattached", "foregroundInactive", "foregroundActive"] {
+                let patched = try await daemon.call(.patch, Self.path, #"{"activationState":"\#(state)"}"#)
+                #expect(patched.status == 200 && patched["activationState"].asString == state)
+            }
+        }
+    }
+
     /// A merge patch, and what a field of the session is afterwards; the rest stays as `whole` has it.
     private static let patches: [(patch: String, field: [String], value: JSONValue)] = [
         (#"{"device":"tablet"}"#, ["device"], "tablet"),
         (#"{"device":null}"#, ["device"], .null),
         (#"{"activationState":"background"}"#, ["activationState"], "background"),
-        (#"{"activationState":null}"#, ["activationState"], "unattached"),
         (
             #"{"userInfo":{"theme":{"size":13}}}"#, ["userInfo"],
             ["theme": ["name": "dark", "size": 13], "tags": ["x"]]

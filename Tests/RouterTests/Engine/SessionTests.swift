@@ -4,8 +4,8 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: registering")
-struct RegistrationTests {
+@Suite("Engine: sessions")
+struct SessionTests {
     private static let A = SessionKey.gallery("A")
 
     private func put(_ bench: inout Workbench, _ draft: SessionDraft, _ key: SessionKey = A) throws -> Reply {
@@ -17,67 +17,6 @@ struct RegistrationTests {
         change(&patch)
         return try bench.run(.patchSession(Self.A, patch))
     }
-
-    // MARK: Applications
-
-    @Test("PUT of an application creates, replaces, and changes nothing if nothing is new")
-    func putApplication() throws {
-        var bench = Workbench()
-        guard case .application(let first, created: true) = try bench.run(.putApplication(.of(.gallery()))) else {
-            Issue.record("Not created.")
-            return
-        }
-        #expect(first == .gallery())
-        #expect(try bench.plan(.putApplication(.of(.gallery()))).changes.isEmpty)
-        guard case .application(_, created: false) = try bench.run(.putApplication(.of(.gallery(strict: true)))) else {
-            Issue.record("Not replaced.")
-            return
-        }
-        #expect(bench.engine.tenants[.gallery]?.application.routing.prefersRequiresCan == true)
-    }
-
-    @Test("PUT keeps a secret that is left out, as long as the URL stays")
-    func applicationSecrets() throws {
-        var bench = Workbench()
-        let application = Application.gallery()
-        func draft(_ url: String, _ secret: String?) -> ApplicationDraft {
-            let endpoint = EndpointDraft(url: url, secret: secret, freshSecret: "fresh")
-            return ApplicationDraft(application: application, delegate: endpoint, endpoints: ["Default": endpoint])
-        }
-        func secrets(_ reply: Reply) -> [String?] {
-            [
-                reply.application?.delegate?.secret,
-                reply.application?.manifest.configuration(named: "Default")?.endpoint?.secret,
-            ]
-        }
-        #expect(secrets(try bench.run(.putApplication(draft("https://1", "mine")))) == ["mine", "mine"])
-        #expect(secrets(try bench.run(.putApplication(draft("https://1", nil)))) == ["mine", "mine"])
-        #expect(secrets(try bench.run(.putApplication(draft("https://2", nil)))) == ["fresh", "fresh"])
-        #expect(secrets(try bench.run(.putApplication(draft("https://2", "new")))) == ["new", "new"])
-    }
-
-    @Test("A configuration that sessions are reached at cannot be taken away")
-    func configurationInUse() throws {
-        var bench = try Workbench(.gallery(), [])
-        _ = try put(&bench, SessionDraft())
-        let without = Application.gallery(configurations: [.unreachable])
-        #expect(try bench.run(.putApplication(.of(without))).refusal == .configurationInUse("Default"))
-        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://own", secret: nil, freshSecret: "s")) }
-        #expect(try bench.run(.putApplication(.of(without))).application != nil)
-    }
-
-    @Test("DELETE of an application takes its sessions with it")
-    func deleteApplication() throws {
-        var bench = try Workbench(.gallery(), [Scene("A")])
-        _ = try bench.run(.deleteApplication(.gallery))
-        #expect(bench.session("A") == nil)
-        #expect(try bench.run(.deleteApplication(.gallery)).refusal == .unknownApplication(.gallery))
-        #expect(try put(&bench, SessionDraft()).refusal == .unknownApplication(.gallery))
-        #expect(try patch(&bench) { _ in }.refusal == .unknownApplication(.gallery))
-        #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownApplication(.gallery))
-    }
-
-    // MARK: Sessions
 
     @Test("PUT of a session replaces it whole, but for its place in the order of creation and its last activation")
     func putSession() throws {
@@ -131,47 +70,6 @@ struct RegistrationTests {
     }
 
     // MARK: Repetition
-
-    private func repeatable(_ text: String, _ fingerprint: UInt8) -> RepeatableChange {
-        RepeatableChange(
-            key: DedupeKey(application: .gallery, source: .push, key: text), fingerprint: [fingerprint])
-    }
-
-    @Test("A change under a key is made once; the first answer is given again, after a crash too")
-    func repeatedPut() throws {
-        var bench = try Workbench(.gallery(), [])
-        let first = SessionDraft(
-            activationState: .foregroundActive, endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s")
-        )
-        let reply = try bench.run(.putSession(Self.A, first, repeatable: repeatable("k", 1)))
-        #expect(reply.session?.activationState == .foregroundActive)
-        _ = try put(&bench, SessionDraft(activationState: .background))
-        for _ in 0..<2 {
-            let plan = try bench.plan(.putSession(Self.A, first, repeatable: repeatable("k", 1)))
-            guard case .sessionKept(let answer) = plan.reply else {
-                Issue.record("answered \(plan.reply)")
-                return
-            }
-            #expect(plan.changes.isEmpty)
-            #expect(bench.session("A")?.activationState == .background)
-            #expect(answer == KeptAnswer(fingerprint: [1], created: true))
-            try bench.crash()
-        }
-        let other = try bench.run(.putSession(Self.A, first, repeatable: repeatable("k", 2)))
-        #expect(other.refusal == .idempotencyConflict)
-        #expect(try bench.run(.putSession(Self.A, first, repeatable: repeatable("l", 1))).session != nil)
-    }
-
-    @Test("A refused change keeps no answer, and may be sent again")
-    func repeatedRefusal() throws {
-        var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
-        let refused = try bench.run(.putSession(Self.A, SessionDraft(), repeatable: repeatable("k", 1)))
-        #expect(refused.refusal == .endpointMissing)
-        let endpoint = EndpointDraft(url: "https://1", secret: "mine", freshSecret: "s")
-        let draft = SessionDraft(endpoint: endpoint)
-        #expect(try bench.run(.putSession(Self.A, draft, repeatable: repeatable("k", 1))).session != nil)
-        #expect(try bench.store.keptAnswer(for: repeatable("k", 1).key)?.created == true)
-    }
 
     @Test("Becoming active is remembered; staying active is not becoming")
     func activation() throws {

@@ -2,53 +2,36 @@ import PredicateEngine
 import RouterPlugin
 
 extension Engine {
-    mutating func planPut(_ draft: ApplicationDraft) -> Plan {
-        let existing = tenants[draft.application.id]?.application
-        var application = draft.application
-        application.delegate = draft.delegate?.resolved(replacing: existing?.delegate)
-        application.manifest.sceneConfigurations = application.manifest.sceneConfigurations.map { configuration in
-            var configuration = configuration
-            let known = existing?.manifest.configuration(named: configuration.name)?.endpoint
-            configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known)
-            return configuration
+    /// A key stands for one batch; the lines of it have keys of their own.
+    func planBegin(_ key: DedupeKey, _ fingerprint: [UInt8], lookup: any Store) throws(StoreError) -> Plan {
+        guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
+        var plan = Plan(
+            reply: .batchBegun, reads: [.application(key.application), .dedupe(key)], writes: [.dedupe(key)])
+        switch try lookup.keptAnswer(for: key) {
+        case .batch(fingerprint): break
+        case nil: plan.changes = [.keepAnswer(key, .batch(fingerprint: fingerprint))]
+        default: plan.reply = .refused(.idempotencyConflict)
         }
-        for session in tenants[application.id]?.sessions.values.lazy.filter({ $0.endpoint == nil }) ?? [] {
-            guard application.manifest.configuration(named: session.configuration)?.endpoint != nil else {
-                return .refused(.configurationInUse(session.configuration))
-            }
-        }
-        return Plan(
-            changes: existing == application ? [] : [.putApplication(application)],
-            reply: .application(application, created: existing == nil),
-            reads: [.application(application.id), .sessions(application.id)], writes: [.application(application.id)])
+        return plan
     }
 
-    func planDelete(_ id: ApplicationID) -> Plan {
-        guard tenants[id] != nil else { return .refused(.unknownApplication(id)) }
-        return Plan(
-            changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id)],
-            writes: [.application(id)])
-    }
-
-    /// A change that a client may repeat is made once: what was answered is kept in the same transaction.
+    /// What is to be done once is remembered in the same transaction.
     mutating func planPut(
-        _ key: SessionKey, _ draft: SessionDraft, _ repeatable: RepeatableChange?, at now: Timestamp, lookup: any Store
+        _ key: SessionKey, _ draft: SessionDraft, once: DedupeKey?, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
-        guard let repeatable else { return planPut(key, draft, in: tenant, at: now) }
+        guard let once else { return planPut(key, draft, in: tenant, at: now) }
         var plan: Plan
-        if let kept = try lookup.keptAnswer(for: repeatable.key) {
-            let isSame = kept.fingerprint == repeatable.fingerprint
-            plan = isSame ? Plan(reply: .sessionKept(kept)) : .refused(.idempotencyConflict)
+        if case .session(let created) = try lookup.keptAnswer(for: once) {
+            plan = Plan(reply: .sessionKept(created: created), reads: [.application(key.application)])
         } else {
             plan = planPut(key, draft, in: tenant, at: now)
             if case .session(_, let created) = plan.reply {
-                let answer = KeptAnswer(fingerprint: repeatable.fingerprint, created: created)
-                plan.changes.append(.keepAnswer(repeatable.key, answer))
+                plan.changes.append(.keepAnswer(once, .session(created: created)))
             }
         }
-        plan.reads.append(.dedupe(repeatable.key))
-        plan.writes.append(.dedupe(repeatable.key))
+        plan.reads.append(.dedupe(once))
+        plan.writes.append(.dedupe(once))
         return plan
     }
 
@@ -72,6 +55,9 @@ extension Engine {
     func planPatch(_ key: SessionKey, _ patch: SessionPatch, at now: Timestamp) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
         guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
+        if let state = patch.activationState, !session.activationState.mayBecome(state) {
+            return .refused(.illegalTransition(from: session.activationState, to: state))
+        }
         session.apply(patch, at: now)
         if case .set(let endpoint) = patch.endpoint {
             guard let patched = endpoint.applied(to: session.endpoint) else { return .refused(.endpointURLMissing) }

@@ -1,0 +1,77 @@
+import PredicateEngine
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: applications")
+struct ApplicationTests {
+    private static let A = SessionKey.gallery("A")
+
+    private func put(_ bench: inout Workbench, _ draft: SessionDraft) throws -> Reply {
+        try bench.run(.putSession(Self.A, draft))
+    }
+
+    private func patch(_ bench: inout Workbench, _ change: (inout SessionPatch) -> Void) throws -> Reply {
+        var patch = SessionPatch()
+        change(&patch)
+        return try bench.run(.patchSession(Self.A, patch))
+    }
+
+    @Test("PUT of an application creates, replaces, and changes nothing if nothing is new")
+    func putApplication() throws {
+        var bench = Workbench()
+        guard case .application(let first, created: true) = try bench.run(.putApplication(.of(.gallery()))) else {
+            Issue.record("Not created.")
+            return
+        }
+        #expect(first == .gallery())
+        #expect(try bench.plan(.putApplication(.of(.gallery()))).changes.isEmpty)
+        guard case .application(_, created: false) = try bench.run(.putApplication(.of(.gallery(strict: true)))) else {
+            Issue.record("Not replaced.")
+            return
+        }
+        #expect(bench.engine.tenants[.gallery]?.application.routing.prefersRequiresCan == true)
+    }
+
+    @Test("PUT keeps a secret that is left out, as long as the URL stays")
+    func applicationSecrets() throws {
+        var bench = Workbench()
+        let application = Application.gallery()
+        func draft(_ url: String, _ secret: String?) -> ApplicationDraft {
+            let endpoint = EndpointDraft(url: url, secret: secret, freshSecret: "fresh")
+            return ApplicationDraft(application: application, delegate: endpoint, endpoints: ["Default": endpoint])
+        }
+        func secrets(_ reply: Reply) -> [String?] {
+            [
+                reply.application?.delegate?.secret,
+                reply.application?.manifest.configuration(named: "Default")?.endpoint?.secret,
+            ]
+        }
+        #expect(secrets(try bench.run(.putApplication(draft("https://1", "mine")))) == ["mine", "mine"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://1", nil)))) == ["mine", "mine"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://2", nil)))) == ["fresh", "fresh"])
+        #expect(secrets(try bench.run(.putApplication(draft("https://2", "new")))) == ["new", "new"])
+    }
+
+    @Test("A configuration that sessions are reached at cannot be taken away")
+    func configurationInUse() throws {
+        var bench = try Workbench(.gallery(), [])
+        _ = try put(&bench, SessionDraft())
+        let without = Application.gallery(configurations: [.unreachable])
+        #expect(try bench.run(.putApplication(.of(without))).refusal == .configurationInUse("Default"))
+        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://own", secret: nil, freshSecret: "s")) }
+        #expect(try bench.run(.putApplication(.of(without))).application != nil)
+    }
+
+    @Test("DELETE of an application takes its sessions with it")
+    func deleteApplication() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        _ = try bench.run(.deleteApplication(.gallery))
+        #expect(bench.session("A") == nil)
+        #expect(try bench.run(.deleteApplication(.gallery)).refusal == .unknownApplication(.gallery))
+        #expect(try put(&bench, SessionDraft()).refusal == .unknownApplication(.gallery))
+        #expect(try patch(&bench) { _ in }.refusal == .unknownApplication(.gallery))
+        #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownApplication(.gallery))
+    }
+}

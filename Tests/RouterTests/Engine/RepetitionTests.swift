@@ -1,0 +1,99 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: requests that come again")
+struct RepetitionTests {
+    private static let A = SessionKey.gallery("A")
+
+    private func key(_ text: String, _ application: ApplicationID = .gallery) -> DedupeKey {
+        DedupeKey(application: application, source: .push, key: text)
+    }
+
+    private func draft(_ state: ActivationState) -> SessionDraft {
+        SessionDraft(
+            activationState: state, endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s"))
+    }
+
+    @Test("A line is done once; the first answer is given again, after a crash too")
+    func line() throws {
+        var bench = try Workbench(.gallery(), [])
+        let put = Command.putSession(Self.A, draft(.foregroundActive), once: key("k"))
+        #expect(try bench.run(put).session?.activationState == .foregroundActive)
+        _ = try bench.run(.putSession(Self.A, draft(.background)))
+        for _ in 0..<2 {
+            let plan = try bench.plan(put)
+            guard case .sessionKept(created: true) = plan.reply else {
+                Issue.record("answered \(plan.reply)")
+                return
+            }
+            #expect(plan.changes.isEmpty)
+            #expect(bench.session("A")?.activationState == .background)
+            try bench.crash()
+        }
+        #expect(try bench.run(.putSession(Self.A, draft(.background), once: key("l"))).session != nil)
+    }
+
+    @Test("A refused line is not remembered, and may be sent again")
+    func refusedLine() throws {
+        var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
+        let refused = try bench.run(.putSession(Self.A, SessionDraft(), once: key("k")))
+        #expect(refused.refusal == .endpointMissing)
+        #expect(try bench.run(.putSession(Self.A, draft(.background), once: key("k"))).session != nil)
+        #expect(try bench.store.keptAnswer(for: key("k")) == .session(created: true))
+    }
+
+    @Test("A key stands for one batch, after a crash too")
+    func batch() throws {
+        var bench = try Workbench(.gallery(), [])
+        for _ in 0..<2 {
+            guard case .batchBegun = try bench.run(.beginBatch(key("b"), fingerprint: [1])) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(try bench.run(.beginBatch(key("b"), fingerprint: [2])).refusal == .idempotencyConflict)
+            try bench.crash()
+        }
+        #expect(try bench.plan(.beginBatch(key("b"), fingerprint: [1])).changes.isEmpty)
+        let nobody = ApplicationID(unchecked: "nobody")
+        #expect(
+            try bench.run(.beginBatch(key("b", nobody), fingerprint: [1])).refusal == .unknownApplication(nobody))
+    }
+
+    @Test("An application that is deleted and made anew knows nothing of requests to the old one")
+    func newApplication() throws {
+        var bench = try Workbench(.gallery(), [])
+        _ = try bench.run(.beginBatch(key("b"), fingerprint: [1]))
+        let put = Command.putSession(Self.A, draft(.background), once: key("k"))
+        #expect(try bench.run(put).session != nil)
+        _ = try bench.run(.deleteApplication(.gallery))
+        _ = try bench.run(.putApplication(.of(.gallery())))
+        guard case .batchBegun = try bench.run(.beginBatch(key("b"), fingerprint: [2])) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(try bench.run(put).session != nil)
+        #expect(bench.session("A") != nil)
+    }
+
+    @Test("A notification that comes again under one more key is known by both")
+    func moreKeys() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        let first = try #require(try bench.accept(keys: ["k1"], payload: "1").accepted)
+        for keys in [["k2", "k1"], ["k1", "k3"], ["k2"], ["k3", "k2"]] {
+            #expect(try bench.accept(keys: keys, payload: "1").duplicate?.id == first.id, "\(keys)")
+            try bench.crash()
+        }
+        #expect(try bench.accept(keys: ["k2"], payload: "2").refusal == .idempotencyConflict)
+    }
+
+    @Test("Two keys that name two notifications are a conflict, and neither learns a key")
+    func keysOfTwo() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        #expect(try bench.accept(keys: ["a"], payload: "1").accepted != nil)
+        #expect(try bench.accept(keys: ["b"], payload: "1").accepted != nil)
+        #expect(try bench.accept(keys: ["c", "a", "b"], payload: "1").refusal == .idempotencyConflict)
+        #expect(try bench.accept(keys: ["c"], payload: "1").accepted != nil)
+    }
+}
