@@ -24,8 +24,7 @@ package actor EngineHost {
     private nonisolated let logger: Logger
 
     private var engine: Engine<LinearRegistry>
-    private var timer: (any DispatchSourceTimer)?
-    private var timerDue: Timestamp?
+    private let alarm = Alarm()
     /// What follows from what was committed, to be done next.
     private var ownWork: [Command] = []
     /// What could not be committed and is tried again: outcomes and follow-ups, never what a client waits for.
@@ -36,8 +35,7 @@ package actor EngineHost {
     private var underWay: [NotificationSequence: SessionKey] = [:]
     private var whenIdle: CheckedContinuation<Void, Never>?
     private var storeFault: (error: StoreError, until: Timestamp)?
-    /// Sessions whose last attempt failed, so that the log says so once.
-    private var failing: Set<SessionKey> = []
+    private var reports: EndpointReports
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
@@ -48,6 +46,7 @@ package actor EngineHost {
         self.sender = WebhookSender(userAgent: userAgent)
         self.clock = clock
         self.logger = logger
+        self.reports = EndpointReports(logger: logger)
         engine = Engine(
             recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
             generator: SystemRandomNumberGenerator())
@@ -201,22 +200,7 @@ package actor EngineHost {
     private func settled(_ command: Command) {
         guard case .attemptFinished(let attempt) = command else { return }
         guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
-        report(attempt.result, of: session)
-    }
-
-    /// One line when an endpoint begins to fail, and one when it takes webhooks again.
-    private func report(_ result: TransferResult, of session: SessionKey) {
-        switch ResponseClass(result.outcome) {
-        case .notSent: break
-        case .success:
-            guard failing.remove(session) != nil else { return }
-            logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])
-        default:
-            guard failing.insert(session).inserted else { return }
-            logger.notice(
-                "endpoint fails; its deliveries wait or move on",
-                metadata: ["session": "\(session)", "outcome": "\(result.outcome.summary)"])
-        }
+        reports.add(attempt.result, of: session)
     }
 
     private func takePostponed(at now: Timestamp) -> [Command] {
@@ -264,33 +248,11 @@ package actor EngineHost {
 
     private func armTimer() {
         let due = [engine.nextDue, postponed.isEmpty ? nil : postponedUntil].compactMap(\.self).min()
-        guard let due else {
-            timer?.cancel()
-            (timer, timerDue) = (nil, nil)
-            return
-        }
-        guard due != timerDue || timer == nil else { return }
-        timer?.cancel()
-        let wait = max(0, due.milliseconds - clock.now.milliseconds)
-        let source = DispatchSource.makeTimerSource(queue: executor.queue)
-        source.schedule(deadline: .now() + .milliseconds(Int(clamping: wait)))
-        source.setEventHandler { [weak self] in
+        alarm.set(to: due, at: clock.now, on: executor.queue) { [weak self] in
             self?.assumeIsolated {
-                $0.timerDue = nil
+                $0.alarm.hasRung()
                 $0.drain()
             }
-        }
-        source.resume()
-        (timer, timerDue) = (source, due)
-    }
-}
-
-extension TransferResult.Outcome {
-    /// The status, or the kind of failure: bounded words for logs.
-    fileprivate var summary: String {
-        switch self {
-        case .response(let response): String(response.status)
-        case .failure(let failure): failure.kind.rawValue
         }
     }
 }

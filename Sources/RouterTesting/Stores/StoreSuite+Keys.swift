@@ -1,0 +1,100 @@
+import Router
+import RouterPlugin
+
+/// What senders and clients repeat themselves by.
+extension StoreSuite {
+    /// A key leads to the notification that came first under it; keys are apart by application, source and bytes.
+    static func receipts(_ trial: StoreTrial<some Store>) throws {
+        var first = StoreSamples.notification(1)
+        first.dedupeKeys = ["caf\u{E9}", "k"]
+        var second = StoreSamples.notification(2)
+        second.dedupeKeys = ["cafe\u{301}"]
+        var elsewhere = StoreSamples.notification(3, in: StoreSamples.clinic)
+        elsewhere.dedupeKeys = ["k"]
+        var otherSource = StoreSamples.notification(4)
+        otherSource.source = StoreSamples.otherSource
+        otherSource.dedupeKeys = ["k", ""]
+        var held = StoreSamples.notification(5)
+        held.dedupeKeys = ["held"]
+        held.placement = .held(until: Timestamp(milliseconds: 4))
+        held.decision.session = nil
+        held.decision.vetoes = [Veto(session: SessionID(unchecked: "s"), rule: StoreSamples.source, reason: "no")]
+        var dropped = StoreSamples.notification(6)
+        dropped.dedupeKeys = ["dropped"]
+        dropped.placement = .settled(.deadLettered(.droppedByRule))
+        let all = [first, second, elsewhere, otherSource, held, dropped]
+        try trial.store.commit(all.map(StoreChange.insert))
+        try trial.store.commit([.settle(first.sequence, .delivered, at: Timestamp(milliseconds: 5))])
+        try trial.store.commit([.settle(held.sequence, .expired, at: Timestamp(milliseconds: 5))])
+        // What became of the second one later is no part of what was answered first.
+        let later = Decision(tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9)
+        for decision in [later, first.decision] {
+            try trial.store.commit([.reassign(second.sequence, decision, .lane)])
+        }
+        for _ in 0..<2 {
+            for new in all {
+                for text in new.dedupeKeys {
+                    let key = DedupeKey(application: new.application, source: new.source, key: text)
+                    let expected = Receipt(
+                        sequence: new.sequence, id: new.id, device: new.device, payload: new.payload,
+                        decision: new.decision, state: new.placement.state)
+                    trial.expectSame(try trial.store.receipt(for: key), expected, "receipt for \(text)")
+                }
+            }
+            let unknown = DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: "K")
+            trial.expect(try trial.store.receipt(for: unknown) == nil, "a receipt for an unknown key")
+            try trial.reopen()
+        }
+    }
+
+    /// An answer is kept under one key for ever, and apart from the keys of notifications.
+    static func answers(_ trial: StoreTrial<some Store>) throws {
+        let answers = [
+            ("caf\u{E9}", KeptAnswer.batch(fingerprint: [0, 255])),
+            ("", .batch(fingerprint: [])), ("new", .session(created: true)),
+            ("cafe\u{301}", KeptAnswer.session(created: false)),
+        ]
+        func key(_ text: String) -> DedupeKey {
+            DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
+        }
+        var notification = StoreSamples.notification(1)
+        notification.dedupeKeys = ["caf\u{E9}"]
+        try trial.store.commit(answers.map { .keepAnswer(key($0), $1) } + [.insert(notification)])
+        try trial.expectConflict([.keepAnswer(key(answers[0].0), answers[1].1)], "the key of an answer again")
+        for _ in 0..<2 {
+            for (text, answer) in answers {
+                trial.expectSame(try trial.store.keptAnswer(for: key(text)), answer, "the answer to \(text)")
+            }
+            trial.expect(try trial.store.keptAnswer(for: key("unknown")) == nil, "an answer to an unknown key")
+            try trial.reopen()
+        }
+        // It goes with its application, and with no other; the keys of notifications stay.
+        try trial.store.commit([.deleteApplication(StoreSamples.clinic)])
+        trial.expectSame(try trial.store.keptAnswer(for: key("new")), .session(created: true), "an answer elsewhere")
+        try trial.store.commit([.deleteApplication(StoreSamples.gallery)])
+        for (text, _) in answers {
+            trial.expect(try trial.store.keptAnswer(for: key(text)) == nil, "the answer to \(text) is left over")
+        }
+        trial.expect(try trial.store.receipt(for: key("caf\u{E9}")) != nil, "the notification's key is gone")
+        try trial.store.commit([.keepAnswer(key("new"), .session(created: false))])
+    }
+
+    /// A notification may be known by more keys than it came with, and each is still one notification's.
+    static func laterKeys(_ trial: StoreTrial<some Store>) throws {
+        let notifications = [StoreSamples.notification(1), StoreSamples.notification(2)]
+        try trial.store.commit(notifications.map(StoreChange.insert))
+        func key(_ text: String) -> DedupeKey {
+            DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
+        }
+        try trial.store.commit([.addDedupeKeys(notifications[0].sequence, [key("a"), key("caf\u{E9}")])])
+        try trial.expectConflict([.addDedupeKeys(notifications[1].sequence, [key("b"), key("a")])], "a taken key")
+        for _ in 0..<2 {
+            for text in ["a", "caf\u{E9}"] {
+                trial.expectSame(
+                    try trial.store.receipt(for: key(text))?.id, notifications[0].id, "receipt for \(text)")
+            }
+            trial.expect(try trial.store.receipt(for: key("b")) == nil, "a refused change is not taken back")
+            try trial.reopen()
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Logging
+import Router
+
+/// One line in the log when a session's endpoint begins to fail, and one when it takes webhooks again.
+struct EndpointReports {
+    let logger: Logger
+    /// Sessions whose last attempt failed.
+    private var failing: Set<SessionKey> = []
+
+    init(logger: Logger) { self.logger = logger }
+
+    mutating func add(_ result: TransferResult, of session: SessionKey) {
+        switch ResponseClass(result.outcome) {
+        case .notSent: break
+        case .success:
+            guard failing.remove(session) != nil else { return }
+            logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])
+        default:
+            guard failing.insert(session).inserted else { return }
+            logger.notice(
+                "endpoint fails; its deliveries wait or move on",
+                metadata: ["session": "\(session)", "outcome": "\(result.outcome.summary)"])
+        }
+    }
+}
+
+extension TransferResult.Outcome {
+    /// The status, or the kind of failure: bounded words for logs.
+    fileprivate var summary: String {
+        switch self {
+        case .response(let response): String(response.status)
+        case .failure(let failure): failure.kind.rawValue
+        }
+    }
+}
