@@ -6,9 +6,9 @@ extension ChangeWriter {
     private static let insertNotification = """
         INSERT INTO notification
           (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
-           traceparent, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+           traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
            state, held_until, settlement_reason, settled_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
@@ -21,6 +21,10 @@ extension ChangeWriter {
         """
     private static let countAttempt = """
         UPDATE notification SET attempts = ?1 WHERE sequence = ?2 AND state = 'waiting' AND attempts < ?1
+        """
+    /// The first word counts.
+    private static let recall = """
+        UPDATE notification SET recall = ifnull(recall, ?) WHERE sequence = ? AND state = 'waiting'
         """
     private static let reschedule = """
         UPDATE notification SET attempts = ?1, failures = ?2, rejections = ?3, not_before = ?4
@@ -58,6 +62,7 @@ extension ChangeWriter {
             $0.bind(notification.expiration.time?.milliseconds)
             $0.bind(notification.collapseID)
             $0.bind(notification.traceparent?.text)
+            $0.bind(notification.replayOf?.text)
             $0.bind(notification.receivedAt.milliseconds)
             $0.bind(notification.decision)
             $0.bind(notification.placement, settledAt: notification.receivedAt)
@@ -121,6 +126,14 @@ extension ChangeWriter {
             $0.bind(sequence.value)
         }
         guard changed == 1 else { throw refusal("a retry", of: sequence) }
+    }
+
+    func recall(_ sequence: NotificationSequence, _ recall: Recall) throws {
+        let changed = try PreparedStatement(db, Self.recall).run {
+            $0.bind(recall.rawValue)
+            $0.bind(sequence.value)
+        }
+        guard changed == 1 else { throw refusal("a recall", of: sequence) }
     }
 
     /// The number of attempts stays, for it numbers the next one; what else was counted was the session's before.

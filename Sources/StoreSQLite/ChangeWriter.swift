@@ -29,6 +29,7 @@ struct ChangeWriter {
         case .insert(let notification): try insert(notification)
         case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
         case .recordAttempt(let attempt): try record(attempt)
+        case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)

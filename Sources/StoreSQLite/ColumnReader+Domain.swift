@@ -42,6 +42,12 @@ extension ColumnReader {
         return state
     }
 
+    mutating func recall() throws(StoreError) -> Recall? {
+        guard let text = optionalText() else { return nil }
+        guard let recall = Recall(rawValue: text) else { throw unknown("recall") }
+        return recall
+    }
+
     /// failure_kind, failure_curl_code, failure_message
     mutating func failure() throws(StoreError) -> TransferFailure? {
         let (kind, curlCode, message) = (optionalText(), optionalInt(), optionalText())

@@ -181,6 +181,10 @@ enum Migrations {
     private static let answersAndTraces = """
         -- W3C Trace Context, passed on to the receiver.
         ALTER TABLE notification ADD COLUMN traceparent TEXT;
+        -- The id of the notification that is sent once more.
+        ALTER TABLE notification ADD COLUMN replay_of TEXT;
+        -- The state in which it ends unless the attempt under way succeeds.
+        ALTER TABLE notification ADD COLUMN recall TEXT;
 
         -- What was answered first, for senders that repeat themselves. A notification without a row was put into a lane
         -- at once and has had no other decision since, as nearly all have: its own row says all.

@@ -7,7 +7,8 @@ enum NotificationReader {
     /// The columns of `notification(from:)`.
     static let columns = """
         notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
-        expires_at, collapse_id, traceparent, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        expires_at, collapse_id, traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of,
+        registry_version,
         state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
@@ -110,7 +111,7 @@ enum NotificationReader {
             device: row.optionalText().map(DeviceID.init(unchecked:)),
             contentID: row.optionalText().map(ContentID.init(unchecked:)), priority: try row.priority(),
             expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
-            receivedAt: row.time(),
+            replayOf: row.optionalText().map(NotificationID.init(unchecked:)), receivedAt: row.time(),
             decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
             settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [])
     }

@@ -65,9 +65,10 @@ enum Recovery {
 
     /// The order is the partial index's own, so nothing is sorted.
     static let selectUnsettled = """
-        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, traceparent, received_at,
+        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
+               received_at,
                tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until
+               attempts, failures, rejections, not_before, held_until, recall
         FROM notification INDEXED BY notification_unsettled
         WHERE state IN ('held', 'waiting') ORDER BY sequence
         """
@@ -85,11 +86,13 @@ enum Recovery {
                     contentID: row.optionalText().map(ContentID.init(unchecked:)),
                     priority: try row.priority(),
                     expiration: row.expiration(),
+                    collapseID: row.optionalText(),
                     traceparent: row.traceparent(),
                     receivedAt: row.time(),
                     decision: try row.decision(caches),
                     progress: row.progress(),
-                    heldUntil: row.optionalTime()))
+                    heldUntil: row.optionalTime(),
+                    recall: try row.recall()))
         }
         return unsettled
     }

@@ -7,8 +7,8 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var machine: DeliveryStateMachine
     /// Nil if it is to be read from the store when an attempt starts.
     package var payload: [UInt8]?
-    /// Its expiry is being committed.
-    package var isExpiring = false
+    /// Its end is being committed: it has expired, or was called back.
+    package var isEnding = false
 
     package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
         self.notification = notification
@@ -41,7 +41,7 @@ package struct Lane: Sendable {
     package var isEmpty: Bool { queue.isEmpty }
 
     /// Whether something waits here that has to go elsewhere.
-    package var needsVacating: Bool { isClosed && queue.contains { $0.machine.isWaiting && !$0.isExpiring } }
+    package var needsVacating: Bool { isClosed && queue.contains { $0.machine.isWaiting && !$0.isEnding } }
 
     /// Puts a delivery in its place in the order of acceptance: nearly always the end.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
@@ -58,7 +58,7 @@ package struct Lane: Sendable {
 
     /// Up to that many deliveries that are not under way, first ones first.
     package func waiting(limit: Int) -> [QueuedDelivery] {
-        Array(queue.lazy.filter { $0.machine.isWaiting && !$0.isExpiring }.prefix(limit))
+        Array(queue.lazy.filter { $0.machine.isWaiting && !$0.isEnding }.prefix(limit))
     }
 
     /// Takes a delivery out of the lane.
@@ -78,10 +78,16 @@ package struct Lane: Sendable {
         queue[index].notification.progress = progress
     }
 
+    /// What is under way is not to be tried again.
+    package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
+        guard let index = index(of: sequence) else { return }
+        queue[index].notification.recall = recall
+    }
+
     /// What the lane has to offer now.
     package enum Offer: Hashable, Sendable {
         case attempt(QueuedDelivery, number: Int)
-        case expired(NotificationSequence)
+        case ended(NotificationSequence)
         case wait(until: Timestamp)
         case nothing
     }
@@ -89,7 +95,12 @@ package struct Lane: Sendable {
     /// Starts the first waiting delivery if the lane's own limit and the time allow it.
     package mutating func offer(at now: Timestamp, maxInFlight: Int) -> Offer {
         guard !isClosed, inFlight < maxInFlight else { return .nothing }
-        guard let index = queue.firstIndex(where: { $0.machine.isWaiting && !$0.isExpiring }) else { return .nothing }
+        guard let index = queue.firstIndex(where: { $0.machine.isWaiting && !$0.isEnding }) else { return .nothing }
+        // It was called back while an attempt was under way that a crash has ended.
+        guard queue[index].notification.recall == nil else {
+            queue[index].isEnding = true
+            return .ended(queue[index].notification.sequence)
+        }
         // One that was put off holds back what is behind it, even if the lane could carry more.
         switch queue[index].machine.start(at: now) {
         case .send(let attempt):
@@ -98,8 +109,8 @@ package struct Lane: Sendable {
             return .attempt(queue[index], number: attempt)
         case .wait(let until): return .wait(until: until)
         case .settle:
-            queue[index].isExpiring = true
-            return .expired(queue[index].notification.sequence)
+            queue[index].isEnding = true
+            return .ended(queue[index].notification.sequence)
         case .none: return .nothing
         }
     }

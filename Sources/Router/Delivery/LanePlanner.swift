@@ -11,7 +11,7 @@ package struct LanePlanner: Sendable {
     package enum Step: Hashable, Sendable {
         case attempt(SessionKey, QueuedDelivery, number: Int)
         /// Settle this one: its time has run out.
-        case expired(NotificationSequence)
+        case ended(NotificationSequence)
         /// Wake this lane at that time.
         case wake(SessionKey, at: Timestamp)
     }
@@ -71,6 +71,12 @@ package struct LanePlanner: Sendable {
         wake(key)
     }
 
+    /// What is under way is not to be tried again.
+    package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
+        guard let key = laneOf[sequence] else { return }
+        lanes[key]?.recall(sequence, as: recall)
+    }
+
     /// The session is gone, or disabled: nothing more is started for it.
     package mutating func close(_ key: SessionKey) {
         lanes[key]?.isClosed = true
@@ -99,9 +105,9 @@ package struct LanePlanner: Sendable {
                 payloadBytes -= delivery.payload?.count ?? 0
                 wake(key)
                 return .attempt(key, delivery, number: number)
-            case .expired(let sequence):
+            case .ended(let sequence):
                 wake(key)
-                return .expired(sequence)
+                return .ended(sequence)
             case .wait(let until):
                 guard lanes[key]?.wakesAt != until else { continue }
                 lanes[key]?.wakesAt = until

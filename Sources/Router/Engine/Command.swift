@@ -12,6 +12,7 @@ package enum Command: Sendable {
     case putSession(SessionKey, SessionDraft, once: DedupeKey? = nil)
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
+    case cancel(NotificationID)
     /// An attempt has come to its end.
     case attemptFinished(FinishedAttempt)
     /// Something that the engine has set itself to do.
@@ -20,8 +21,8 @@ package enum Command: Sendable {
 
 /// What the engine does by itself, in a transaction of its own.
 package enum FollowUp: Hashable, Sendable {
-    /// Settle a delivery whose time has run out.
-    case expire(NotificationSequence)
+    /// Settle a delivery whose time has run out, or that was called back.
+    case end(NotificationSequence)
     /// Decide a held notification anew.
     case release(NotificationSequence)
     /// Move what waits in the lane of a session that is gone.
@@ -37,16 +38,19 @@ package struct AcceptRequest: Sendable {
     package var device: DeviceID?
     /// Of the request that brought it.
     package var traceparent: TraceParent?
+    /// The notification that is sent once more.
+    package var replayOf: NotificationID?
     package var notification: IncomingNotification
 
     package init(
         application: ApplicationID, source: PluginID, device: DeviceID?, traceparent: TraceParent? = nil,
-        notification: IncomingNotification
+        replayOf: NotificationID? = nil, notification: IncomingNotification
     ) {
         self.application = application
         self.source = source
         self.device = device
         self.traceparent = traceparent
+        self.replayOf = replayOf
         self.notification = notification
     }
 
@@ -211,6 +215,8 @@ package enum Reply: Sendable {
     /// The batch may go on: it is new, or the same as before.
     case batchBegun
     case deleted
+    /// Called back: cancelled, or in flight and not to be tried again.
+    case cancelled(NotificationState)
     /// Nothing was changed.
     case refused(Refusal)
     /// For commands that nobody waits for.
@@ -221,6 +227,9 @@ package enum Reply: Sendable {
 package enum Refusal: Error, Hashable, Sendable {
     case unknownApplication(ApplicationID)
     case unknownSession(SessionKey)
+    case unknownNotification(NotificationID)
+    /// It has come to its end otherwise.
+    case settled(NotificationID, NotificationState)
     /// A session does not go from the one state to the other without another one between.
     case illegalTransition(from: ActivationState, to: ActivationState)
     /// The manifest has no configuration of that name, or not for that role.

@@ -7,7 +7,9 @@ extension Engine {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
-        let keys = request.dedupeKeys.map(PlanKey.dedupe)
+        let collapse = CollapseKey(
+            application: request.application, device: request.device, collapseID: request.notification.collapseID)
+        let keys = request.dedupeKeys.map(PlanKey.dedupe) + (collapse.map { [.collapse($0)] } ?? [])
         var plan = Plan(
             reads: [.application(request.application), .newSession(request.application)] + keys, writes: keys)
         switch try route(request, in: tenant, at: now, lookup: lookup) {
@@ -22,6 +24,8 @@ extension Engine {
                     .session(newSession.key), .sessions(request.application), .newSession(request.application),
                 ]
             }
+            // One that cannot be delivered leaves the older one its chance.
+            if let collapse, !placement.state.isSettled { supersede(collapse, at: now, in: &plan) }
             let accepted = accepted(request, decision, placement, at: now)
             plan.changes.append(.insert(accepted))
             plan.reply = .accepted(accepted)
@@ -55,7 +59,8 @@ extension Engine {
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
             application: request.application, source: request.source, device: request.device,
             contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
-            collapseID: incoming.collapseID, traceparent: request.traceparent, dedupeKeys: incoming.dedupeKeys,
+            collapseID: incoming.collapseID, traceparent: request.traceparent,
+            replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
             payload: incoming.payload, receivedAt: now, decision: decision, placement: placement)
     }
 

@@ -23,11 +23,12 @@ extension Engine {
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
                 if let key = planner.lane(of: sequence) { closed.insert(key) }
+            case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
                 reassign(sequence, decision, placement, &closed)
             case .settle(let sequence, _, _):
-                held[sequence] = nil
-                planner.remove(sequence)
+                let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
+                if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
             }
         }
         return closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
@@ -64,7 +65,8 @@ extension Engine {
         var notification = UnsettledNotification(
             sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
             contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
-            traceparent: accepted.traceparent, receivedAt: accepted.receivedAt, decision: accepted.decision)
+            collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
+            decision: accepted.decision)
         switch accepted.placement {
         case .settled: return
         case .held(let until): notification.heldUntil = until
@@ -92,6 +94,9 @@ extension Engine {
     mutating func place(
         _ notification: UnsettledNotification, payload: [UInt8]?, _ closed: inout Set<SessionKey>
     ) {
+        if let key = notification.collapseKey {
+            newest[key] = max(newest[key] ?? notification.sequence, notification.sequence)
+        }
         if let until = notification.heldUntil {
             held[notification.sequence] = notification
             let end: Timestamp = if case .at(let end) = notification.expiration { end } else { until }

@@ -29,7 +29,7 @@ extension Engine {
             switch step {
             case .attempt(let key, let delivery, let number):
                 attempts.append(attempt(delivery, number, key))
-            case .expired(let sequence): followUps.append(.expire(sequence))
+            case .ended(let sequence): followUps.append(.end(sequence))
             case .wake(let key, let time): timers.set(.lane(key), at: time)
             }
         }
@@ -77,9 +77,9 @@ extension Engine {
         switch action {
         case .ignore: break
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
-        case .retry(let progress): plan.changes.append(.reschedule(attempt.sequence, progress: progress))
+        case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
-            plan.changes.append(.reschedule(attempt.sequence, progress: progress))
+            plan.changes.append(again(notification, progress, at: now))
             let session = SessionKey(application: notification.application, session: attempt.session)
             plan.reads += [.application(session.application), .session(session)]
             // A session that has moved since is not gone: what waits is tried where it is now.
@@ -92,14 +92,23 @@ extension Engine {
         return plan
     }
 
+    /// The delivery goes on, unless it was called back meanwhile.
+    private func again(
+        _ notification: UnsettledNotification, _ progress: DeliveryProgress, at now: Timestamp
+    ) -> StoreChange {
+        guard let recall = notification.recall else { return .reschedule(notification.sequence, progress: progress) }
+        return .settle(notification.sequence, recall.settlement, at: now)
+    }
+
     private func isReached(_ session: SceneSession, at url: String) -> Bool {
         tenants[session.key.application]?.endpoint(of: session)?.url.utf8.elementsEqual(url.utf8) ?? false
     }
 
-    func planExpire(_ sequence: NotificationSequence, at now: Timestamp) -> Plan {
-        guard planner.delivery(sequence)?.isExpiring == true else { return Plan() }
+    func planEnd(_ sequence: NotificationSequence, at now: Timestamp) -> Plan {
+        guard let delivery = planner.delivery(sequence), delivery.isEnding else { return Plan() }
+        let settlement = delivery.notification.recall?.settlement ?? .expired
         return Plan(
-            changes: [.settle(sequence, .expired, at: now)], reads: [.delivery(sequence)],
+            changes: [.settle(sequence, settlement, at: now)], reads: [.delivery(sequence)],
             writes: [.delivery(sequence)])
     }
 

@@ -41,6 +41,10 @@ extension Engine {
     ) throws(StoreError) {
         let sequence = notification.sequence
         plan.reads += [.application(notification.application), .newSession(notification.application)]
+        if let recall = notification.recall {
+            plan.changes.append(.settle(sequence, recall.settlement, at: now))
+            return
+        }
         guard let tenant = tenants[notification.application] else {
             plan.changes.append(.settle(sequence, .deadLettered(.applicationDeleted), at: now))
             return

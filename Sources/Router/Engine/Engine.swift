@@ -17,6 +17,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant<Registry>] = [:]
     package internal(set) var planner: LanePlanner
     package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
+    /// The newest notification that is not settled, for those that have a collapse id.
+    var newest: [CollapseKey: NotificationSequence] = [:]
     var timers = TimerQueue()
     var lastSequence: NotificationSequence
     var lastCreationSequence: Int64
@@ -77,8 +79,9 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key): planDelete(key)
+        case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
         case .attemptFinished(let attempt): planFinished(attempt, at: now)
-        case .followUp(.expire(let sequence)): planExpire(sequence, at: now)
+        case .followUp(.end(let sequence)): planEnd(sequence, at: now)
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)

@@ -35,6 +35,8 @@ package enum PlanKey: Hashable, Sendable {
     /// Whether the application is about to get a session that the router makes.
     case newSession(ApplicationID)
     case dedupe(DedupeKey)
+    /// Which notification is the newest under the key.
+    case collapse(CollapseKey)
     case delivery(NotificationSequence)
 }
 

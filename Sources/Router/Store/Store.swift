@@ -54,6 +54,8 @@ package enum StoreChange: Hashable, Sendable {
     case addDedupeKeys(NotificationSequence, [DedupeKey])
     /// Appends an attempt to its notification's history.
     case recordAttempt(AttemptRecord)
+    /// Ends like that unless the attempt that is under way succeeds.
+    case recall(NotificationSequence, Recall)
     /// The delivery waits for its next attempt.
     case reschedule(NotificationSequence, progress: DeliveryProgress)
     /// A hold has ended, or the session that had it is gone: a new decision takes the old one's place. Of its progress
@@ -76,6 +78,8 @@ package struct NewNotification: Hashable, Sendable {
     package var expiration: Expiration
     package var collapseID: String?
     package var traceparent: TraceParent?
+    /// The notification that this one is sent in place of, once more.
+    package var replayOf: NotificationID?
     package var dedupeKeys: [String]
     package var payload: [UInt8]
     package var receivedAt: Timestamp
@@ -85,7 +89,8 @@ package struct NewNotification: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
-        traceparent: TraceParent? = nil, dedupeKeys: [String], payload: [UInt8], receivedAt: Timestamp,
+        traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, dedupeKeys: [String], payload: [UInt8],
+        receivedAt: Timestamp,
         decision: Decision, placement: Placement
     ) {
         self.sequence = sequence
@@ -98,6 +103,7 @@ package struct NewNotification: Hashable, Sendable {
         self.expiration = expiration
         self.collapseID = collapseID
         self.traceparent = traceparent
+        self.replayOf = replayOf
         self.dedupeKeys = dedupeKeys
         self.payload = payload
         self.receivedAt = receivedAt
@@ -234,6 +240,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var expiration: Expiration
     package var collapseID: String?
     package var traceparent: TraceParent?
+    package var replayOf: NotificationID?
     package var receivedAt: Timestamp
     package var decision: Decision
     /// `held`, `waiting` or a settled state; the store does not know what is in flight.
@@ -249,7 +256,8 @@ package struct StoredNotification: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
-        traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision, state: NotificationState,
+        traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, receivedAt: Timestamp, decision: Decision,
+        state: NotificationState,
         reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: [UInt8]?,
         attempts: [AttemptRecord]
     ) {
@@ -263,6 +271,7 @@ package struct StoredNotification: Hashable, Sendable {
         self.expiration = expiration
         self.collapseID = collapseID
         self.traceparent = traceparent
+        self.replayOf = replayOf
         self.receivedAt = receivedAt
         self.decision = decision
         self.state = state
@@ -346,18 +355,21 @@ package struct UnsettledNotification: Hashable, Sendable {
     package var contentID: ContentID?
     package var priority: Priority
     package var expiration: Expiration
+    package var collapseID: String?
     package var traceparent: TraceParent?
     package var receivedAt: Timestamp
     package var decision: Decision
     package var progress: DeliveryProgress
     /// Set while a rule or a gate holds it.
     package var heldUntil: Timestamp?
+    /// How it ends unless the attempt that is under way succeeds.
+    package var recall: Recall?
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID?,
-        contentID: ContentID?, priority: Priority, expiration: Expiration, traceparent: TraceParent? = nil,
-        receivedAt: Timestamp, decision: Decision, progress: DeliveryProgress = DeliveryProgress(),
-        heldUntil: Timestamp? = nil
+        contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String? = nil,
+        traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision,
+        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, recall: Recall? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -366,10 +378,16 @@ package struct UnsettledNotification: Hashable, Sendable {
         self.contentID = contentID
         self.priority = priority
         self.expiration = expiration
+        self.collapseID = collapseID
         self.traceparent = traceparent
         self.receivedAt = receivedAt
         self.decision = decision
         self.progress = progress
         self.heldUntil = heldUntil
+        self.recall = recall
+    }
+
+    package var collapseKey: CollapseKey? {
+        CollapseKey(application: application, device: device, collapseID: collapseID)
     }
 }

@@ -11,6 +11,8 @@ struct LedgerEntry {
     var underWay: (number: Int, session: SessionID)?
     /// Where the last attempt was sent.
     var sentTo: String?
+    /// How it ends unless that attempt is taken.
+    var recall: Recall?
     /// Whether that attempt's exchange goes on.
     var isLive = false
     /// Attempts that were recorded.
@@ -35,6 +37,11 @@ struct LedgerEntry {
     var lane: SessionKey? {
         guard case .lane = placement, let session = decision.session else { return nil }
         return SessionKey(application: accepted.application, session: session)
+    }
+
+    var collapseKey: CollapseKey? {
+        CollapseKey(
+            application: accepted.application, device: accepted.device, collapseID: accepted.collapseID)
     }
 
     func isExpired(at now: Timestamp) -> Bool {
@@ -97,6 +104,13 @@ struct Ledger {
             guard let entry = entries[sequence], let attempt = entry.underWay else { return false }
             return entry.accepted.application == key.application && attempt.session == key.session
         }
+    }
+
+    /// The last one that was accepted under the same collapse id and could be delivered.
+    func newest(like entry: LedgerEntry) -> NotificationSequence? {
+        guard let key = entry.collapseKey else { return nil }
+        return entries.values.lazy.filter { $0.collapseKey == key && !$0.accepted.placement.state.isSettled }
+            .map(\.accepted.sequence).max()
     }
 
     mutating func insert(_ entry: LedgerEntry) {

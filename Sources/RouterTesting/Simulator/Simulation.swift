@@ -83,6 +83,7 @@ extension World {
             for _ in 0..<(happens(100) ? 8 : 1) { produce() }
         }
         if happens(options.registration) { register() }
+        if happens(options.recall) { callBack() }
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }

@@ -9,6 +9,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     /// Chances per tick, in per mille.
     package var ingest: Int
     package var registration: Int
+    package var recall: Int
     package var commitFault: Int
     package var crash: Int
     package var behaviourChange: Int
@@ -29,6 +30,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         rules = SimulatedRule.Kind.allCases.filter { _ in draw(0, 0, 1) == 1 }
         ingest = draw(200, 600, 900)
         registration = draw(20, 100, 300)
+        recall = draw(0, 20, 100)
         commitFault = draw(0, 0, 30, 200)
         crash = draw(0, 10, 30, 100)
         behaviourChange = draw(30, 150, 400)
@@ -40,7 +42,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
-        registration \(registration)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
+        registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰
         """
     }

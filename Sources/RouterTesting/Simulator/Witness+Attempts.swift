@@ -11,6 +11,7 @@ extension Witness {
         require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
         require(entry.heldUntil == nil, "12.6 sent while it is held: \(sequence)")
         require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
+        require(entry.recall == nil, "sent after it was called back: \(sequence)")
         require(!entry.isExpired(at: now), "sent when it had expired: \(sequence)")
         require(entry.progress.notBefore.map { $0 <= now } ?? true, "P8 sent before its time: \(sequence)")
         require(
@@ -38,7 +39,7 @@ extension Witness {
     }
 
     /// First in, first out: when an attempt starts, every delivery of the same lane that was accepted earlier is under
-    /// way itself or has expired; and no more are under way than the lane allows.
+    /// way itself, or has expired or been called back; and no more are under way than the lane allows.
     ///
     /// The lane is what was decided for it up to now: a delivery that comes back from another session takes the place
     /// that its acceptance gives it, and is overtaken by nothing from then on. What a crash interrupts counts as not
@@ -50,7 +51,8 @@ extension Witness {
             guard earlier < sequence else { break }
             guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
             require(
-                entry.underWay != nil || entry.isExpired(at: now), "12.5 \(sequence) overtakes \(earlier) in \(key)")
+                entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil,
+                "12.5 \(sequence) overtakes \(earlier) in \(key)")
         }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         require(ledger.underWay(in: key) < limit, "12.5 more than \(limit) attempts under way in \(key)")
@@ -97,10 +99,13 @@ extension Witness {
             let isAnybodys = ledger.registrations.applications[entry.accepted.application] != nil
             require(isAnybodys || entry.underWay != nil, "\(sequence) is kept for an application that is gone")
             if let until = entry.heldUntil { checkWake(engine, until, "the hold of \(sequence)", at: now) }
+            let isNewest = ledger.newest(like: entry).map { $0 <= sequence } ?? true
+            require(isNewest || entry.recall != nil, "a newer one has come, and \(sequence) goes on")
+            require(entry.recall == nil || entry.underWay != nil, "called back, and waited for: \(sequence)")
             let known = engine.held[sequence] ?? engine.planner.delivery(sequence)?.notification
             require(
                 known?.decision == entry.decision && known?.progress == entry.progress
-                    && known?.heldUntil == entry.heldUntil,
+                    && known?.heldUntil == entry.heldUntil && known?.recall == entry.recall,
                 "the engine knows \(sequence) differently: \(known?.progress as Any), not \(entry.progress)")
             if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil { heads[lane] = sequence }
         }

@@ -6,6 +6,7 @@ extension Witness {
     mutating func committed(_ changes: [StoreChange], at now: Timestamp) {
         let before = ledger.registrations
         deciding = []
+        obsolete = []
         for change in changes {
             switch change {
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
@@ -13,6 +14,7 @@ extension Witness {
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
             case .recordAttempt(let attempt): recorded(attempt)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
+            case .recall(let sequence, let recall): recalled(sequence, recall)
             case .reassign(let sequence, let decision, let placement):
                 reassigned(sequence, decision, placement, before, settles: changes, at: now)
             case .settle(let sequence, let settlement, let time):
@@ -21,6 +23,10 @@ extension Witness {
             }
         }
         checkDisabling(changes, before)
+        for entry in obsolete {
+            let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
+            require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
+        }
     }
 
     /// A session is disabled by a 410 from where it is reached, in the transaction that records it, and by nothing else.
@@ -146,9 +152,22 @@ extension Witness {
             require(entry.recorded > 0, "given up without an attempt: \(sequence)")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
-        case .superseded, .cancelled: fail("nobody has called \(sequence) back")
+        case .superseded: obsolete.append(entry)
+        case .cancelled:
+            require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
         }
         ledger.place(sequence, .settled(settlement))
+    }
+
+    private mutating func recalled(_ sequence: NotificationSequence, _ recall: Recall) {
+        guard let entry = unsettledEntry(sequence, "it is called back") else { return }
+        require(entry.underWay != nil, "called back on its way, but nothing is under way: \(sequence)")
+        switch recall {
+        case .superseded: obsolete.append(entry)
+        case .cancelled:
+            require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
+        }
+        ledger.entries[sequence]?.recall = entry.recall ?? recall
     }
 
     private mutating func unsettledEntry(_ sequence: NotificationSequence, _ event: String) -> LedgerEntry? {

@@ -15,6 +15,10 @@ struct Witness {
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
+    /// What ends because of a newer one, in the transaction at hand.
+    var obsolete: [LedgerEntry] = []
+    /// What clients have called back.
+    var calledBack: Set<NotificationID> = []
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
     var deciding: Set<ApplicationID> = []
 
@@ -62,6 +66,20 @@ struct Witness {
 
     private func isRepeated(_ entry: LedgerEntry, by request: AcceptRequest) -> Bool {
         entry.accepted.payload == request.notification.payload && entry.accepted.device == request.device
+    }
+
+    mutating func answered(callingBack id: NotificationID, _ reply: Reply) {
+        let entry = ledger.sequences[id].flatMap { ledger.entries[$0] }
+        switch reply {
+        case .cancelled(.cancelled):
+            require(entry?.state == .cancelled, "called back, says the router: \(id) is \(entry?.state as Any)")
+        case .cancelled(.inFlight):
+            require(entry?.recall != nil || entry?.isSettled == true, "called back on its way, and forgotten: \(id)")
+        case .refused(.settled(id, let state)):
+            require(entry?.state == state && state.isSettled, "not called back for another reason: \(id), \(state)")
+        case .refused(.storeUnavailable): break
+        default: fail("who called \(id) back was answered \(reply)")
+        }
     }
 
     // MARK: - Crashes and the store

@@ -23,6 +23,7 @@ extension World {
             contentID: pick(contents).flatMap { $0 }.map { ContentID(unchecked: $0) }, payload: payload(number))
         notification.priority = pick([.high, .normal, .low]) ?? .high
         notification.expiration = drawExpiration()
+        if happens(200) { notification.collapseID = pick(["score", "news"]) }
         if happens(400) { notification.dedupeKeys = ["key-\(number)"] }
         if happens(50) { notification.dedupeKeys.append("other-\(number)") }
         let request = AcceptRequest(
@@ -30,6 +31,15 @@ extension World {
         sent.append(request)
         let content = notification.contentID?.text ?? "-"
         ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
+    }
+
+    /// A client calls back what it was told is accepted.
+    mutating func callBack() {
+        guard let sequence = pick(Array(witness.acknowledged.suffix(5))),
+            let id = witness.ledger.entries[sequence]?.accepted.id
+        else { return }
+        witness.calledBack.insert(id)
+        ask(.cancel(id), "cancel \(sequence)")
     }
 
     private mutating func repeatRequest(_ earlier: AcceptRequest) {

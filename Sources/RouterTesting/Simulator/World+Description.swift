@@ -15,6 +15,7 @@ extension World {
             "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .addDedupeKeys(let sequence, let keys): "\(sequence) came again as \(keys.map(\.key))"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
+        case .recall(let sequence, let recall): "\(sequence) ends as \(recall) if it can"
         case .reschedule(let sequence, let progress):
             "reschedule \(sequence) \(progress.attempts)/\(progress.failures)/\(progress.rejections)"
         case .reassign(let sequence, let decision, let placement):

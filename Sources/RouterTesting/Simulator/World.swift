@@ -84,7 +84,11 @@ package struct World {
         case .duplicate: statistics.duplicates += 1
         default: break
         }
-        if case .accept(let request) = command { witness.answered(request, answer.reply) }
+        switch command {
+        case .accept(let request): witness.answered(request, answer.reply)
+        case .cancel(let id): witness.answered(callingBack: id, answer.reply)
+        default: break
+        }
     }
 
     /// Everything in memory is lost; what is on the disk and on the wire is not.

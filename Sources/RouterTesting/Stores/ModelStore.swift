@@ -148,8 +148,7 @@ extension UnsettledNotification {
         self.init(
             sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
             contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
-            traceparent: stored.traceparent, receivedAt: stored.receivedAt, decision: stored.decision,
-            progress: stored.progress,
-            heldUntil: entry.heldUntil)
+            collapseID: stored.collapseID, traceparent: stored.traceparent, receivedAt: stored.receivedAt,
+            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil, recall: entry.recall)
     }
 }

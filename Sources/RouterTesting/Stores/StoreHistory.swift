@@ -51,7 +51,7 @@ struct StoreHistory {
         case 4...10: return insert()
         case 11...13: return recordAttempt()
         case 14: return reschedule()
-        case 15: return reassign()
+        case 15: return draw(2) == 0 ? reassign() : recall()
         default: return settle()
         }
     }
@@ -135,6 +135,11 @@ struct StoreHistory {
             placement)
     }
 
+    private mutating func recall() -> StoreChange? {
+        guard let index = waiting() else { return nil }
+        return .recall(open[index].sequence, draw(2) == 0 ? .superseded : .cancelled)
+    }
+
     private mutating func settle() -> StoreChange? {
         guard !open.isEmpty else { return nil }
         let sequence = open.remove(at: draw(open.count)).sequence
@@ -148,6 +153,7 @@ struct StoreHistory {
         return pick([
             .settle(done, .delivered, at: time()), .recordAttempt(StoreSamples.attempt(done.value, 99)),
             .reschedule(done, progress: DeliveryProgress(attempts: 99)), .reassign(done, decision, .lane),
+            .recall(done, .cancelled),
             .insert(StoreSamples.notification(done.value)),
             .settle(NotificationSequence(nextSequence + 1000), .delivered, at: time()),
         ])

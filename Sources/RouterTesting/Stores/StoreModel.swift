@@ -9,6 +9,7 @@ import RouterPlugin
 /// - A session belongs to an application that exists.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
+/// - What waits in a lane may be called back; the first word counts.
 /// - What was answered first is known as long as the notification is.
 /// - A settlement is final: nothing changes a settled notification.
 ///
@@ -30,6 +31,7 @@ struct StoreModel: Sendable {
     struct Entry: Hashable, Sendable {
         var stored: StoredNotification
         var heldUntil: Timestamp?
+        var recall: Recall?
         /// What was decided when it was accepted.
         let first: FirstAnswer
     }
@@ -90,6 +92,7 @@ struct StoreModel: Sendable {
         case .insert(let notification): try insert(notification)
         case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
         case .recordAttempt(let attempt): try record(attempt)
+        case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
@@ -164,6 +167,13 @@ struct StoreModel: Sendable {
         try check(entry.stored.state == .waiting, "\(sequence) is in no lane")
         try check(progress.attempts >= entry.stored.progress.attempts, "the attempts of \(sequence) go backwards")
         entry.stored.progress = progress
+        set(entry, for: sequence)
+    }
+
+    private mutating func recall(_ sequence: NotificationSequence, _ recall: Recall) throws(StoreError) {
+        var entry = try unsettled(sequence)
+        try check(entry.stored.state == .waiting, "\(sequence) is in no lane")
+        entry.recall = entry.recall ?? recall
         set(entry, for: sequence)
     }
 
@@ -253,7 +263,8 @@ extension StoredNotification {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision, state: .waiting,
+            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
+            state: .waiting,
             reason: nil, settledAt: nil,
             progress: DeliveryProgress(), payload: new.payload, attempts: [])
     }

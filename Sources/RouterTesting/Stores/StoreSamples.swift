@@ -108,6 +108,7 @@ enum StoreSamples {
         notification.expiration = .at(Timestamp(milliseconds: .max))
         notification.collapseID = text
         notification.traceparent = TraceParent(unchecked: text)
+        notification.replayOf = NotificationID(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
         notification.payload = payload
         notification.decision = Decision(

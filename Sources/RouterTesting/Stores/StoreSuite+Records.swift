@@ -145,7 +145,8 @@ extension StoredNotification {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision, state: .waiting,
+            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
+            state: .waiting,
             reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [])
         switch new.placement {
         case .lane: state = .waiting
@@ -164,7 +165,8 @@ extension UnsettledNotification {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration,
-            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision)
+            collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
+            decision: new.decision)
         if case .held(let until) = new.placement { heldUntil = until }
     }
 }

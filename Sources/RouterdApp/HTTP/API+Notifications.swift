@@ -40,12 +40,53 @@ extension API {
     @Sendable func getNotification(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let id = try context.identifier("notification", of: IdentifierKinds.Notification.self)
-        guard let notification = try store.notification(id), caller.mayUse(notification.application) else {
-            throw Problem(.notFound, "unknown-notification", "There is no notification \(id).")
-        }
+        let notification = try stored(context, caller)
         let state = await states(of: [notification])[0]
         return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, to: &$0) })
+    }
+
+    /// The notification that the path names, if the caller may know of it.
+    private func stored(_ context: RouterdContext, _ caller: Caller) throws -> StoredNotification {
+        let id = try context.identifier("notification", of: IdentifierKinds.Notification.self)
+        guard let notification = try store.notification(id), caller.mayUse(notification.application) else {
+            throw Problem(.unknownNotification(id))
+        }
+        return notification
+    }
+
+    @Sendable func cancelNotification(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let id = try stored(context, caller).id
+        guard case .cancelled(let state) = try await submit(.cancel(id)) else { throw Problem.unexpectedReply }
+        return .json(
+            .ok,
+            JSONWriter.object {
+                $0.field("id", id)
+                $0.field("state", state.rawValue)
+            })
+    }
+
+    /// Sends what is settled once more, as a notification of its own that is decided anew.
+    @Sendable func replayNotification(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let earlier = try stored(context, caller)
+        guard earlier.state.isSettled else {
+            throw Problem(.conflict, "notification-not-settled", "The notification \(earlier.id) is still on its way.")
+        }
+        // When it was to expire, and what it was to replace, is over.
+        let again = IncomingNotification(
+            contentID: earlier.contentID, payload: earlier.payload ?? [], priority: earlier.priority,
+            dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
+        let accept = AcceptRequest(
+            application: earlier.application, source: earlier.source, device: earlier.device,
+            traceparent: request.traceparent, replayOf: earlier.id, notification: again)
+        switch try await submit(.accept(accept)) {
+        case .accepted(let accepted): return .json(.accepted, NotificationBody.answer(accepted))
+        case .duplicate(let receipt): return .json(.ok, NotificationBody.answer(receipt))
+        default: throw Problem.unexpectedReply
+        }
     }
 
     @Sendable func listNotifications(

@@ -48,6 +48,8 @@ package struct API: Sendable {
         on(router, .post, "\(application)/explain", .ingest, explain)
         on(router, .get, "v1/notifications", .ingest, listNotifications)
         on(router, .get, "v1/notifications/{notification}", .ingest, getNotification)
+        on(router, .post, "v1/notifications/{notification}/cancel", .ingest, cancelNotification)
+        on(router, .post, "v1/notifications/{notification}/replay", .ingest, replayNotification)
         refuseOtherMethods(on: router)
         return router
     }

@@ -61,6 +61,7 @@ package enum NotificationBody {
         }
         body.field("collapseId", notification.collapseID)
         body.field("traceparent", notification.traceparent?.text)
+        body.field("replayOf", notification.replayOf)
         body.field("receivedAt", notification.receivedAt)
         body.field("state", state.rawValue)
         body.field("reason", notification.reason)

@@ -109,6 +109,12 @@ extension Problem {
             self.init(.notFound, "unknown-application", "There is no application \(id).")
         case .unknownSession(let key):
             self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
+        case .unknownNotification(let id):
+            self.init(.notFound, "unknown-notification", "There is no notification \(id).")
+        case .settled(let id, let state):
+            self.init(
+                .conflict, "notification-settled",
+                "The notification \(id) is \(state.rawValue); nothing can be called back.")
         case .illegalTransition(let from, let to):
             let legal = from.successors.map(\.name).joined(separator: ", ")
             self.init(

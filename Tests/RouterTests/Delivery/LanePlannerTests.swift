@@ -101,7 +101,7 @@ struct LanePlannerTests {
         planner.enqueue(QueuedDelivery(late, payload: nil), in: Self.key("A"), sessionExists: true)
         planner.enqueue(QueuedDelivery(.numbered(2), payload: nil), in: Self.key("A"), sessionExists: true)
         let steps = Self.steps(&planner)
-        #expect(steps.count == 2 && steps.first == .expired(1))
+        #expect(steps.count == 2 && steps.first == .ended(1))
         #expect(planner.inFlight == 1)
     }
 

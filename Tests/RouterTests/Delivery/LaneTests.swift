@@ -79,7 +79,7 @@ struct LaneTests {
         var lane = Lane(key: Self.key)
         lane.enqueue(QueuedDelivery(.numbered(1, expiration: .at(.second(0))), payload: nil))
         lane.enqueue(QueuedDelivery(.numbered(2), payload: nil))
-        #expect(lane.offer(at: .epoch, maxInFlight: 1) == .expired(1))
+        #expect(lane.offer(at: .epoch, maxInFlight: 1) == .ended(1))
         #expect(lane.waiting(limit: 9).map(\.notification.sequence) == [2])
         #expect(Self.offers(&lane, maxInFlight: 1) == [2])
     }

@@ -111,11 +111,11 @@ struct DeliveryTests {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept(expiration: .at(.epoch))
         let started = bench.engine.startAttempts(at: bench.now)
-        #expect(started.followUps == [.expire(1)])
+        #expect(started.followUps == [.end(1)])
         #expect(bench.engine.startAttempts(at: bench.now).followUps.isEmpty)
-        try bench.run(.followUp(.expire(1)))
+        try bench.run(.followUp(.end(1)))
         #expect(try bench.stored(1)?.state == .expired)
-        #expect(try bench.plan(.followUp(.expire(1))).changes.isEmpty)
+        #expect(try bench.plan(.followUp(.end(1))).changes.isEmpty)
     }
 
     @Test("Attempts come in portions of at most the limit")
