@@ -13,6 +13,8 @@ package enum Command: Sendable {
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
     case cancel(NotificationID)
+    /// What waits in the session's lane for its next attempt is tried now.
+    case resume(SessionKey)
     /// An attempt has come to its end.
     case attemptFinished(FinishedAttempt)
     /// Something that the engine has set itself to do.
@@ -217,6 +219,7 @@ package enum Reply: Sendable {
     case deleted
     /// Called back: cancelled, or in flight and not to be tried again.
     case cancelled(NotificationState)
+    case resumed
     /// Nothing was changed.
     case refused(Refusal)
     /// For commands that nobody waits for.

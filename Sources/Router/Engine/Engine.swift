@@ -80,6 +80,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key): planDelete(key)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
+        case .resume(let key): planResume(key, at: now)
         case .attemptFinished(let attempt): planFinished(attempt, at: now)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)

@@ -98,7 +98,14 @@ extension Witness {
         _ sequence: NotificationSequence, _ progress: DeliveryProgress, _ before: Registrations
     ) {
         guard var entry = unsettledEntry(sequence, "it is rescheduled") else { return }
-        require(entry.underWay != nil, "12.2 rescheduled without an attempt: \(sequence)")
+        guard entry.underWay != nil else {
+            // Nothing was tried: somebody said that it need not wait longer, and nothing else changes.
+            let isResumed = entry.lane.map(resumed.contains) ?? false
+            entry.progress.notBefore = nil
+            require(isResumed && progress == entry.progress, "12.2 rescheduled without an attempt: \(sequence)")
+            ledger.entries[sequence] = entry
+            return
+        }
         let application = before.applications[entry.accepted.application]
         let steps = application?.delivery.retrySchedule.count ?? RetryPolicy.standardWebhooksSchedule.count
         require(

@@ -17,6 +17,8 @@ struct Witness {
     var acknowledged: [NotificationSequence] = []
     /// What ends because of a newer one, in the transaction at hand.
     var obsolete: [LedgerEntry] = []
+    /// Lanes that clients wanted to go on.
+    var resumed: Set<SessionKey> = []
     /// What clients have called back.
     var calledBack: Set<NotificationID> = []
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.

@@ -88,7 +88,10 @@ extension World {
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<2: ask(.deleteApplication(application), "delete \(application)")
         case 2..<15: putApplication(application)
-        case 15..<50: ask(.putSession(key, drawSession(key)), "put \(key)")
+        case 15..<46: ask(.putSession(key, drawSession(key)), "put \(key)")
+        case 46..<50:
+            witness.resumed.insert(key)
+            ask(.resume(key), "resume \(key)")
         case 50..<85: ask(.patchSession(key, drawPatch(key)), "patch \(key)")
         default: ask(.deleteSession(key), "delete \(key)")
         }

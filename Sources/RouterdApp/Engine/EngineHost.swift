@@ -36,6 +36,9 @@ package actor EngineHost {
     private var whenIdle: CheckedContinuation<Void, Never>?
     private var storeFault: (error: StoreError, until: Timestamp)?
     private var reports: EndpointReports
+    /// Of the plans for new notifications.
+    private var planningTimes = RecentTimes()
+    package nonisolated let startedAt: Timestamp
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
@@ -47,6 +50,7 @@ package actor EngineHost {
         self.clock = clock
         self.logger = logger
         self.reports = EndpointReports(logger: logger)
+        self.startedAt = clock.wall
         engine = Engine(
             recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
             generator: SystemRandomNumberGenerator())
@@ -85,6 +89,14 @@ package actor EngineHost {
     /// Looks at the engine between two batches.
     package func read<Value: Sendable>(_ body: @Sendable (Engine<LinearRegistry>) -> Value) -> Value {
         body(engine)
+    }
+
+    /// What the engine has in hand, and how long decisions took.
+    package var figures: (EngineFigures, planning: RecentTimes) {
+        let figures = EngineFigures(
+            applications: engine.tenants.count, sessions: engine.tenants.values.reduce(0) { $0 + $1.sessions.count },
+            lanes: engine.planner.lanes.count, inFlight: engine.planner.inFlight)
+        return (figures, planningTimes)
     }
 
     /// The time that commands are decided at.
@@ -144,15 +156,22 @@ package actor EngineHost {
 
     private func add(_ command: Command, _ ticket: Ticket?, _ place: Int, to open: inout OpenBatch) {
         do {
-            var plan = try engine.plan(command, at: clock.now, lookup: store)
+            var plan = try plan(command)
             if open.batch.conflicts(with: plan) || open.batch.plans.count >= RouterLimits.commandsPerTransaction {
                 commit(&open)
-                plan = try engine.plan(command, at: clock.now, lookup: store)
+                plan = try self.plan(command)
             }
             open.append(command, plan, ticket, place)
         } catch {
             failed(command, ticket, place, error)
         }
+    }
+
+    private func plan(_ command: Command) throws(StoreError) -> Plan {
+        guard case .accept = command else { return try engine.plan(command, at: clock.now, lookup: store) }
+        let start = ContinuousClock.now
+        defer { planningTimes.add(start.duration(to: .now)) }
+        return try engine.plan(command, at: clock.now, lookup: store)
     }
 
     private func commit(_ open: inout OpenBatch) {

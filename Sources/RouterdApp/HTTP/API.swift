@@ -50,6 +50,10 @@ package struct API: Sendable {
         on(router, .get, "v1/notifications/{notification}", .ingest, getNotification)
         on(router, .post, "v1/notifications/{notification}/cancel", .ingest, cancelNotification)
         on(router, .post, "v1/notifications/{notification}/replay", .ingest, replayNotification)
+
+        on(router, .get, "v1/status", .admin, status)
+        on(router, .get, "v1/lanes", .sessions, listLanes)
+        on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)
         refuseOtherMethods(on: router)
         return router
     }

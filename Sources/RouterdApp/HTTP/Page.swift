@@ -3,7 +3,7 @@ import HTTPTypes
 package import RouterPlugin
 
 /// A part of a list that is ordered by a text key.
-package struct Page<Element> {
+package struct Page<Element: Sendable>: Sendable {
     package let elements: ArraySlice<Element>
     /// Where the next page begins; nil after the last.
     package let next: String?

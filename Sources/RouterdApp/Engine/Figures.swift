@@ -1,0 +1,39 @@
+/// How long something took the last few thousand times.
+package struct RecentTimes: Sendable {
+    private static let capacity = 4096
+
+    /// How often it was done since the start.
+    package private(set) var count = 0
+    /// Nanoseconds, in a ring.
+    private var times: [UInt32] = []
+
+    package init() {}
+
+    package mutating func add(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds = UInt32(clamping: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        if times.count < Self.capacity {
+            times.append(nanoseconds)
+        } else {
+            times[count % Self.capacity] = nanoseconds
+        }
+        count += 1
+    }
+
+    /// Nanoseconds that the given shares of the last times were within, by nearest rank; nil if there was none.
+    package func percentiles(_ shares: [Double]) -> [UInt32]? {
+        guard !times.isEmpty else { return nil }
+        let sorted = times.sorted()
+        return shares.map { share in
+            sorted[min(sorted.count - 1, max(0, Int((share * Double(sorted.count)).rounded(.up)) - 1))]
+        }
+    }
+}
+
+/// How much the engine has in hand.
+package struct EngineFigures: Hashable, Sendable {
+    package var applications: Int
+    package var sessions: Int
+    package var lanes: Int
+    package var inFlight: Int
+}

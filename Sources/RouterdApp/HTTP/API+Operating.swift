@@ -1,0 +1,87 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+extension API {
+    @Sendable func status(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        _ = try request.query()
+        let census = try store.census()
+        let (figures, times) = await host.figures
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                body.field("version", RouterdVersion.current)
+                body.field("startedAt", host.startedAt)
+                body.field("applications", figures.applications)
+                body.field("sessions", figures.sessions)
+                body.object("notifications") { notifications in
+                    notifications.field("accepted", census.accepted)
+                    for state in NotificationState.allCases where state != .inFlight {
+                        notifications.field(state.rawValue, census.byState[state] ?? 0)
+                    }
+                    // What the law of conservation leaves over: 0, or something is lost.
+                    notifications.field("unaccounted", census.accepted - census.byState.values.reduce(0, +))
+                }
+                body.field("inFlight", figures.inFlight)
+                body.field("lanes", figures.lanes)
+                body.object("planning") { planning in
+                    planning.field("count", times.count)
+                    let found = times.percentiles([0.5, 0.99, 0.999])
+                    for (place, name) in ["nanosecondsP50", "nanosecondsP99", "nanosecondsP999"].enumerated() {
+                        planning.field(name, (found?[place]).map { Int($0) })
+                    }
+                }
+            })
+    }
+
+    @Sendable func listLanes(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        let query = try request.query("application", "cursor", "limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let after = try Cursor.read(query["cursor"])
+        let application = try query.identifier("application", of: IdentifierKinds.Application.self)
+        let (keys, statuses) = await host.read { engine in
+            // The cursor is the text of a key, so that is what they are ordered by.
+            let keys = engine.planner.lanes.keys
+                .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
+                .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
+            let page = Page(of: keys, after: after, limit: limit, key: \.description)
+            return (page, page.elements.map(engine.laneStatus))
+        }
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                body.array("lanes") { lanes in
+                    for status in statuses { lanes.object { Self.write(status, to: &$0) } }
+                }
+                body.field("cursor", keys.next)
+            })
+    }
+
+    /// Session ids are an application's own; a key of one application need not say which.
+    @Sendable func resumeLane(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
+    {
+        let query = try request.query("application")
+        let named = try query.identifier("application", of: IdentifierKinds.Application.self)
+        guard let application = named ?? caller.key?.application else {
+            throw Problem(.badRequest, "invalid-parameter", "The parameter application must say whose session it is.")
+        }
+        guard caller.mayUse(application) else { throw Problem(.unknownApplication(application)) }
+        let session = try context.identifier("session", of: IdentifierKinds.Session.self)
+        let key = SessionKey(application: application, session: session)
+        guard case .resumed = try await submit(.resume(key)) else { throw Problem.unexpectedReply }
+        let status = await host.read { $0.laneStatus(key) }
+        return .json(.ok, JSONWriter.object { Self.write(status, to: &$0) })
+    }
+
+    private static func write(_ status: LaneStatus, to lane: inout JSONObjectWriter) {
+        lane.field("application", status.key.application)
+        lane.field("session", status.key.session)
+        lane.field("waiting", status.waiting)
+        lane.field("inFlight", status.inFlight)
+        lane.field("oldestReceivedAt", status.oldestReceivedAt)
+        lane.field("attempts", status.attempts)
+        lane.field("nextAttemptAt", status.nextAttemptAt)
+        lane.field("disabled", status.disabled?.rawValue)
+    }
+}
