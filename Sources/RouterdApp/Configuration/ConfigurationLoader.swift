@@ -1,5 +1,6 @@
 import Configuration
 import Logging
+import Router
 import RouterPlugin
 
 /// Reads the layers of a configuration and gathers every fault.
@@ -12,9 +13,10 @@ package struct ConfigurationLoader {
 
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
-        "": ["listen", "database", "durability", "log", "delivery", "apiKeys", "rules"],
+        "": ["listen", "database", "durability", "log", "delivery", "egress", "apiKeys", "rules"],
         "/log": ["level"],
         "/delivery": ["slots", "certificateAuthorityFile"],
+        "/egress": ["grants"],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -80,6 +82,18 @@ package struct ConfigurationLoader {
         return keys
     }
 
+    mutating func grants() -> [EgressGrant] {
+        var grants: [EgressGrant] = []
+        for (place, value) in elements("egress/grants") {
+            do throws(Problem) {
+                grants.append(try EgressGrantEntry.read(value, at: "/egress/grants/\(place)"))
+            } catch {
+                report(error)
+            }
+        }
+        return grants
+    }
+
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
         guard let file, let list = file.root["rules"], list != .null else { return [] }
         do {
@@ -93,7 +107,7 @@ package struct ConfigurationLoader {
     }
 
     private mutating func elements(_ name: String) -> [(Int, JSONValue)] {
-        guard let file, let value = file.root[name], value != .null else { return [] }
+        guard let file, let value = Self.value(at: "/\(name)", in: file.root), value != .null else { return [] }
         guard let elements = value.asArray else {
             faults.append(file.fault("/\(name)", "This must be a list."))
             return []

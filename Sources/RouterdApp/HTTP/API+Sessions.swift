@@ -7,15 +7,19 @@ import RouterPlugin
 
 extension API {
     @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let draft = try SessionBody.read(try await request.json())
-        let reply = try await submit(.putSession(try context.sessionKey(), draft))
+        let key = try context.sessionKey()
+        let draft = try SessionBody.read(
+            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+        let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
         return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
     }
 
     @Sendable func patchSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let patch = try SessionBody.readPatch(try await request.json())
-        let reply = try await submit(.patchSession(try context.sessionKey(), patch))
+        let key = try context.sessionKey()
+        let patch = try SessionBody.readPatch(
+            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+        let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
     }
@@ -66,6 +70,7 @@ extension API {
         let application = try context.application()
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let key = try request.idempotencyKey()
+        let egress = EgressScope(policy: egress, application: application)
         var number = 0
         var results: [[UInt8]] = []
         for chunk in Lines(of: body).chunks(of: DaemonLimits.batchLines) {
@@ -73,7 +78,7 @@ extension API {
                 number += 1
                 let repeatable = key.map { RepeatableChange(batchKey: $0, line: number, line, application) }
                 return Self.read(line) { value throws(Problem) in
-                    let (id, draft) = try SessionBody.readWithID(value)
+                    let (id, draft) = try SessionBody.readWithID(value, within: egress)
                     return (id, draft, repeatable)
                 }
             }
