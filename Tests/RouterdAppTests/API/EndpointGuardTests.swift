@@ -98,6 +98,17 @@ struct EndpointGuardTests {
         }
     }
 
+    /// The transport is told on whose behalf it connects.
+    @Test func aGrantOfTheApplicationLetsItsWebhooksThrough() async throws {
+        let network = try IPNetwork("127.0.0.0/8")
+        let grant = EgressGrant(application: ApplicationID(unchecked: "com.example.gallery"), network: network)
+        try await withGallery(TestDaemon.Options(egress: EgressPolicy(grants: [grant]))) { daemon, receiver in
+            #expect(try await daemon.putSession("win-1", at: receiver.url()).status == 201)
+            let id = try await daemon.post(about: "a").id
+            #expect(try await daemon.settled(id)["state"] == "delivered")
+        }
+    }
+
     @Test func aPatchOfSomethingElseDoesNotAskAgain() async throws {
         let directory = try TemporaryDirectory()
         try await withDaemon(TestDaemon.Options(database: directory.file())) { daemon in
