@@ -123,11 +123,14 @@ struct EgressTests {
             guard connection.readRequest() != nil else { return }
             connection.respond("200 OK", headers: ["Connection: close"])
         }
-        let servers = [try HostileServer(at: .first, script), try HostileServer(at: .second, script)]
-        defer { for server in servers { server.stop() } }
+        let first = try HostileServer(at: .first, script)
+        defer { first.stop() }
+        // At the same port, so that only the guard stands between it and the request.
+        let second = try HostileServer(at: .second, port: first.port, script)
+        defer { second.stop() }
         let policy = EgressPolicy(grants: [try Self.grant("127.0.0.1")])
         let slot = try EasySlot(number: 0, configuration: CurlConfiguration(egress: policy))
-        let port = servers[0].port
+        let port = first.port
         let cases: [(addresses: String, isTaken: Bool)] = [
             ("127.0.0.1", true), ("127.0.0.2", false), ("127.0.0.2,127.0.0.1", true), ("127.0.0.2,127.0.0.3", false),
             ("[::ffff:127.0.0.1]", true), ("[::ffff:127.0.0.2]", false), ("127.0.0.1", true),
@@ -142,8 +145,8 @@ struct EgressTests {
             #expect((result.response?.status == 200) == isTaken, "\(addresses): \(result)")
             if !isTaken { #expect(result.failure?.kind == .egressRefused, "\(addresses): \(result)") }
         }
-        #expect(servers[0].seen.requests.count == 4)
-        #expect(servers[1].seen.connections == 0)
+        #expect(first.seen.requests.count == 4)
+        #expect(second.seen.connections == 0)
     }
 
     @Test func withoutARequestNothingMayBeOpened() throws {

@@ -3,8 +3,8 @@ import Glibc
 
 /// Sockets on loopback.
 extension HostileServer {
-    static func listen(_ listener: Int32, at host: Host, backlog: Int32) throws -> Int {
-        var address = loopback(port: 0)
+    static func listen(_ listener: Int32, at host: Host, port: Int, backlog: Int32) throws -> Int {
+        var address = loopback(port: port)
         inet_pton(AF_INET, host.rawValue, &address.sin_addr)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in

@@ -24,12 +24,17 @@ final class HostileServer: Sendable {
     private let listener: Int32
     private let state = Mutex((seen: Seen(), open: Set<Int32>(), isStopped: false))
 
-    /// - Parameter backlog: how many connections the kernel accepts on its own.
+    /// - Parameters:
+    ///   - wanted: the port; 0 takes a free one.
+    ///   - backlog: how many connections the kernel accepts on its own.
     init(
-        at host: Host = .first, backlog: Int32 = 512, isAccepting: Bool = true, _ script: @escaping Script
+        at host: Host = .first, port wanted: Int = 0, backlog: Int32 = 512, isAccepting: Bool = true,
+        _ script: @escaping Script
     ) throws {
         listener = socket(host == .v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try host == .v6 ? Self.listenV6(listener, backlog) : Self.listen(listener, at: host, backlog: backlog)
+        port =
+            try host == .v6
+            ? Self.listenV6(listener, backlog) : Self.listen(listener, at: host, port: wanted, backlog: backlog)
         guard isAccepting else { return }
         Thread.detachNewThread { [self] in
             while true {
