@@ -1,3 +1,5 @@
+package import Router
+
 /// How a ``CurlTransport`` is set up; the limits of a single request come with the request.
 package struct CurlConfiguration: Hashable, Sendable {
     /// How many requests run at once; the others wait here, where no time limit runs yet.
@@ -11,11 +13,15 @@ package struct CurlConfiguration: Hashable, Sendable {
     package var connectionLifetimeSeconds: Int
     /// File with the certificates to trust, PEM; nil takes the system's.
     package var certificateAuthorityFile: String?
+    /// Where connections may go; without grants to public addresses only.
+    package var egress: EgressPolicy
 
     package init(
-        slots: Int = 256, waitingLimit: Int = 16_384, cachedConnections: Int? = nil,
+        egress: EgressPolicy = EgressPolicy(), slots: Int = 256, waitingLimit: Int = 16_384,
+        cachedConnections: Int? = nil,
         connectionLifetimeSeconds: Int = 300, certificateAuthorityFile: String? = nil
     ) {
+        self.egress = egress
         self.slots = slots
         self.waitingLimit = waitingLimit
         self.cachedConnections = cachedConnections ?? 2 * slots

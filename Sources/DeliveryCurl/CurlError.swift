@@ -71,6 +71,11 @@ extension TransferFailure {
         self.init(kind: .other, message: Self.oneLine("libcurl's \(call) failed: \(reason) (\(code.rawValue))"))
     }
 
+    /// The egress guard let nothing through.
+    init(_ refusal: EgressRefusal, curlCode: Int) {
+        self.init(kind: .egressRefused, curlCode: curlCode, message: Self.oneLine(refusal.description))
+    }
+
     static let shuttingDown = TransferFailure(kind: .shuttingDown, message: "the transport is shutting down")
     static let cutOff = TransferFailure(
         kind: .shuttingDown, message: "the request was cut off when the time for shutting down was over")

@@ -13,8 +13,11 @@ import Synchronization
 /// | libcurl keeps a pointer to | set by | valid until |
 /// |---|---|---|
 /// | `CurlMulti` (socket and timer callbacks) | `CurlMulti.init` | `curl_multi_cleanup` has returned |
-/// | `EasySlot` (write callback, error buffer) | `EasySlot.init` | `curl_easy_cleanup`, after the handle was removed |
+/// | `EasySlot` (write, socket and request callbacks, error buffer) | `EasySlot.init` | `curl_easy_cleanup`, after the handle was removed |
 /// | URL, header list, request body | `EasySlot.prepare` | `EasySlot.clear`, after the handle was removed |
+///
+/// Every address goes through the egress guard twice, as a socket is opened and before a request is sent, each time under
+/// the policy of the request's own application (`EgressGate`).
 ///
 /// No pointer leads to a single request, and no callback is set that a connection would take along beyond its request.
 /// Every function of libcurl that takes one of the handles is called on the loop's thread, and the loop asserts it; a

@@ -7,6 +7,9 @@ extension EasySlot {
         let status = number(CURLINFO_RESPONSE_CODE)
         let received = received
         let metrics = metrics(hasResponse: status > 0)
+        if let refused = egress?.failure(behind: code) {
+            return TransferResult(outcome: .failure(refused), metrics: metrics)
+        }
         if let failure = received.failure(code, status: status, detail: errorText) {
             return TransferResult(outcome: .failure(failure), metrics: metrics)
         }

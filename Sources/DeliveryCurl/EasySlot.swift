@@ -20,10 +20,15 @@ final class EasySlot {
     private var isTruncated = false
     private var head = ResponseHead()
 
+    private let egressPolicy: EgressPolicy
+    /// The guard of the running request; without a request nothing may be opened.
+    private(set) var egress: EgressGate?
+
     /// Makes the handle and sets what is the same for every request.
     init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
         guard let handle = curl_easy_init() else { throw RequestRefusal("libcurl has no memory for another handle") }
         self.handle = handle
+        egressPolicy = configuration.egress
         errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         for (option, value) in Self.fixedNumbers { try set(option, value) }
@@ -35,7 +40,7 @@ final class EasySlot {
         let tag = UnsafeRawPointer(bitPattern: number + 1)
         try check(CURLOPT_PRIVATE, ccurl_setopt_pointer(handle, CURLOPT_PRIVATE, tag))
         let context = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA] {
+        for option in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
             try check(option, ccurl_setopt_pointer(handle, option, context))
         }
         for (option, callback) in [
@@ -43,6 +48,8 @@ final class EasySlot {
         ] {
             try check(option, ccurl_setopt_callback(handle, option, callback))
         }
+        try check(CURLOPT_OPENSOCKETFUNCTION, ccurl_setopt_open_callback(handle, Self.openCallback))
+        try check(CURLOPT_PREREQFUNCTION, ccurl_setopt_request_callback(handle, Self.requestCallback))
     }
 
     deinit {
@@ -66,6 +73,7 @@ final class EasySlot {
         clear()
         let url = try Self.parse(request.url)
         self.url = url
+        egress = EgressGate(policy: egressPolicy, application: request.application, url: url)
         // A handle that was used before keeps its last URL's text beside the parsed one, reports it, and copies it when
         // it repeats a request: nothing may ever be sent to where the last one went.
         try check(CURLOPT_URL, ccurl_setopt_string(handle, CURLOPT_URL, nil))
@@ -90,7 +98,7 @@ final class EasySlot {
         _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
         curl_slist_free_all(headers)
         requestBody?.deallocate()
-        (url, headers, requestBody) = (nil, nil, nil)
+        (url, headers, requestBody, egress) = (nil, nil, nil, nil)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
     }
@@ -146,6 +154,12 @@ final class EasySlot {
         let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
         return slot.head.receive(line: UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
     }
+
+    // MARK: The guard
+
+    func mayOpen(_ address: IPAddress?, port: Int) -> Bool { egress?.mayOpen(address, port: port) ?? false }
+
+    func mayUse(_ address: IPAddress?, port: Int) -> Bool { egress?.mayUse(address, port: port) ?? false }
 
     // MARK: Options
 

@@ -31,7 +31,8 @@ package struct Daemon: Sendable {
         store = try SQLiteStore(path: configuration.database, configuration: storeConfiguration)
         transport = try CurlTransport(
             configuration: CurlConfiguration(
-                slots: configuration.slots, certificateAuthorityFile: configuration.certificateAuthorityFile))
+                egress: configuration.egress, slots: configuration.slots,
+                certificateAuthorityFile: configuration.certificateAuthorityFile))
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, maximumInFlight: configuration.slots,
             userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
@@ -39,7 +40,9 @@ package struct Daemon: Sendable {
 
     /// The HTTP API on its own, for tests that call it without a socket.
     package var api: API {
-        API(host: host, store: store, plugins: plugins, keys: configuration.keys, logger: logger)
+        API(
+            host: host, store: store, plugins: plugins, keys: configuration.keys, egress: configuration.egress,
+            logger: logger)
     }
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.
@@ -92,7 +95,7 @@ package struct Daemon: Sendable {
                 metadata: ["sqlite": "\(SQLiteVersion.linked)"])
         }
         if configuration.keys.isEmpty {
-            logger.notice("no API keys: development mode, loopback only")
+            logger.notice("no API keys: development mode, loopback only, endpoints on loopback are granted")
         }
     }
 

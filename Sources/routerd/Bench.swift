@@ -68,7 +68,8 @@ struct Bench: AsyncParsableCommand {
         var concurrency = 64
 
         func run() async throws {
-            let transport = try CurlTransport(configuration: CurlConfiguration(slots: concurrency, waitingLimit: count))
+            let configuration = CurlConfiguration(egress: .unguarded, slots: concurrency, waitingLimit: count)
+            let transport = try CurlTransport(configuration: configuration)
             let request = WebhookRequest(
                 url: url, headers: [HeaderField("content-type", "application/json")], body: Sample.payload)
             let share = count / concurrency

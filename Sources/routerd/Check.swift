@@ -15,7 +15,8 @@ struct Check: ParsableCommand {
         do {
             let file = try ConfigurationFile(path: config)
             let loaded = try DaemonConfiguration.load(file: file, environment: ProcessInfo.processInfo.environment)
-            let summary = "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules)"
+            let summary =
+                "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules, \(loaded.grants.count) grants)"
             Console.print(json ? #"{"valid":true,"faults":[]}"# : summary)
         } catch {
             if json { Console.print(error.json) } else { Console.error("\(error)") }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server on a raw socket of 127.0.0.1, each connection served by a script on its own thread.
+/// A server on a raw socket of a loopback address, each connection served by a script on its own thread.
 ///
 /// It knows no manners: a script may answer late, wrongly, for ever or not at all. It counts what it sees.
 final class HostileServer: Sendable {
@@ -13,14 +13,28 @@ final class HostileServer: Sendable {
         var requests: [SeenRequest] = []
     }
 
+    /// A loopback address to listen at.
+    enum Host: String, Sendable {
+        case first = "127.0.0.1"
+        case second = "127.0.0.2"
+        case v6 = "::1"
+    }
+
     let port: Int
     private let listener: Int32
     private let state = Mutex((seen: Seen(), open: Set<Int32>(), isStopped: false))
 
-    /// - Parameter backlog: how many connections the kernel accepts on its own.
-    init(backlog: Int32 = 512, isAccepting: Bool = true, _ script: @escaping Script) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        port = try Self.listen(listener, backlog: backlog)
+    /// - Parameters:
+    ///   - wanted: the port; 0 takes a free one.
+    ///   - backlog: how many connections the kernel accepts on its own.
+    init(
+        at host: Host = .first, port wanted: Int = 0, backlog: Int32 = 512, isAccepting: Bool = true,
+        _ script: @escaping Script
+    ) throws {
+        listener = socket(host == .v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        port =
+            try host == .v6
+            ? Self.listenV6(listener, backlog) : Self.listen(listener, at: host, port: wanted, backlog: backlog)
         guard isAccepting else { return }
         Thread.detachNewThread { [self] in
             while true {
@@ -78,27 +92,6 @@ final class HostileServer: Sendable {
         let server = try HostileServer(isAccepting: false) { _ in }
         defer { server.stop() }
         return server.port
-    }
-
-    private static func listen(_ listener: Int32, backlog: Int32) throws -> Int {
-        var address = loopback(port: 0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let code = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                if bind(listener, generic, size) != 0 || Glibc.listen(listener, backlog) != 0 { return Int32(-1) }
-                return getsockname(listener, generic, &size)
-            }
-        }
-        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        return Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    static func loopback(port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return address
     }
 }
 

@@ -16,7 +16,7 @@ struct LoopTests {
         defer { server.stop() }
         let tally = Tally()
         let mailbox = try Mailbox()
-        let loop = try CurlLoop(configuration: CurlConfiguration(slots: 2), mailbox: mailbox)
+        let loop = try CurlLoop(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 2), mailbox: mailbox)
         func post(_ id: UInt64, _ text: String) {
             let request = WebhookRequest(url: server.url(), headers: [], body: Array(text.utf8))
             // A turn ends by waiting for something to happen; the cancelled number keeps the last one from it.
@@ -49,7 +49,7 @@ struct LoopTests {
             while connection.readRequest() != nil { connection.respond("200 OK") }
         }
         defer { server.stop() }
-        let slot = try EasySlot(number: 0, configuration: CurlConfiguration())
+        let slot = try EasySlot(number: 0, configuration: CurlConfiguration(egress: .grantingLoopback))
         for path in ["/one", "/two"] {
             try slot.prepare(WebhookRequest(to: server.url(path)))
             #expect(curl_easy_perform(slot.handle) == CURLE_OK)

@@ -70,7 +70,7 @@ struct ProcessWideTests {
 private func useUp(
     _ server: HostileServer, _ hanging: HostileServer
 ) async throws -> (connections: Int, events: Int) {
-    let transport = try CurlTransport(configuration: CurlConfiguration(slots: 5))
+    let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 5))
     let tally = Tally()
     let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
     for _ in 0..<4 { transport.start(WebhookRequest(to: hanging.url())) { tally.note($0) } }

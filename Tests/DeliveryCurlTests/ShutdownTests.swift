@@ -17,7 +17,7 @@ struct ShutdownTests {
             gate.wait()
             connection.respond("200 OK")
         } _: { server in
-            let transport = try CurlTransport(configuration: CurlConfiguration(slots: 2))
+            let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 2))
             let tally = Tally()
             for _ in 0..<5 { transport.start(WebhookRequest(to: server.url())) { tally.note($0) } }
             var iterator = arrivals.makeAsyncIterator()
@@ -42,7 +42,7 @@ struct ShutdownTests {
             arrival.yield()
             connection.waitForEnd()
         } _: { server in
-            let transport = try CurlTransport(configuration: CurlConfiguration(slots: 2))
+            let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 2))
             let tally = Tally()
             for _ in 0..<2 { transport.start(WebhookRequest(to: server.url())) { tally.note($0) } }
             var iterator = arrivals.makeAsyncIterator()
@@ -54,7 +54,7 @@ struct ShutdownTests {
     }
 
     @Test func startAfterTheEndFailsOnAnotherThread() async throws {
-        let transport = try CurlTransport()
+        let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback))
         await transport.shutdown(gracePeriodMilliseconds: 0)
         let caller = pthread_self()
         let tally = Tally()
@@ -73,7 +73,7 @@ struct ShutdownTests {
     }
 
     @Test func endingTwiceIsEndingOnce() async throws {
-        let transport = try CurlTransport()
+        let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback))
         await withTaskGroup { group in
             for _ in 0..<4 { group.addTask { await transport.shutdown(gracePeriodMilliseconds: 10) } }
         }
@@ -87,7 +87,8 @@ struct ShutdownTests {
             connection.waitForEnd()
         } _: { server in
             let tally = Tally()
-            var transport: CurlTransport? = try CurlTransport(configuration: CurlConfiguration(slots: 1))
+            var transport: CurlTransport? = try CurlTransport(
+                configuration: CurlConfiguration(egress: .grantingLoopback, slots: 1))
             for _ in 0..<3 { transport?.start(WebhookRequest(to: server.url())) { tally.note($0) } }
             transport = nil
             // The thread was joined: there is nothing to wait for.
@@ -100,7 +101,8 @@ struct ShutdownTests {
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
             let tally = Tally()
-            let holder = Mutex<CurlTransport?>(try CurlTransport(configuration: CurlConfiguration(slots: 1)))
+            let holder = Mutex<CurlTransport?>(
+                try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 1)))
             let transport = holder.withLock { $0 }
             transport?.start(WebhookRequest(to: server.url())) { result in
                 holder.withLock { $0 = nil }
@@ -116,7 +118,7 @@ struct ShutdownTests {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
-            let transport = try CurlTransport(configuration: CurlConfiguration(slots: 1))
+            let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 1))
             let tally = Tally()
             transport.start(WebhookRequest(to: server.url())) { result in
                 transport.close()

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import HummingbirdHTTP2
 import Router
+import RouterPlugin
 import Testing
 
 /// Receivers behind TLS, with certificates of an authority made for the run.
@@ -57,6 +58,32 @@ struct TLSTests {
             let result = await transport.send(WebhookRequest(to: "https://127.0.0.1:\(server.port)/"))
             #expect(result.response?.body == Array("ok".utf8), "\(result.outcome)")
             #expect(result.metrics.httpVersion == "1.1")
+        }
+    }
+
+    /// Over HTTP/2 requests of several applications share one connection at the same time.
+    @Test func anotherApplicationCannotShareAGrantedConnection() async throws {
+        let authority = try TestAuthority.shared.get()
+        let (mine, theirs) = (ApplicationID(unchecked: "mine"), ApplicationID(unchecked: "theirs"))
+        let grant = EgressGrant(application: mine, network: try IPNetwork("127.0.0.1"))
+        try await withHTTP2Server(authority) { port in
+            let policy = EgressPolicy(grants: [grant])
+            try await withTransport(slots: 32, authority: authority.authority, egress: policy) { transport in
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<32 {
+                        group.addTask {
+                            var request = WebhookRequest(to: "https://127.0.0.1:\(port)/echo")
+                            request.application = number.isMultiple(of: 2) ? mine : theirs
+                            let result = await transport.send(request)
+                            if request.application == mine {
+                                #expect(result.response?.status == 200, "\(result)")
+                            } else {
+                                #expect(result.failure?.kind == .egressRefused, "\(result)")
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -4,12 +4,12 @@ import Testing
 
 /// Runs `body` with a transport that is closed afterwards.
 func withTransport<Value>(
-    slots: Int = 8, waitingLimit: Int = 16_384, authority: String? = nil,
+    slots: Int = 8, waitingLimit: Int = 16_384, authority: String? = nil, egress: EgressPolicy = .grantingLoopback,
     _ body: (CurlTransport) async throws -> Value
 ) async throws -> Value {
     let transport = try CurlTransport(
         configuration: CurlConfiguration(
-            slots: slots, waitingLimit: waitingLimit, certificateAuthorityFile: authority))
+            egress: egress, slots: slots, waitingLimit: waitingLimit, certificateAuthorityFile: authority))
     do {
         let value = try await body(transport)
         await transport.shutdown(gracePeriodMilliseconds: 0)

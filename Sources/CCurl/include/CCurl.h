@@ -2,6 +2,7 @@
 #define ROUTERD_CCURL_H
 
 #include <curl/curl.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -41,6 +42,14 @@ static inline CURLcode ccurl_setopt_list(CURL *handle, CURLoption option, struct
 
 static inline CURLcode ccurl_setopt_callback(CURL *handle, CURLoption option, curl_write_callback value) {
     return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_setopt_open_callback(CURL *handle, curl_opensocket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
+}
+
+static inline CURLcode ccurl_setopt_request_callback(CURL *handle, curl_prereq_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }
 
 static inline CURLcode ccurl_getinfo_long(CURL *handle, CURLINFO info, long *value) {
@@ -91,6 +100,20 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
 static inline const curl_version_info_data *ccurl_version(void) {
     return curl_version_info(CURLVERSION_NOW);
 }
+
+/* An address of a socket as bytes in network order: 4 of them or 16, and 0 if it is not one of IPv4 or IPv6. */
+struct ccurl_address {
+    uint8_t bytes[16];
+    uint32_t count;
+    uint16_t port;
+};
+
+/* Reads what libcurl is about to connect to. The structure that it hands over ends in a generic `sockaddr` with the
+ * rest of the real one behind it, which Swift cannot look at; here its length is checked before it is read. */
+void ccurl_read_address(const struct curl_sockaddr *address, struct ccurl_address *result);
+
+/* Opens the socket that libcurl would have opened; -1, which is CURL_SOCKET_BAD, if there is none to be had. */
+curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address);
 
 /* Names the calling thread, for those who look at the process from outside. At most 15 bytes. */
 void ccurl_name_thread(const char *name);

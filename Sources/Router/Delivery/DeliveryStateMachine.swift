@@ -81,6 +81,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         switch outcome {
         case .success: return .settle(.delivered)
         case .unusable: return .settle(.deadLettered(.endpointUnusable))
+        case .egressRefused: return .settle(.deadLettered(.egressRefused))
         case .gone: return .moveOn(next)
         case .notSent:
             next.attempts = progress.attempts

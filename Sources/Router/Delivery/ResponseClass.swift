@@ -10,6 +10,7 @@
 ///     421, 5xx, 1xx                             transient       a failure; Retry-After is honoured
 ///     no response                               unreachable     a failure
 ///     the URL cannot be used                    unusable        dead-lettered
+///     the egress guard refused it               egressRefused   dead-lettered
 ///     not sent, for we are shutting down        notSent         as if it had not been tried
 package enum ResponseClass: Hashable, Sendable {
     case success
@@ -21,6 +22,7 @@ package enum ResponseClass: Hashable, Sendable {
     case transient(retryAfterSeconds: Int?)
     case unreachable(TransferFailure.Kind)
     case unusable
+    case egressRefused
     case notSent
 
     package init(_ outcome: TransferResult.Outcome) {
@@ -29,6 +31,7 @@ package enum ResponseClass: Hashable, Sendable {
         case .failure(let failure):
             switch failure.kind {
             case .unusableURL: self = .unusable
+            case .egressRefused: self = .egressRefused
             case .shuttingDown: self = .notSent
             default: self = .unreachable(failure.kind)
             }

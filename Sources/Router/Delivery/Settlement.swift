@@ -24,6 +24,8 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case droppedByRule = "dropped-by-rule"
     /// The endpoint cannot be used as it is.
     case endpointUnusable = "endpoint-unusable"
+    /// The egress guard does not let the daemon connect to the endpoint.
+    case egressRefused = "egress-refused"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
 }

@@ -1,3 +1,5 @@
+package import RouterPlugin
+
 /// The edge that sends webhooks. One conformer is libcurl, the other the simulator's model.
 package protocol Transport: Sendable {
     /// Starts a request and returns at once; `completion` is called exactly once, on a thread of the transport's own.
@@ -16,10 +18,14 @@ package struct WebhookRequest: Hashable, Sendable {
     package var timeoutMilliseconds: Int
     /// How many bytes of the response body are read; more are cut off.
     package var responseLimit: Int
+    /// On whose behalf: the egress policy of this application decides where the request may go. Nil has no grants but
+    /// those for all.
+    package var application: ApplicationID?
 
     package init(
         url: String, headers: [HeaderField], body: [UInt8], connectTimeoutMilliseconds: Int = 5000,
-        timeoutMilliseconds: Int = 15_000, responseLimit: Int = RouterLimits.responseBytes
+        timeoutMilliseconds: Int = 15_000, responseLimit: Int = RouterLimits.responseBytes,
+        application: ApplicationID? = nil
     ) {
         self.url = url
         self.headers = headers
@@ -27,6 +33,7 @@ package struct WebhookRequest: Hashable, Sendable {
         self.connectTimeoutMilliseconds = connectTimeoutMilliseconds
         self.timeoutMilliseconds = timeoutMilliseconds
         self.responseLimit = responseLimit
+        self.application = application
     }
 }
 
@@ -93,6 +100,8 @@ package struct TransferFailure: Hashable, Sendable {
         case connectionLost = "connection-lost"
         case garbled = "garbled-response"
         case unusableURL = "unusable-url"
+        /// The egress guard does not let this application connect there.
+        case egressRefused = "egress-refused"
         case shuttingDown = "shutting-down"
         case other = "transport-error"
     }

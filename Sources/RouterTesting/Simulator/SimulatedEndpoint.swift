@@ -4,7 +4,7 @@ package import RouterPlugin
 /// How an endpoint behaves at the moment.
 package enum EndpointBehaviour: String, CaseIterable, Sendable {
     case ok, slow, rejecting, unauthorized, failing, unavailable, throttling, gone, hanging, resetting, refusing
-    case redirecting, unusable, shuttingDown
+    case redirecting, unusable, guarded, shuttingDown
 }
 
 /// One request on its way, from the start of the attempt to the end of the exchange.
@@ -53,6 +53,9 @@ package struct Transfer: Sendable {
         case .unusable:
             arrives = false
             outcome = Self.failure(.unusableURL)
+        case .guarded:
+            arrives = false
+            outcome = Self.failure(.egressRefused)
         case .shuttingDown:
             arrives = false
             outcome = Self.failure(.shuttingDown)

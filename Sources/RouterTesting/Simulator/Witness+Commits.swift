@@ -155,7 +155,8 @@ extension Witness {
         case .deadLettered(.applicationDeleted):
             let isGone = ledger.registrations.applications[entry.accepted.application] == nil
             require(isGone, "the application is there: \(sequence)")
-        case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable):
+        case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
+            .deadLettered(.egressRefused):
             require(entry.recorded > 0, "given up without an attempt: \(sequence)")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")

@@ -11,7 +11,7 @@ package struct APIClient: Sendable {
     package init(server: String, key: String?) throws {
         self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
         self.key = key
-        transport = try CurlTransport(configuration: CurlConfiguration(slots: 1))
+        transport = try CurlTransport(configuration: CurlConfiguration(egress: .unguarded, slots: 1))
     }
 
     /// Posts a body; returns the status and the answer, whatever the status is.

@@ -1,5 +1,6 @@
 import Configuration
 import Logging
+import Router
 import RouterPlugin
 
 /// Reads the layers of a configuration and gathers every fault.
@@ -12,9 +13,10 @@ package struct ConfigurationLoader {
 
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
-        "": ["listen", "database", "durability", "log", "delivery", "apiKeys", "rules"],
+        "": ["listen", "database", "durability", "log", "delivery", "egress", "apiKeys", "rules"],
         "/log": ["level"],
         "/delivery": ["slots", "certificateAuthorityFile"],
+        "/egress": ["grants"],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -80,6 +82,18 @@ package struct ConfigurationLoader {
         return keys
     }
 
+    mutating func grants() -> [EgressGrant] {
+        var grants: [EgressGrant] = []
+        for (place, value) in elements("egress/grants") {
+            do throws(Problem) {
+                grants.append(try EgressGrantEntry.read(value, at: "/egress/grants/\(place)"))
+            } catch {
+                report(error)
+            }
+        }
+        return grants
+    }
+
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
         guard let file, let list = file.root["rules"], list != .null else { return [] }
         do {
@@ -93,7 +107,7 @@ package struct ConfigurationLoader {
     }
 
     private mutating func elements(_ name: String) -> [(Int, JSONValue)] {
-        guard let file, let value = file.root[name], value != .null else { return [] }
+        guard let file, let value = Self.value(at: "/\(name)", in: file.root), value != .null else { return [] }
         guard let elements = value.asArray else {
             faults.append(file.fault("/\(name)", "This must be a list."))
             return []
@@ -163,41 +177,5 @@ extension ConfigurationLoader {
             throw Unusable("must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return choice
-    }
-}
-
-/// An API key in the file.
-private enum APIKeyEntry {
-    static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> APIKey {
-        var reader = try ObjectReader(value, at: pointer)
-        guard let name = try reader.string("name"), !name.isEmpty else { throw reader.missing("name") }
-        var scopes: Set<APIScope> = []
-        for text in try reader.strings("scopes", atMost: 8) ?? [] {
-            guard let scope = APIScope(rawValue: text) else {
-                throw reader.invalid("scopes", "may hold \(APIScope.allCases.map(\.rawValue).joined(separator: ", "))")
-            }
-            scopes.insert(scope)
-        }
-        guard !scopes.isEmpty else { throw reader.missing("scopes") }
-        let application = try reader.identifier("application", of: IdentifierKinds.Application.self)
-        guard let text = try reader.string("sha256") else { throw reader.missing("sha256") }
-        guard let digest = hexadecimal(text), digest.count == 32 else {
-            throw reader.invalid("sha256", "must be the 64 hexadecimal digits of the key's SHA-256")
-        }
-        try reader.finish()
-        return APIKey(name: name, digest: digest, scopes: scopes, application: application)
-    }
-
-    private static func hexadecimal(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-        }
-        return bytes
     }
 }

@@ -1,5 +1,6 @@
 package import Logging
 import Plugins
+package import Router
 package import RouterPlugin
 package import StoreSQLite
 
@@ -16,10 +17,18 @@ package struct DaemonConfiguration: Sendable {
     package var slots = 256
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
+    /// What the file grants beyond public addresses.
+    package var grants: [EgressGrant] = []
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
 
     package init() {}
+
+    /// Where webhooks may go. In development mode loopback is granted too: nobody but this machine can reach the daemon
+    /// then, and whoever is on this machine can reach loopback without it.
+    package var egress: EgressPolicy {
+        EgressPolicy(grants: keys.isEmpty ? grants + EgressGrant.loopback : grants)
+    }
 
     /// Reads all layers.
     ///
@@ -40,6 +49,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {

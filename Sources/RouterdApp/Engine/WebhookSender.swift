@@ -32,7 +32,7 @@ package struct WebhookSender: Sendable {
         }
         return WebhookRequest(
             url: attempt.endpoint.url, headers: headers, body: body,
-            timeoutMilliseconds: attempt.timeoutSeconds * 1000)
+            timeoutMilliseconds: attempt.timeoutSeconds * 1000, application: attempt.notification.application)
     }
 
     /// The outcome of an attempt that never left: it counts as not made.

@@ -11,8 +11,9 @@ import RouterPlugin
 extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
+        let egress = EgressScope(policy: egress, application: batch.application)
         return try await batch.answer { line, key throws(Problem) in
-            let (id, draft) = try SessionBody.readWithID(try Request.parse(line))
+            let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: egress)
             let session = SessionKey(application: batch.application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
         } submitting: {

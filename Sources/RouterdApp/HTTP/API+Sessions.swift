@@ -5,15 +5,19 @@ import RouterPlugin
 
 extension API {
     @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let draft = try SessionBody.read(try await request.json())
-        let reply = try await submit(.putSession(try context.sessionKey(), draft))
+        let key = try context.sessionKey()
+        let draft = try SessionBody.read(
+            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+        let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
         return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
     }
 
     @Sendable func patchSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let patch = try SessionBody.readPatch(try await request.json())
-        let reply = try await submit(.patchSession(try context.sessionKey(), patch))
+        let key = try context.sessionKey()
+        let patch = try SessionBody.readPatch(
+            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+        let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
     }

@@ -11,16 +11,20 @@ package struct API: Sendable {
     let plugins: PluginRegistry
     let chooser: Chooser
     let authenticator: Authenticator
+    /// What endpoints may be registered.
+    let egress: EgressPolicy
     let logger: Logger
 
     package init(
-        host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], logger: Logger
+        host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
+        logger: Logger
     ) {
         self.host = host
         self.store = store
         self.plugins = plugins
         self.chooser = Chooser(rules: plugins.rules)
         self.authenticator = Authenticator(keys: keys)
+        self.egress = egress
         self.logger = logger
     }
 

@@ -4,27 +4,29 @@ package import RouterPlugin
 /// Applications on the wire.
 package enum ApplicationBody {
     /// Reads what a client puts.
-    package static func read(_ body: JSONValue, id: ApplicationID) throws(Problem) -> ApplicationDraft {
+    package static func read(
+        _ body: JSONValue, id: ApplicationID, within egress: EgressScope
+    ) throws(Problem) -> ApplicationDraft {
         var reader = try ObjectReader(body)
         var application = Application(id: id)
         application.displayName = try reader.string("displayName") ?? ""
         guard application.displayName.utf8.count <= 1024 else { throw reader.invalid("displayName", "is too long") }
         var endpoints: [String: EndpointDraft] = [:]
         if let manifest = try reader.object("manifest") {
-            (application.manifest, endpoints) = try readManifest(manifest)
+            (application.manifest, endpoints) = try readManifest(manifest, within: egress)
         }
         if var routing = try reader.object("routing") {
             application.routing.prefersRequiresCan = try routing.bool("prefersRequiresCan") ?? false
             try routing.finish()
         }
         if let delivery = try reader.object("delivery") { application.delivery = try readDelivery(delivery) }
-        let delegate = try reader.endpoint("delegate")
+        let delegate = try reader.endpoint("delegate", within: egress)
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
     }
 
     private static func readManifest(
-        _ reader: ObjectReader
+        _ reader: ObjectReader, within egress: EgressScope
     ) throws(Problem) -> (SceneManifest, [String: EndpointDraft]) {
         var reader = reader
         var manifest = SceneManifest()
@@ -38,7 +40,7 @@ package enum ApplicationBody {
             guard manifest.configuration(named: name) == nil else { throw entry.invalid("name", "is used twice") }
             let role = try entry.string("role") ?? SceneRole.windowApplication
             let types = try entry.strings("activityTypes", atMost: RouterLimits.manifestEntries) ?? []
-            endpoints[name] = try entry.endpoint("endpoint")
+            endpoints[name] = try entry.endpoint("endpoint", within: egress)
             try entry.finish()
             manifest.sceneConfigurations.append(SceneConfiguration(name: name, role: role, activityTypes: types))
         }

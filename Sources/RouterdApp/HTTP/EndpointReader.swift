@@ -5,17 +5,18 @@ package import Router
 import RouterPlugin
 
 extension ObjectReader {
-    /// An endpoint: `{"url", "secret"?}`. The URL is read by the parser that will send to it.
-    package mutating func endpoint(_ key: String) throws(Problem) -> EndpointDraft? {
+    /// An endpoint: `{"url", "secret"?}`. The URL is read by the parser that will send to it, and refused if nothing could
+    /// ever be sent to it.
+    package mutating func endpoint(_ key: String, within egress: EgressScope) throws(Problem) -> EndpointDraft? {
         guard let reader = try object(key) else { return nil }
-        return try Self.endpoint(reader)
+        return try Self.endpoint(reader, within: egress)
     }
 
     /// A merge patch of an endpoint: what is left out stays.
-    package mutating func endpointPatch(_ key: String) throws(Problem) -> EndpointPatch? {
+    package mutating func endpointPatch(_ key: String, within egress: EgressScope) throws(Problem) -> EndpointPatch? {
         guard var reader = try object(key) else { return nil }
         if case .null = reader.presence("url") { throw reader.missing("url") }
-        let url = try reader.endpointURL()
+        let url = try reader.endpointURL(within: egress)
         let isRemoved = if case .null = reader.presence("secret") { true } else { false }
         let secret = try reader.endpointSecret()
         try reader.finish()
@@ -23,24 +24,32 @@ extension ObjectReader {
             url: url, secret: isRemoved ? .remove : secret.map { .set($0) }, freshSecret: Self.freshSecret())
     }
 
-    private static func endpoint(_ reader: ObjectReader) throws(Problem) -> EndpointDraft {
+    private static func endpoint(
+        _ reader: ObjectReader, within egress: EgressScope
+    ) throws(Problem) -> EndpointDraft {
         var reader = reader
-        guard let url = try reader.endpointURL() else { throw reader.missing("url") }
+        guard let url = try reader.endpointURL(within: egress) else { throw reader.missing("url") }
         let secret = try reader.endpointSecret()
         try reader.finish()
         return EndpointDraft(url: url, secret: secret, freshSecret: freshSecret())
     }
 
-    private mutating func endpointURL() throws(Problem) -> String? {
+    private mutating func endpointURL(within egress: EgressScope) throws(Problem) -> String? {
         guard let url = try string("url") else { return nil }
+        let parsed: CurlURL
         do {
-            _ = try CurlURL(parsing: url)
-            return url
+            parsed = try CurlURL(parsing: url)
         } catch {
             throw Problem(
                 .unprocessableContent, error.code.rawValue, "\(error.message.capitalizedFirst).",
                 pointer: pointer(to: "url"))
         }
+        if let refusal = egress.refusal(host: parsed.host, port: parsed.port) {
+            throw Problem(
+                .unprocessableContent, "endpoint-not-allowed", "\("\(refusal)".capitalizedFirst).",
+                pointer: pointer(to: "url"))
+        }
+        return url
     }
 
     private mutating func endpointSecret() throws(Problem) -> String? {

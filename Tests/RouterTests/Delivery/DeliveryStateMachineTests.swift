@@ -41,7 +41,7 @@ struct DeliveryStateMachineTests {
 
     static let outcomes: [ResponseClass] = [
         .success, .misdirected, .rejected, .unauthorized, .backPressure(retryAfterSeconds: nil), .gone,
-        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .notSent,
+        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .notSent,
     ]
 
     // MARK: Start
@@ -91,6 +91,7 @@ struct DeliveryStateMachineTests {
     static let firstOutcomes: [(ResponseClass, Machine.FinishAction)] = [
         (.success, .settle(.delivered)),
         (.unusable, .settle(.deadLettered(.endpointUnusable))),
+        (.egressRefused, .settle(.deadLettered(.egressRefused))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
         (.notSent, .retry(DeliveryProgress(notBefore: .second(5)))),
         (.backPressure(retryAfterSeconds: nil), .retry(DeliveryProgress(attempts: 1, notBefore: .second(5)))),
@@ -185,6 +186,7 @@ struct DeliveryStateMachineTests {
             switch outcome {
             case .success: .settle(.delivered)
             case .unusable: .settle(.deadLettered(.endpointUnusable))
+            case .egressRefused: .settle(.deadLettered(.egressRefused))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
             case .notSent: .retry(DeliveryProgress(notBefore: .second(5)))
             default: .settle(.expired)

@@ -41,6 +41,7 @@ struct ResponseClassTests {
         let expected: ResponseClass =
             switch kind {
             case .unusableURL: .unusable
+            case .egressRefused: .egressRefused
             case .shuttingDown: .notSent
             case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .other:
                 .unreachable(kind)

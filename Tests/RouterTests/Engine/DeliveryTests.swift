@@ -145,4 +145,14 @@ struct DeliveryTests {
         try bench.finish(try #require(try bench.start().first), .failure(.unusableURL))
         #expect(try bench.stored(1)?.reason == "endpoint-unusable")
     }
+
+    @Test("What the egress guard refuses is a dead letter at once, and what waits behind it is tried")
+    func egressRefused() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        try bench.accept()
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .failure(.egressRefused))
+        #expect(try bench.stored(1)?.reason == "egress-refused")
+        #expect(try bench.start().map(\.notification.sequence) == [2])
+    }
 }

@@ -15,6 +15,13 @@ struct CheckTests {
         delivery:
           slots: 64
           certificateAuthorityFile: /etc/ssl/ca.pem
+        egress:
+          grants:
+            - network: 10.20.0.0/16
+            - application: com.example.gallery
+              host: "*.hooks.internal"
+              network: fd12:3456::/32
+              ports: [443, 8000-8099]
         apiKeys:
           - name: ci
             scopes: [ingest, sessions]
@@ -54,6 +61,23 @@ struct CheckTests {
         ("apiKeys:\n  - {name: a, scopes: [root], sha256: x}\n", ["2:23: /apiKeys/0/scopes"]),
         ("apiKeys:\n  - {name: a, scopes: [admin], sha256: abc}\n", ["2:40: /apiKeys/0/sha256"]),
         ("apiKeys:\n  - {name: a, scopes: [admin], key: rk_x}\n", ["2:5: /apiKeys/0/sha256"]),
+        ("egress: everywhere\n", ["1:9: /egress"]),
+        ("egress:\n  grants: all\n", ["2:11: /egress/grants"]),
+        ("egress:\n  grant: []\n", ["2:10: /egress/grant"]),
+        ("egress:\n  grants:\n    - ports: [80]\n", ["3:7: /egress/grants/0/network"]),
+        ("egress:\n  grants:\n    - {network: 10.0.0.1/8}\n", ["3:17: /egress/grants/0/network"]),
+        ("egress:\n  grants:\n    - {network: 127.1}\n", ["3:17: /egress/grants/0/network"]),
+        ("egress:\n  grants:\n    - {network: 169.254.169.254}\n", ["3:17: /egress/grants/0/network"]),
+        ("egress:\n  grants:\n    - {network: 'ff00::/8'}\n", ["3:17: /egress/grants/0/network"]),
+        ("egress:\n  grants:\n    - {host: 10.0.0.1}\n", ["3:14: /egress/grants/0/host"]),
+        ("egress:\n  grants:\n    - {host: '*'}\n", ["3:14: /egress/grants/0/host"]),
+        (
+            "egress:\n  grants:\n    - host: a.internal\n      ports: [80, 0]\n    - {network: 10.0.0.0/8, ports: [9-8]}\n",
+            ["4:19: /egress/grants/0/ports/1", "5:37: /egress/grants/1/ports/0"]
+        ),
+        ("egress:\n  grants:\n    - {host: a.internal, ports: []}\n", ["3:33: /egress/grants/0/ports"]),
+        ("egress:\n  grants:\n    - {host: a.internal, tenant: b}\n", ["3:34: /egress/grants/0/tenant"]),
+        ("egress:\n  grants:\n    - {host: a.internal, application: 'a b'}\n", ["3:39: /egress/grants/0/application"]),
         ("rules:\n  - id: routerd.rule.nothing\n", ["2:9: /rules/0/id"]),
         ("rules:\n  - id: routerd.rule.state-floor\n    floor: basement\n", ["3:12: /rules/0/floor"]),
         ("listen: [1, 2\n", ["2:1"]),

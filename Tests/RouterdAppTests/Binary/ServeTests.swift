@@ -119,6 +119,54 @@ struct ServeTests {
         }
     }
 
+    @Test func withKeysLoopbackNeedsAGrant() async throws {
+        let directory = try TemporaryDirectory()
+        let keys = "apiKeys: [{name: test, scopes: [admin], sha256: \(Self.digestOfTestKey)}]\n"
+        let grant = "egress: {grants: [{application: mine, network: 127.0.0.0/8, ports: [9]}]}\n"
+        for (text, status) in [(keys, 422), (keys + grant, 201)] {
+            let file = try directory.write(text, to: "routerd.yaml")
+            try await withServedDaemon(["--config", file]) { daemon in
+                let headers = ["authorization": "Bearer rk_test"]
+                let path = "/v1/applications/mine"
+                #expect(try await daemon.call(.put, path, "{}", headers: headers).status == 201)
+                let body = #"{"endpoint":{"url":"http://127.0.0.1:9/hook"}}"#
+                let answer = try await daemon.call(.put, "\(path)/sessions/a", body, headers: headers)
+                #expect(answer.status == status, "\(answer.text)")
+            }
+        }
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery()
+            let answer = try await daemon.putSession("a", at: "http://127.0.0.1:9/hook")
+            #expect(answer.status == 201, "\(answer.text)")
+        }
+    }
+
+    /// The daemon's own transport is guarded, not only its registration.
+    @Test func aGrantThatIsTakenBackEndsDeliveries() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            "apiKeys: [{name: test, scopes: [admin], sha256: \(Self.digestOfTestKey)}]\n", to: "routerd.yaml")
+        try await withReceiver { receiver in
+            let url = receiver.url()
+            try await withServedDaemon(database: directory.file()) { daemon in
+                try await daemon.putGallery()
+                let answer = try await daemon.putSession("a", at: url)
+                #expect(answer.status == 201, "in development mode loopback is granted")
+            }
+            try await withServedDaemon(["--config", file], database: directory.file()) { daemon in
+                let headers = ["authorization": "Bearer rk_test"]
+                let id = try await daemon.post("{}", headers: headers).id
+                var answer = try await daemon.call(.get, "/v1/notifications/\(id)", headers: headers)
+                while ["waiting", "inFlight"].contains(answer["state"].asString) {
+                    try Task.checkCancellation()
+                    answer = try await daemon.call(.get, "/v1/notifications/\(id)", headers: headers)
+                }
+                #expect(answer["reason"] == "egress-refused", "\(answer.text)")
+            }
+            #expect(receiver.all.isEmpty)
+        }
+    }
+
     private static let digestOfTestKey = "777cf8e9cb1c2ec1e749af726b07ef9d2391d25f63efb94e0110df191ac9ead9"
 
     private func isListening(_ port: Int) -> Bool {

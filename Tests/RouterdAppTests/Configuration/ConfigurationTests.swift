@@ -1,3 +1,4 @@
+import Router
 import RouterPlugin
 import RouterdApp
 import StoreSQLite
@@ -117,6 +118,37 @@ struct ConfigurationTests {
             application: ApplicationID(unchecked: "com.example.gallery"))
         #expect(key == expected)
         #expect(key.allows(.ingest) && !key.allows(.admin))
+    }
+
+    @Test func grantsAreReadWithTheirBounds() throws {
+        let grants = try load(
+            """
+            egress:
+              grants:
+                - network: 10.20.0.0/16
+                - {application: com.example.gallery, host: "*.Hooks.internal", ports: [443, "8443", 8000-8099]}
+                - {host: a.internal, network: "::ffff:10.0.0.1"}
+            """
+        ).grants
+        let gallery = ApplicationID(unchecked: "com.example.gallery")
+        #expect(
+            grants == [
+                EgressGrant(network: try IPNetwork("10.20.0.0/16")),
+                EgressGrant(
+                    application: gallery, host: try HostPattern("*.hooks.internal"),
+                    ports: [443...443, 8443...8443, 8000...8099]),
+                EgressGrant(host: try HostPattern("a.internal"), network: try IPNetwork("10.0.0.1/32")),
+            ])
+    }
+
+    @Test func loopbackIsGrantedInDevelopmentModeOnly() throws {
+        let keys = "apiKeys: [{name: a, scopes: [admin], sha256: \(String(repeating: "ab", count: 32))}]"
+        let grant = "egress: {grants: [{network: 10.0.0.0/8}]}"
+        let ten = EgressGrant(network: try IPNetwork("10.0.0.0/8"))
+        #expect(try load(nil).egress == .grantingLoopback)
+        #expect(try load(keys).egress == EgressPolicy())
+        #expect(try load("\(keys)\n\(grant)").egress == EgressPolicy(grants: [ten]))
+        #expect(try load(grant).egress == EgressPolicy(grants: [ten] + EgressGrant.loopback))
     }
 
     @Test func rulesAreMadeInTheirOrder() throws {

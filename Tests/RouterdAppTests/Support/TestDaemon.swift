@@ -20,6 +20,8 @@ struct TestDaemon: Sendable {
         /// Nil takes a file of the test's own.
         var database: String?
         var keys: [APIKey] = []
+        /// Receivers of the tests are on loopback, with keys or without.
+        var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
         var slots = 16
         /// Whether the API is called through a socket.
@@ -142,12 +144,13 @@ func withDaemon<Value>(
         try SQLiteStore(
             path: options.database ?? directory.file(),
             configuration: SQLiteStoreConfiguration(durability: .normal)))
-    let transport = try CurlTransport(configuration: CurlConfiguration(slots: options.slots))
+    let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
     let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
         userAgent: "routerd/test", logger: .silent)
-    let api = API(host: host, store: store, plugins: plugins, keys: options.keys, logger: .silent)
+    let api = API(
+        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress, logger: .silent)
     let application = Hummingbird.Application(router: api.router(), logger: .silent)
     await host.start()
     let result: Result<Value, any Error>

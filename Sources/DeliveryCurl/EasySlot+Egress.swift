@@ -1,0 +1,27 @@
+import CCurl
+import Router
+
+// Both callbacks run on the loop's thread, from within its calls to libcurl, and only decide: nothing in them waits,
+// and nothing in them can throw. Without an answer they refuse.
+extension EasySlot {
+    /// Opens a socket if the guard lets it, to the very address that libcurl then connects it to: a name that resolves
+    /// to something else the next time changes nothing.
+    static let openCallback: curl_opensocket_callback = { context, _, address in
+        guard let context, let address else { return CURL_SOCKET_BAD }
+        let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
+        var found = ccurl_address()
+        ccurl_read_address(address, &found)
+        let bytes = withUnsafeBytes(of: &found.bytes) { Array($0.prefix(Int(found.count))) }
+        guard slot.mayOpen(IPAddress(bytes: bytes), port: Int(found.port)) else { return CURL_SOCKET_BAD }
+        return ccurl_open_socket(address)
+    }
+
+    /// Asks again before the request is sent: libcurl opens no socket when it has a connection that fits, and does not
+    /// know that whoever opened it may have been allowed more.
+    static let requestCallback: curl_prereq_callback = { context, remoteAddress, _, remotePort, _ in
+        guard let context, let remoteAddress else { return CURL_PREREQFUNC_ABORT }
+        let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
+        let address = IPAddress(String(cString: remoteAddress))
+        return slot.mayUse(address, port: Int(remotePort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+}

@@ -1,0 +1,57 @@
+/// A name of a host, or all names below a domain: `hooks.internal`, `*.internal`.
+///
+/// Invariant: lower case, without a dot at the end.
+package struct HostPattern: Hashable, Sendable {
+    private let name: String
+    private let isWildcard: Bool
+
+    /// Why a text is no pattern. The words complete "The value …".
+    package struct Invalid: Error, Hashable, Sendable {
+        package let reason: String
+    }
+
+    /// Reads a name as a URL has it; `*.` before it stands for one label or more.
+    package init(_ text: String) throws(Invalid) {
+        var name = Self.canonical(text)[...]
+        isWildcard = name.hasPrefix("*.")
+        if isWildcard { name = name.dropFirst(2) }
+        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.allSatisfy(Self.isLabel), let last = labels.last, name.utf8.count <= 253 else {
+            throw Invalid(reason: "must be the name of a host, or '*.' and a domain")
+        }
+        // 10.1, 2130706433 and 0x7f000001 are addresses to a URL's parser, and never reach a pattern.
+        guard !last.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !last.hasPrefix("0x") else {
+            throw Invalid(reason: "must be a name; an address is granted as network")
+        }
+        self.name = String(name)
+    }
+
+    /// Whether the host of a URL is meant.
+    package func matches(_ host: String) -> Bool {
+        let host = Self.canonical(host)
+        if !isWildcard { return host.utf8.elementsEqual(name.utf8) }
+        let ending = ".\(name)".utf8
+        return host.utf8.count > ending.count && host.utf8.suffix(ending.count).elementsEqual(ending)
+    }
+
+    /// A name with a dot at its end is the same name, said to be complete.
+    static func canonical(_ host: String) -> String {
+        let lower = host.lowercased()
+        return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
+    }
+
+    private static func isLabel(_ label: Substring) -> Bool {
+        (1...63).contains(label.utf8.count)
+            && label.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                default: false
+                }
+            }
+    }
+}
+
+extension HostPattern: CustomStringConvertible {
+    package var description: String { isWildcard ? "*.\(name)" : name }
+}
