@@ -6,7 +6,7 @@ STRICT = --explicit-target-dependency-import-check error
 RELEASE = .build/release/routerd
 CONFIG ?= routerd.yaml
 
-.PHONY: wrk run test demo check soak measure setup release help
+.PHONY: wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 
 measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
 	python3 Scripts/measure.py --routerd $(RELEASE)
+
+million: release  ## Register a million sessions over HTTP, route among them while they change, start anew.
+	python3 Scripts/million.py --routerd $(RELEASE)
 
 wrk:
 	@command -v wrk >/dev/null || Scripts/setup.sh wrk
