@@ -2,6 +2,8 @@
 package enum DaemonLimits {
     /// Most commands that wait for the engine; with more, requests are answered 503 at once.
     package static let commandsWaiting = 20_000
+    /// How many transactions the engine makes before it lets others look at it.
+    static let roundsPerDrain = 2
     /// How long the engine waits before it writes again what the store refused.
     package static let storeRetryMilliseconds: Int64 = 500
     /// For how long a fault of the store makes the daemon count as not ready.

@@ -81,7 +81,10 @@ extension ChangeWriter {
 
     /// Foreign keys take configurations and sessions with it.
     func delete(_ id: ApplicationID) throws {
-        try PreparedStatement(db, "DELETE FROM kept_answer WHERE application = ?").run { $0.bind(id.text) }
+        // A sender of the next application of that name has not sent anything yet.
+        for table in ["dedupe_key", "kept_answer"] {
+            try PreparedStatement(db, "DELETE FROM \(table) WHERE application = ?").run { $0.bind(id.text) }
+        }
         try PreparedStatement(db, "DELETE FROM application WHERE id = ?").run { $0.bind(id.text) }
     }
 

@@ -138,6 +138,15 @@ struct PushPayloadSourceTests {
         #expect(notification.collapseID == nil)
     }
 
+    /// Bytes that are no text reach the source as U+FFFD; in a payload it is a character like any other.
+    @Test func aHeaderThatIsNoUTF8IsRefused() throws {
+        for text in ["\u{FFFD}", "a\u{FFFD}\u{FFFD}"] {
+            let error = #expect(throws: SourceError.self) { try decode("target-content-id", text) }
+            #expect(error?.code == "invalid-content-id")
+        }
+        #expect(try decode("target-content-id", "caf\u{E9}").contentID?.text == "caf\u{E9}")
+    }
+
     @Test func everyValueInItsRangeIsTaken() throws {
         #expect(try decode("apns-priority", "1").priority == .low)
         #expect(try decode("apns-priority", "10").priority == .high)

@@ -36,6 +36,16 @@ public struct PushPayloadSource: PayloadSource {
         return [notification]
     }
 
+    /// Header fields reach a source as text. Bytes that are none have become U+FFFD on the way, and two ids one.
+    private func headerContentID(_ request: SourceRequest) throws(SourceError) -> String? {
+        let text = try request.header("target-content-id")
+        guard text?.unicodeScalars.contains("\u{FFFD}") != true else {
+            let message = "The header target-content-id is not UTF-8."
+            throw SourceError(code: "invalid-content-id", message: message)
+        }
+        return text
+    }
+
     private func contentID(of request: SourceRequest) throws(SourceError) -> ContentID? {
         let answer: JSONLookup.Answer
         do {
@@ -58,7 +68,7 @@ public struct PushPayloadSource: PayloadSource {
                 throw SourceError(code: "content-id-not-a-string", message: message, offset: offset)
             }
         }
-        if found == nil, let text = try request.header("target-content-id"), !text.isEmpty { found = (text, nil) }
+        if found == nil, let text = try headerContentID(request), !text.isEmpty { found = (text, nil) }
         guard let found else { return nil }
         do {
             return try ContentID(found.text)

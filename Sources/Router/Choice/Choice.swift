@@ -20,7 +20,7 @@ package enum ChoiceOutcome: Hashable, Sendable {
 ///        │ none, or all vetoed
 ///     can ────── best first ──▶ rules ──▶ accepted ──▶ session
 ///        │ none, or all vetoed
-///     newSession, if nobody was vetoed, the manifest allows one and names a configuration with an endpoint
+///     newSession, if nobody was vetoed, the manifest allows one and names a configuration with an endpoint that is there
 ///        │ else
 ///     undeliverable
 ///
@@ -84,8 +84,10 @@ package struct Chooser: Sendable {
                 vetoes: vetoes, registryVersion: version)
             return (.undeliverable, decision)
         }
-        let configuration = application.manifest.sceneConfigurations.first {
-            $0.role == SceneRole.windowApplication && $0.endpoint != nil
+        // Nor does a new session get better where another one was told that there is nobody any more.
+        let configuration = application.manifest.sceneConfigurations.first { configuration in
+            guard let endpoint = configuration.endpoint else { return false }
+            return configuration.role == SceneRole.windowApplication && !tenant.isGone(endpoint)
         }
         let mayBeMade = application.manifest.supportsMultipleScenes || !tenant.hasSessions(for: notification.device)
         if mayBeMade, let configuration {

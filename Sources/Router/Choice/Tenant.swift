@@ -5,6 +5,8 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     package var application: Application
     package private(set) var registry = Registry()
     package private(set) var sessions: [SessionID: SceneSession] = [:]
+    /// Those whose endpoints are gone; there are few.
+    private var gone: Set<SessionID> = []
 
     package init(application: Application) {
         self.application = application
@@ -12,6 +14,7 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
 
     package mutating func put(_ session: SceneSession) {
         let previous = sessions.updateValue(session, forKey: session.key.session)
+        if session.disabled == nil { gone.remove(session.key.session) } else { gone.insert(session.key.session) }
         if session.disabled != nil {
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
@@ -24,6 +27,7 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
 
     package mutating func remove(_ session: SessionID) {
         sessions[session] = nil
+        gone.remove(session)
         registry.remove(session)
     }
 
@@ -31,6 +35,13 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return !sessions.isEmpty }
         return sessions.values.contains { $0.device == device }
+    }
+
+    /// Whether a session that is still registered was reached there, and answered 410.
+    package func isGone(_ place: Endpoint) -> Bool {
+        gone.contains { id in
+            sessions[id].flatMap(endpoint)?.url.utf8.elementsEqual(place.url.utf8) ?? false
+        }
     }
 
     /// Where a session is reached: at its own endpoint, or at that of its configuration.

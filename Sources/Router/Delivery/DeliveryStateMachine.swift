@@ -56,6 +56,11 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         self.progress = progress
     }
 
+    /// When its time runs out, if it waits for an attempt and there is such a time.
+    package var endsWaitingAt: Timestamp? {
+        if case .at(let end) = expiration, isWaiting { end } else { nil }
+    }
+
     /// Whether an attempt could start now or later.
     package var isWaiting: Bool { state == .waiting }
 

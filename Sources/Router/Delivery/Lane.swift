@@ -107,12 +107,26 @@ package struct Lane: Sendable {
             inFlight += 1
             defer { queue[index].payload = nil }
             return .attempt(queue[index], number: attempt)
-        case .wait(let until): return .wait(until: until)
+        case .wait(let until): return expired(at: now) ?? .wait(until: min(until, nextExpiry ?? until))
         case .settle:
             queue[index].isEnding = true
             return .ended(queue[index].notification.sequence)
         case .none: return .nothing
         }
+    }
+
+    /// While the first one waits for its retry, the time of those behind it runs.
+    private mutating func expired(at now: Timestamp) -> Offer? {
+        let expired = queue.firstIndex { delivery in
+            !delivery.isEnding && delivery.machine.endsWaitingAt.map { $0 <= now } ?? false
+        }
+        guard let expired else { return nil }
+        queue[expired].isEnding = true
+        return .ended(queue[expired].notification.sequence)
+    }
+
+    private var nextExpiry: Timestamp? {
+        queue.lazy.filter { !$0.isEnding }.compactMap(\.machine.endsWaitingAt).min()
     }
 
     /// Most deliveries that are looked up stand at or near the head.

@@ -95,6 +95,12 @@ package struct LanePlanner: Sendable {
         ring.append(key)
     }
 
+    /// The time that the lane was to be woken at.
+    package mutating func timeHasCome(for key: SessionKey) {
+        lanes[key]?.wakesAt = nil
+        wake(key)
+    }
+
     /// The next thing to do now; nil when nothing can be done before something changes.
     package mutating func next(at now: Timestamp, maxInFlight: (SessionKey) -> Int) -> Step? {
         while inFlight < maximumInFlight, let key = ring.popFirst() {

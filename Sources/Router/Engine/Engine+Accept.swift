@@ -11,7 +11,8 @@ extension Engine {
             application: request.application, device: request.device, collapseID: request.notification.collapseID)
         let keys = request.dedupeKeys.map(PlanKey.dedupe) + (collapse.map { [.collapse($0)] } ?? [])
         var plan = Plan(
-            reads: [.application(request.application), .newSession(request.application)] + keys, writes: keys)
+            reads: [.application(request.application), .newSession(request.application)] + keys,
+            writes: keys + [.notifications(request.application)])
         switch try route(request, in: tenant, at: now, lookup: lookup) {
         case .duplicate(let receipt, let newKeys):
             if !newKeys.isEmpty { plan.changes.append(.addDedupeKeys(receipt.sequence, newKeys)) }

@@ -16,16 +16,44 @@ extension Engine {
                 return .refused(.configurationInUse(session.configuration))
             }
         }
-        return Plan(
+        var plan = Plan(
             changes: existing == application ? [] : [.putApplication(application)],
             reply: .application(application, created: existing == nil),
             reads: [.application(application.id), .sessions(application.id)], writes: [.application(application.id)])
+        if let existing { enable(sessionsMovedBy: application, from: existing, in: &plan) }
+        return plan
     }
 
-    func planDelete(_ id: ApplicationID) -> Plan {
+    /// Sessions whose endpoint was gone, and is another one now because their configuration says so.
+    private func enable(sessionsMovedBy application: Application, from existing: Application, in plan: inout Plan) {
+        let moved = Set(
+            application.manifest.sceneConfigurations.lazy.filter { configuration in
+                let before = existing.manifest.configuration(named: configuration.name)?.endpoint?.url ?? ""
+                return !before.utf8.elementsEqual((configuration.endpoint?.url ?? "").utf8)
+            }.map(\.name))
+        guard !moved.isEmpty, let sessions = tenants[application.id]?.sessions.values else { return }
+        for var session in sessions
+        where session.disabled != nil && session.endpoint == nil && moved.contains(session.configuration) {
+            session.disabled = nil
+            plan.changes.append(.putSession(session))
+            plan.reads.append(.session(session.key))
+            plan.writes.append(.session(session.key))
+        }
+    }
+
+    /// All that is for the application ends with it, in the same transaction: one of the same name that is registered
+    /// later has nothing to do with it.
+    func planDelete(_ id: ApplicationID, at now: Timestamp) -> Plan {
         guard tenants[id] != nil else { return .refused(.unknownApplication(id)) }
-        return Plan(
-            changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id)],
+        var plan = Plan(
+            changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id), .notifications(id)],
             writes: [.application(id)])
+        let waiting = planner.lanes.values.lazy.filter { $0.key.application == id }
+            .flatMap { $0.queue.map(\.notification) }
+        let ending = held.values.filter { $0.application == id } + waiting
+        for notification in ending.sorted(by: { $0.sequence < $1.sequence }) {
+            recall(notification, as: .applicationDeleted, at: now, in: &plan)
+        }
+        return plan
     }
 }

@@ -5,14 +5,10 @@ extension Engine {
     package mutating func apply(_ changes: [StoreChange]) -> [FollowUp] {
         // Lanes whose session is gone while something may still wait in them.
         var closed: Set<SessionKey> = []
-        // What is held for nobody any more.
-        var orphans: [NotificationSequence] = []
         for change in changes {
             switch change {
             case .putApplication(let application): put(application)
-            case .deleteApplication(let id):
-                closed.formUnion(delete(id))
-                orphans += held.values.filter { $0.application == id }.map(\.sequence)
+            case .deleteApplication(let id): closed.formUnion(delete(id))
             case .putSession(let session): put(session, &closed)
             case .deleteSession(let key):
                 tenants[key.application]?.remove(key.session)
@@ -27,12 +23,13 @@ extension Engine {
             case .reassign(let sequence, let decision, let placement):
                 reassign(sequence, decision, placement, &closed)
             case .settle(let sequence, _, _):
+                // It may have been one of many that wait for a session that is gone.
+                if let key = planner.lane(of: sequence) { closed.insert(key) }
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
             }
         }
         return closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
-            + orphans.sorted().map { .release($0) }
     }
 
     private mutating func put(_ application: Application) {

@@ -41,9 +41,11 @@ extension Engine {
         var followUps: [FollowUp] = []
         while let kind = timers.pop(at: now) {
             switch kind {
-            case .lane(let key): planner.wake(key)
+            case .lane(let key): planner.timeHasCome(for: key)
             case .hold(let sequence): followUps.append(.release(sequence))
-            case .lease(let key): followUps.append(.lapseLease(key))
+            case .lease(let key):
+                guard let end = session(key)?.leaseExpiresAt else { break }
+                if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
             }
         }
         return followUps

@@ -9,11 +9,14 @@ package enum Recall: String, Hashable, Sendable {
     case superseded
     /// Somebody has called it back.
     case cancelled
+    /// Its application was deleted.
+    case applicationDeleted
 
     package var settlement: Settlement {
         switch self {
         case .superseded: .superseded
         case .cancelled: .cancelled
+        case .applicationDeleted: .deadLettered(.applicationDeleted)
         }
     }
 }
@@ -42,7 +45,7 @@ extension Engine {
         held[sequence] ?? planner.delivery(sequence)?.notification
     }
 
-    private func recall(
+    func recall(
         _ notification: UnsettledNotification, as recall: Recall, at now: Timestamp, in plan: inout Plan
     ) {
         let sequence = notification.sequence

@@ -1,7 +1,7 @@
 import RouterPlugin
 
 extension Engine {
-    /// A hold has ended, or its application is gone: decides anew. Or it has expired meanwhile.
+    /// A hold has ended: decides anew. Or it has expired meanwhile.
     mutating func planRelease(
         _ sequence: NotificationSequence, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
@@ -9,7 +9,7 @@ extension Engine {
         var plan = Plan(reads: [.delivery(sequence)], writes: [.delivery(sequence)])
         if case .at(let end) = notification.expiration, end <= now {
             plan.changes.append(.settle(sequence, .expired, at: now))
-        } else if until <= now || tenants[notification.application] == nil {
+        } else if until <= now {
             try reassign(notification, leaving: nil, at: now, lookup: lookup, in: &plan)
         }
         return plan
@@ -23,7 +23,7 @@ extension Engine {
     ) throws(StoreError) -> Plan {
         guard let lane = planner.lanes[key], lane.isClosed else { return Plan() }
         var plan = Plan()
-        for delivery in lane.waiting(limit: RouterLimits.commandsPerTransaction) {
+        for delivery in lane.waiting(limit: moveLimit) {
             let made = lastCreationSequence
             let sequence = PlanKey.delivery(delivery.notification.sequence)
             plan.reads.append(sequence)

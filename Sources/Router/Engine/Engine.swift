@@ -24,21 +24,24 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     var lastCreationSequence: Int64
     var generator: any RandomNumberGenerator & Sendable
     let chooser: Chooser
+    /// How many deliveries a transaction moves at most.
+    let moveLimit: Int
 
     /// Builds the engine from what the store has kept.
     ///
     /// - Parameters:
     ///   - generator: Gives ids and jitter; the same generator and the same commands give the same run.
-    ///   - now: For expiry and leases of what is recovered.
+    ///   - moveLimit: How many deliveries of a session that is gone a transaction moves at most.
     package init(
         recovering state: RecoveredState, rules: [any RoutingRule] = [], maximumInFlight: Int = 256,
-        generator: any RandomNumberGenerator & Sendable
+        moveLimit: Int = RouterLimits.commandsPerTransaction, generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(maximumInFlight: maximumInFlight)
         lastSequence = state.lastSequence
         lastCreationSequence = state.lastCreationSequence
         chooser = Chooser(rules: rules)
         self.generator = generator
+        self.moveLimit = moveLimit
         for application in state.applications { tenants[application.id] = Tenant(application: application) }
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
@@ -48,11 +51,9 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         for notification in state.unsettled { place(notification, payload: nil, &closed) }
     }
 
-    /// What to do first after recovery: move what waits for sessions that were gone at the crash, and settle what is
-    /// held for applications that were.
+    /// What to do first after recovery: move what waits for sessions that were gone at the crash.
     package var recoveryFollowUps: [FollowUp] {
         planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
-            + held.values.filter { tenants[$0.application] == nil }.map(\.sequence).sorted().map { .release($0) }
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -74,7 +75,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         switch command {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
         case .putApplication(let draft): planPut(draft)
-        case .deleteApplication(let id): planDelete(id)
+        case .deleteApplication(let id): planDelete(id, at: now)
         case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, lookup: lookup)
         case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)

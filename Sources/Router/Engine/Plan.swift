@@ -34,6 +34,8 @@ package enum PlanKey: Hashable, Sendable {
     case sessions(ApplicationID)
     /// Whether the application is about to get a session that the router makes.
     case newSession(ApplicationID)
+    /// Which notifications the application has.
+    case notifications(ApplicationID)
     case dedupe(DedupeKey)
     /// Which notification is the newest under the key.
     case collapse(CollapseKey)

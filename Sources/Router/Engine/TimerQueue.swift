@@ -3,8 +3,9 @@ package import RouterPlugin
 
 /// What is due when, earliest first.
 ///
-/// Setting a timer that is set already adds a second one; whoever handles a timer looks whether it still means
-/// something. That costs a little memory and saves finding timers again.
+/// There is one timer of a kind that counts, the earliest: who sets a later one as well is called at the earlier time,
+/// looks whether it means something, and sets the later one then. So a lease that is renewed a thousand times has one
+/// timer, and none has to be found and taken out.
 package struct TimerQueue: Sendable {
     package enum Kind: Hashable, Sendable {
         /// A lane may go on.
@@ -27,6 +28,8 @@ package struct TimerQueue: Sendable {
     }
 
     private var heap: Heap<Timer> = []
+    /// The earliest timer of each kind.
+    private var earliest: [Kind: Timestamp] = [:]
     private var order: UInt64 = 0
 
     package init() {}
@@ -35,13 +38,21 @@ package struct TimerQueue: Sendable {
     package var nextDue: Timestamp? { heap.min?.at }
 
     package mutating func set(_ kind: Kind, at time: Timestamp) {
+        if let set = earliest[kind], set <= time { return }
+        earliest[kind] = time
         order += 1
         heap.insert(Timer(at: time, order: order, kind: kind))
     }
 
     /// Takes the earliest timer that is due.
     package mutating func pop(at now: Timestamp) -> Kind? {
-        guard let first = heap.min, first.at <= now else { return nil }
-        return heap.removeMin().kind
+        while let first = heap.min, first.at <= now {
+            heap.removeMin()
+            // Another one was set for an earlier time, and has been taken.
+            guard earliest[first.kind] == first.at else { continue }
+            earliest[first.kind] = nil
+            return first.kind
+        }
+        return nil
     }
 }

@@ -43,7 +43,7 @@ package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStrin
 /// One change of what is kept.
 package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
-    /// Its sessions go with it, and what was kept of requests to it.
+    /// Its sessions go with it, and the keys of requests to it; its notifications stay.
     case deleteApplication(ApplicationID)
     case putSession(SceneSession)
     case deleteSession(SessionKey)

@@ -96,7 +96,19 @@ struct Ledger {
     var unsettled: [NotificationSequence] = []
     var sequences: [NotificationID: NotificationSequence] = [:]
     var keys: [DedupeKey: NotificationSequence] = [:]
+    /// Keys of applications that were deleted while an answer was on its way.
+    var forgottenKeys: [DedupeKey: NotificationSequence] = [:]
     var census = NotificationCensus(accepted: 0, byState: [:])
+
+    /// What the key named when it was looked up.
+    func named(by key: DedupeKey) -> NotificationSequence? { keys[key] ?? forgottenKeys[key] }
+
+    mutating func forgetKeys(of application: ApplicationID) {
+        for (key, sequence) in keys where key.application == application {
+            keys[key] = nil
+            forgottenKeys[key] = sequence
+        }
+    }
 
     /// How many attempts of a lane are under way.
     func underWay(in key: SessionKey) -> Int {

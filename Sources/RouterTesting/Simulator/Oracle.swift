@@ -36,8 +36,12 @@ struct Oracle {
                 return Expectation(outcome: outcome, tier: tier, vetoed: vetoed)
             }
         }
-        for configuration in application.manifest.sceneConfigurations
-        where vetoed.isEmpty && configuration.role == "windowApplication" && configuration.endpoint != nil {
+        let configurations = application.manifest.sceneConfigurations
+        let goneURLs = sessions.filter { $0.disabled == .gone }.compactMap { session in
+            (session.endpoint ?? configurations.first { $0.name == session.configuration }?.endpoint)?.url
+        }
+        for configuration in configurations where vetoed.isEmpty && configuration.role == "windowApplication" {
+            guard let url = configuration.endpoint?.url, !goneURLs.contains(url) else { continue }
             guard application.manifest.supportsMultipleScenes || inScope.isEmpty else { break }
             return Expectation(
                 outcome: .newSession(configuration: configuration.name), tier: .newSession, vetoed: vetoed)

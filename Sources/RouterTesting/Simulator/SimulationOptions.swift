@@ -5,6 +5,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var maximumInFlight: Int
     package var maxInFlightPerSession: Int
     package var retrySchedule: [Int]
+    package var moveLimit: Int
     package var rules: [SimulatedRule.Kind]
     /// Chances per tick, in per mille.
     package var ingest: Int
@@ -25,6 +26,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         sessionsPerApplication = draw(1, 2, 4, 8)
         maximumInFlight = draw(1, 2, 4, 64)
         maxInFlightPerSession = draw(1, 1, 1, 2, 3)
+        moveLimit = draw(1, 2, 5, 512)
         let schedules = [[], [0], [1, 2], [5, 300, 1800], [5, 300, 1800, 7200, 18_000]]
         retrySchedule = schedules.randomElement(using: &generator) ?? []
         rules = SimulatedRule.Kind.allCases.filter { _ in draw(0, 0, 1) == 1 }
@@ -41,7 +43,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var description: String {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
-        \(maxInFlightPerSession), schedule \(retrySchedule), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
+        \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰
         """

@@ -97,7 +97,7 @@ extension Witness {
         for sequence in ledger.unsettled {
             guard let entry = ledger.entries[sequence] else { continue }
             let isAnybodys = ledger.registrations.applications[entry.accepted.application] != nil
-            require(isAnybodys || entry.underWay != nil, "\(sequence) is kept for an application that is gone")
+            require(isAnybodys || entry.recall != nil, "\(sequence) is kept for an application that is gone")
             if let until = entry.heldUntil { checkWake(engine, until, "the hold of \(sequence)", at: now) }
             let isNewest = ledger.newest(like: entry).map { $0 <= sequence } ?? true
             require(isNewest || entry.recall != nil, "a newer one has come, and \(sequence) goes on")

@@ -7,6 +7,7 @@ extension Witness {
         let before = ledger.registrations
         deciding = []
         obsolete = []
+        endsOf = nil
         for change in changes {
             switch change {
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
@@ -52,6 +53,8 @@ extension Witness {
         case .deleteApplication(let id):
             ledger.registrations.applications[id] = nil
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
+            ledger.forgetKeys(of: id)
+            endsOf = id
         case .putSession(let session):
             let isKnown = ledger.registrations.applications[session.key.application] != nil
             require(isKnown, "12.9 a session of nobody: \(session.key)")
@@ -153,7 +156,7 @@ extension Witness {
         case .expired:
             require(entry.accepted.expiration != .never, "expired without an expiration: \(sequence)")
         case .deadLettered(.applicationDeleted):
-            let isGone = ledger.registrations.applications[entry.accepted.application] == nil
+            let isGone = endsOf == entry.accepted.application || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
         case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
             .deadLettered(.egressRefused):
@@ -174,6 +177,7 @@ extension Witness {
         case .superseded: obsolete.append(entry)
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
+        case .applicationDeleted: require(endsOf == entry.accepted.application, "the application is there: \(sequence)")
         }
         ledger.entries[sequence]?.recall = entry.recall ?? recall
     }

@@ -15,6 +15,8 @@ struct Witness {
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
+    /// The application that the transaction at hand deletes.
+    var endsOf: ApplicationID?
     /// What ends because of a newer one, in the transaction at hand.
     var obsolete: [LedgerEntry] = []
     /// Lanes that clients wanted to go on.
@@ -50,13 +52,13 @@ struct Witness {
             acknowledged.append(accepted.sequence)
         case .duplicate(let receipt):
             require(
-                request.dedupeKeys.allSatisfy { ledger.keys[$0] == receipt.sequence },
+                request.dedupeKeys.allSatisfy { ledger.named(by: $0) == receipt.sequence },
                 "P3 a duplicate of something else: \(receipt.id)")
             require(
                 ledger.entries[receipt.sequence].map { isRepeated($0, by: request) } == true,
                 "P3 a duplicate that is none: \(receipt.id)")
         case .refused(.idempotencyConflict):
-            let named = Set(request.dedupeKeys.compactMap { ledger.keys[$0] })
+            let named = Set(request.dedupeKeys.compactMap { ledger.named(by: $0) })
             require(
                 named.count > 1
                     || named.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },

@@ -40,7 +40,7 @@ package struct World {
         witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight)
         let engine = Engine<LinearRegistry>(
             recovering: RecoveredState(), rules: rules, maximumInFlight: options.maximumInFlight,
-            generator: SeededGenerator(seed: seed))
+            moveLimit: options.moveLimit, generator: SeededGenerator(seed: seed))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
     }
 
@@ -70,6 +70,7 @@ package struct World {
             if disk.isDead { return crash("in a commit") }
             if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }
             for answer in turn.answers { take(answer) }
+            witness.ledger.forgottenKeys = [:]
             for attempt in turn.attempts { send(attempt) }
             if !violations.isEmpty { return }
         }
@@ -104,7 +105,7 @@ package struct World {
         guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         let engine = Engine<LinearRegistry>(
             recovering: state, rules: rules, maximumInFlight: options.maximumInFlight,
-            generator: SeededGenerator(seed: generator.next()))
+            moveLimit: options.moveLimit, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
         drive()

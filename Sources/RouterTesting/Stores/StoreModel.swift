@@ -4,8 +4,8 @@ import RouterPlugin
 /// What a store keeps, as plain values, and the laws by which it changes.
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
-/// - A notification id and a dedupe key belong to one notification for ever.
-/// - The key of an answer belongs to that answer as long as there is its application.
+/// - A notification id belongs to one notification for ever.
+/// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application.
 /// - A session belongs to an application that exists.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
@@ -47,7 +47,7 @@ struct StoreModel: Sendable {
         case session(SessionKey, SceneSession?)
         case notification(NotificationSequence, Entry?)
         case sequence(NotificationID)
-        case dedupeKey(DedupeKey)
+        case dedupeKey(DedupeKey, NotificationSequence?)
         case answer(DedupeKey, KeptAnswer?)
     }
 
@@ -73,7 +73,7 @@ struct StoreModel: Sendable {
             case .session(let key, let before): sessions[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
             case .sequence(let id): sequences[id] = nil
-            case .dedupeKey(let key): dedupeKeys[key] = nil
+            case .dedupeKey(let key, let before): dedupeKeys[key] = before
             case .answer(let key, let before): answers[key] = before
             }
         }
@@ -103,6 +103,10 @@ struct StoreModel: Sendable {
 
     private mutating func delete(_ id: ApplicationID) {
         for key in sessions.keys where key.application == id { set(nil, for: key) }
+        for (key, sequence) in dedupeKeys where key.application == id {
+            dedupeKeys[key] = nil
+            journal.append(.dedupeKey(key, sequence))
+        }
         for (key, answer) in answers where key.application == id {
             answers[key] = nil
             journal.append(.answer(key, answer))
@@ -147,7 +151,7 @@ struct StoreModel: Sendable {
         for key in keys {
             try check(dedupeKeys[key] == nil, "a dedupe key of \(sequence) is taken")
             dedupeKeys[key] = sequence
-            journal.append(.dedupeKey(key))
+            journal.append(.dedupeKey(key, nil))
         }
     }
 

@@ -68,14 +68,15 @@ extension StoreSuite {
             trial.expect(try trial.store.keptAnswer(for: key("unknown")) == nil, "an answer to an unknown key")
             try trial.reopen()
         }
-        // It goes with its application, and with no other; the keys of notifications stay.
+        // It goes with its application, and with no other, and so do the keys of notifications.
         try trial.store.commit([.deleteApplication(StoreSamples.clinic)])
         trial.expectSame(try trial.store.keptAnswer(for: key("new")), .session(created: true), "an answer elsewhere")
         try trial.store.commit([.deleteApplication(StoreSamples.gallery)])
         for (text, _) in answers {
             trial.expect(try trial.store.keptAnswer(for: key(text)) == nil, "the answer to \(text) is left over")
         }
-        trial.expect(try trial.store.receipt(for: key("caf\u{E9}")) != nil, "the notification's key is gone")
+        trial.expect(try trial.store.receipt(for: key("caf\u{E9}")) == nil, "the notification's key is left over")
+        trial.expect(try trial.store.notification(notification.id) != nil, "the notification is gone")
         try trial.store.commit([.keepAnswer(key("new"), .session(created: false))])
     }
 

@@ -9,6 +9,9 @@ struct EndpointReports {
 
     init(logger: Logger) { self.logger = logger }
 
+    /// A session that is gone is forgotten.
+    mutating func forget(_ session: SessionKey) { failing.remove(session) }
+
     mutating func add(_ result: TransferResult, of session: SessionKey) {
         switch ResponseClass(result.outcome) {
         case .notSent: break

@@ -125,16 +125,23 @@ package actor EngineHost {
 
     // MARK: The loop
 
+    /// Does what there is to do, but not for ever: those who want to look at the engine get their turn between two
+    /// drains, however much comes in.
     private func drain() {
-        let now = clock.now
-        ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
-        startAttempts()
-        while true {
-            let entries = inbox.take()
-            guard !entries.isEmpty || !ownWork.isEmpty else { break }
+        for _ in 0..<DaemonLimits.roundsPerDrain {
+            let now = clock.now
+            ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
+            startAttempts()
+            let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
+            guard !entries.isEmpty || !ownWork.isEmpty else { return rest() }
             process(entries)
             startAttempts()
         }
+        executor.queue.async { self.assumeIsolated { $0.drain() } }
+    }
+
+    /// Nothing is to be done before something comes in or comes due.
+    private func rest() {
         armTimer()
         if underWay.isEmpty, let waiting = whenIdle {
             whenIdle = nil
@@ -217,6 +224,7 @@ package actor EngineHost {
     }
 
     private func settled(_ command: Command) {
+        if case .deleteSession(let key) = command { reports.forget(key) }
         guard case .attemptFinished(let attempt) = command else { return }
         guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
         reports.add(attempt.result, of: session)

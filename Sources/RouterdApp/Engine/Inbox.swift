@@ -1,3 +1,4 @@
+import DequeModule
 import Router
 import Synchronization
 
@@ -20,7 +21,7 @@ final class Inbox: Sendable {
     }
 
     private struct State {
-        var entries: [Entry] = []
+        var entries: Deque<Entry> = []
         var commands = 0
         var ownerIsAwake = false
     }
@@ -43,14 +44,19 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes everything; with nothing left the owner counts as asleep, and the next offer says to wake it.
-    func take() -> [Entry] {
+    /// Takes the first entries, until there are that many commands; with nothing there the owner counts as asleep, and
+    /// the next offer says to wake it.
+    func take(commands wanted: Int) -> [Entry] {
         state.withLock { state in
-            let entries = state.entries
-            state.entries = []
-            state.commands = 0
-            if entries.isEmpty { state.ownerIsAwake = false }
-            return entries
+            var taken: [Entry] = []
+            var commands = 0
+            while commands < wanted, let entry = state.entries.popFirst() {
+                commands += max(1, entry.commands.count)
+                state.commands -= entry.commands.count
+                taken.append(entry)
+            }
+            if taken.isEmpty { state.ownerIsAwake = false }
+            return taken
         }
     }
 }

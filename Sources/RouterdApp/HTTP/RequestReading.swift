@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 package import Hummingbird
 import Logging
@@ -18,7 +17,7 @@ package struct RouterdContext: RequestContext {
 extension RouterdContext {
     /// A part of the path that names something, percent-decoded as strict UTF-8.
     func identifier<Kind>(_ name: String, of kind: Kind.Type) throws(Problem) -> Identifier<Kind> {
-        guard let raw = parameters.get(name), let text = String(raw).removingPercentEncoding else {
+        guard let raw = parameters.get(name), let text = raw.percentDecoded else {
             let code = "invalid-\(Kind.rule.name)"
             throw Problem(.badRequest, code, "The path does not name it in percent-encoded UTF-8.")
         }
@@ -79,8 +78,8 @@ extension Request {
         var values: [String: String] = [:]
         for part in (uri.query ?? "").split(separator: "&") {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = String(sides[0]).removingPercentEncoding,
-                let value = (sides.count == 2 ? String(sides[1]) : "").removingPercentEncoding
+            guard let name = sides[0].percentDecoded,
+                let value = (sides.count == 2 ? sides[1] : "").percentDecoded
             else {
                 throw Problem(
                     .badRequest, "invalid-parameter", "The query is not written in percent-encoded UTF-8.")
@@ -95,6 +94,38 @@ extension Request {
             }
         }
         return values
+    }
+}
+
+extension StringProtocol {
+    /// The text without percent-encoding, byte for byte; nil if it is not encoded as RFC 3986 has it, or no UTF-8.
+    ///
+    /// Foundation's would take a byte order mark away, and two ids for one.
+    var percentDecoded: String? {
+        var bytes: [UInt8] = []
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst()?.hexadecimalDigit, let low = rest.popFirst()?.hexadecimalDigit else {
+                return nil
+            }
+            bytes.append(high << 4 | low)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }
 

@@ -64,6 +64,24 @@ struct ApplicationTests {
         #expect(try bench.run(.putApplication(.of(without))).application != nil)
     }
 
+    @Test("Whatever is for a deleted application ends with it", arguments: [false, true])
+    func deleteWaiting(isCrashing: Bool) throws {
+        let hold = SayingRule { $0.session == "H" ? .hold(until: .second(99), reason: "") : .accept }
+        var bench = try Workbench(
+            .gallery(), [Scene("A", can: "SELF == 'x'"), Scene("H", can: "SELF == 'h'")], rules: [hold])
+        for content in ["x", "x", "x", "h", "x"] as [ContentID] { try bench.accept(content) }
+        let attempt = try #require(try bench.start().first)
+        try bench.run(.deleteApplication(.gallery))
+        #expect(try bench.store.census().byState == [.deadLettered: 4, .waiting: 1], "one is on its way")
+        // One of the same name has nothing to do with it.
+        try bench.add(.gallery(), [Scene("A")])
+        if isCrashing { try bench.crash() } else { try bench.finish(attempt, .status(500)) }
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.store.census().byState == [.deadLettered: 5])
+        #expect(try bench.stored(1)?.reason == "application-deleted")
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
     @Test("DELETE of an application takes its sessions with it")
     func deleteApplication() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])

@@ -86,7 +86,7 @@ struct BatchTests {
         Pair("an application deleted and put", deleteApplication, then: putApplication, conflicts: true),
         Pair("an accept for a deleted application", deleteApplication, then: accept, conflicts: true),
         Pair("a session of a deleted application", deleteApplication, then: putA, conflicts: true),
-        Pair("a deletion after an accept", accept, then: deleteApplication, conflicts: false),
+        Pair("a deletion after an accept", accept, then: deleteApplication, conflicts: true),
         Pair("an outcome for a deleted application", deleteApplication, then: finished(1, 410), conflicts: true),
     ]
 

@@ -40,6 +40,34 @@ struct RerouteTests {
         #expect(next.session.key.session == "A" && next.endpoint.url == "https://new.example" && next.number == 2)
     }
 
+    @Test("No new session is made where another was told that there is nobody any more")
+    func goneConfiguration() throws {
+        var bench = try Workbench(.gallery(multipleScenes: true), [])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.stored(1)?.reason == "no-eligible-session")
+        #expect(bench.engine.tenants[.gallery]?.sessions.count == 1)
+        #expect(try bench.accept().accepted?.decision.tier == .undeliverable)
+        // The manifest says where else they are now.
+        var elsewhere = SceneConfiguration.standard
+        elsewhere.endpoint?.url = "https://elsewhere.example/"
+        _ = try bench.run(.putApplication(.of(.gallery(multipleScenes: true, configurations: [elsewhere]))))
+        #expect(bench.engine.tenants[.gallery]?.sessions.values.allSatisfy { $0.disabled == nil } == true)
+        #expect(try bench.accept().accepted?.decision.tier == .can)
+        #expect(try bench.start().first?.endpoint.url == "https://elsewhere.example/")
+    }
+
+    @Test("Many deliveries move a few at a time, and none is left over", arguments: [true, false])
+    func fewAtATime(isSomebodyElseThere: Bool) throws {
+        var bench = try Workbench(
+            .gallery(configurations: [.unreachable]), isSomebodyElseThere ? Self.two : [Self.two[0]], moveLimit: 2)
+        for _ in 0..<7 { try bench.accept() }
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(try bench.store.census().byState == [isSomebodyElseThere ? .waiting : .deadLettered: 7])
+        #expect(bench.engine.planner.lanes[.gallery("A")] == nil)
+    }
+
     @Test("What waits behind a 410 moves too, in order")
     func lane() throws {
         var bench = try Workbench(.gallery(), Self.two)

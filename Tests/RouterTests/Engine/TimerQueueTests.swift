@@ -24,13 +24,16 @@ struct TimerQueueTests {
         #expect(timers.nextDue == nil)
     }
 
-    @Test("Set twice is told twice")
+    @Test("Of one kind the earliest counts, and is told once")
     func twice() {
         var timers = TimerQueue()
-        for _ in 0..<2 { timers.set(.hold(1), at: .second(1)) }
-        #expect(timers.pop(at: .second(1)) == .hold(1))
-        #expect(timers.pop(at: .second(1)) == .hold(1))
-        #expect(timers.pop(at: .second(1)) == nil)
+        for second in [5, 9, 3, 3, 7] as [Int64] { timers.set(.hold(1), at: .second(second)) }
+        #expect(timers.nextDue == .second(3))
+        #expect(timers.pop(at: .second(9)) == .hold(1))
+        #expect(timers.pop(at: .second(9)) == nil)
+        #expect(timers.nextDue == nil, "nothing is left over")
+        timers.set(.hold(1), at: .second(4))
+        #expect(timers.pop(at: .second(4)) == .hold(1))
     }
 
     @Test("As a sorted list", arguments: 0..<20 as Range<UInt64>)

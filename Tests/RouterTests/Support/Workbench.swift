@@ -9,19 +9,20 @@ struct Workbench {
     var now = Timestamp.epoch
     private let rules: [any RoutingRule]
 
-    init(rules: [any RoutingRule] = [], maximumInFlight: Int = 99) {
+    init(rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = 512) {
         self.rules = rules
         store = ModelStore()
         engine = Engine(
             recovering: RecoveredState(), rules: rules, maximumInFlight: maximumInFlight,
-            generator: SeededGenerator(seed: 1))
+            moveLimit: moveLimit, generator: SeededGenerator(seed: 1))
     }
 
     /// A bench with one application and its sessions.
     init(
-        _ application: Application, _ scenes: [Scene], rules: [any RoutingRule] = [], maximumInFlight: Int = 99
+        _ application: Application, _ scenes: [Scene], rules: [any RoutingRule] = [], maximumInFlight: Int = 99,
+        moveLimit: Int = 512
     ) throws {
-        self.init(rules: rules, maximumInFlight: maximumInFlight)
+        self.init(rules: rules, maximumInFlight: maximumInFlight, moveLimit: moveLimit)
         try add(application, scenes)
     }
 

@@ -4,6 +4,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import RouterdApp
+
 /// What cannot be taken is refused with a code of its own, changes nothing, and harms nobody.
 @Suite("Bad input", .timeLimit(.minutes(15)))
 struct BadInputTests {
@@ -92,18 +94,26 @@ struct BadInputTests {
 
     /// Ids that are unusual but allowed: bytes are compared, and nothing is decoded twice.
     @Test(arguments: [
-        "100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "...", "a:b", "a%3Fb", "%23", "'%22",
+        "100%25", "%2525", "caf%C3%A9", "cafe%CC%81", "a%20b", "%E2%80%AE", "...", "%EF%BB%BFabc", "abc%EF%BB%BF",
+        "a:b", "a%3Fb", "%23", "'%22",
     ])
     func unusualSessionIDsAreKept(encoded: String) async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
             let created = try await daemon.putSession(encoded, at: "http://127.0.0.1:9/hook")
             #expect(created.status == 201, "\(created.text)")
-            #expect(created.id == encoded.removingPercentEncoding)
+            #expect(created.id.utf8.elementsEqual(try #require(encoded.percentDecoded).utf8))
             #expect(try await daemon.session(encoded).json == created.json)
             let other = encoded == "caf%C3%A9" ? "cafe%CC%81" : "caf%C3%A9"
             expectProblem(try await daemon.session(other), 404, "unknown-session")
         }
+    }
+
+    /// An id with a byte order mark and one without are two ids, in the path and in a query.
+    @Test func aByteOrderMarkIsPartOfAnID() throws {
+        #expect("%EF%BB%BFabc".percentDecoded.map { Array($0.utf8) } == [0xEF, 0xBB, 0xBF, 0x61, 0x62, 0x63])
+        #expect("a%2Fb%20c".percentDecoded == "a/b c" && "a+b".percentDecoded == "a+b")
+        for bad in ["%", "%4", "%GG", "a%FF", "%C3", "%ED%A0%80", "%-1", "%+1"] { #expect(bad.percentDecoded == nil) }
     }
 
     /// Clients that shorten paths would call something else.

@@ -9,6 +9,39 @@ import Testing
 /// What holds when the disk does not, and over a restart.
 @Suite("Durability", .timeLimit(.minutes(15)))
 struct DurabilityTests {
+    /// However much comes in, those who look at the engine get their turn between two transactions or so.
+    @Test func readsDoNotWaitForTheLoadToEnd() async throws {
+        try await withGallery { daemon, receiver in
+            let batches = 12
+            let draft = SessionDraft(endpoint: EndpointDraft(url: receiver.url(), secret: nil, freshSecret: "whsec_"))
+            let application = ApplicationID(unchecked: "com.example.gallery")
+            daemon.store.close()
+            let before = daemon.store.commits.count
+            let offered = Tally()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for batch in 0..<batches {
+                    let commands = (0..<RouterLimits.commandsPerTransaction).map { number in
+                        let session = SessionID(unchecked: "s\(batch)-\(number)")
+                        return Command.putSession(SessionKey(application: application, session: session), draft)
+                    }
+                    group.addTask {
+                        offered.add()
+                        _ = await daemon.host.submit(commands)
+                    }
+                }
+                try await offered.reached(batches)
+                try await daemon.store.begun.reached(before + 1)
+                group.addTask {
+                    _ = await daemon.host.read { $0.unsettledCount }
+                    #expect(daemon.store.commits.count - before <= 4, "so many transactions went before the look")
+                }
+                daemon.store.open()
+                try await group.waitForAll()
+            }
+            #expect(daemon.store.commits.count - before == batches)
+        }
+    }
+
     @Test func aFullDiskRefusesAndChangesNothing() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())
