@@ -113,8 +113,8 @@ private struct RegistryTrial<Registry: SessionRegistry> {
         violations.require(registry.count == list.count, "count is \(registry.count), not \(list.count)")
         for name in Self.names {
             let session = SessionID(unchecked: name)
-            let expected = list.first { $0.session == session }
-            violations.require(registry.entry(for: session) == expected, "the entry of \(session) is wrong")
+            let isExpected = list.contains { $0.session == session }
+            violations.require(registry.contains(session) == isExpected, "contains of \(session) is wrong")
         }
         for content in Self.contents {
             let device = drawDevice()
@@ -133,25 +133,27 @@ private struct RegistryTrial<Registry: SessionRegistry> {
         let best = registry.best(for: query)
         violations.require(best == expected, "\(name): best is \(best as Any), not \(expected as Any)")
         for (tier, ranked) in tiers {
-            violations.require(visited(tier, query) == ranked, "\(name): \(tier) is shown in another order")
+            violations.require(
+                visited(tier, query) == ranked.map(\.session), "\(name): \(tier) is shown in another order")
             let stop = Int.random(in: 0...2, using: &generator)
             let shown = visited(tier, query, stopAfter: stop).count
             violations.require(shown == min(stop + 1, ranked.count), "\(name): \(tier) goes on when told to stop")
         }
-        var all: [RegistryEntry] = []
-        registry.visitAll(device: query.device) { entry in
-            all.append(entry)
+        var all: [SessionID] = []
+        registry.visitAll(device: query.device) { session in
+            all.append(session)
             return true
         }
         let inScope = list.filter { query.device == nil || $0.device == query.device }
         violations.require(
-            all.count == inScope.count && Set(all) == Set(inScope), "\(name): visitAll shows \(all.count) others")
+            all.count == inScope.count && Set(all) == Set(inScope.map(\.session)),
+            "\(name): visitAll shows \(all.count) others")
     }
 
-    private func visited(_ tier: MatchTier, _ query: RegistryQuery, stopAfter stop: Int = .max) -> [RegistryEntry] {
-        var shown: [RegistryEntry] = []
-        registry.visit(tier, for: query) { entry in
-            shown.append(entry)
+    private func visited(_ tier: MatchTier, _ query: RegistryQuery, stopAfter stop: Int = .max) -> [SessionID] {
+        var shown: [SessionID] = []
+        registry.visit(tier, for: query) { session in
+            shown.append(session)
             return shown.count <= stop
         }
         return shown

@@ -82,7 +82,7 @@ struct ChoiceTests {
         let tenant = Tenant<LinearRegistry>(
             .gallery(), [Scene(composed, .background), Scene(decomposed, .foregroundActive, device: "e\u{301}")])
         #expect(tenant.registry.count == 2)
-        #expect(tenant.registry.entry(for: composed)?.state == .background)
+        #expect(tenant.participant(composed)?.activationState == .background)
         let scoped = NotificationView.about("x", device: "\u{E9}")
         #expect(Chooser().choose(for: scoped, from: tenant, at: .epoch).outcome != .session(decomposed))
     }

@@ -13,6 +13,13 @@ struct SessionRegistryTests {
         }
     }
 
+    @Test("The indexed registry is the plain list", arguments: 0..<8 as Range<UInt64>)
+    func indexed(share: UInt64) {
+        for seed in share * 5..<(share + 1) * 5 {
+            #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 25) == [])
+        }
+    }
+
     @Test("The laws notice a registry that is wrong")
     func wrong() {
         func isFound<Registry: SessionRegistry>(_ type: Registry.Type) -> Bool {
@@ -38,12 +45,12 @@ extension WrongRegistry {
     mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
         base.setState(session, state, lastActivatedAt: lastActivatedAt)
     }
-    func entry(for session: SessionID) -> RegistryEntry? { base.entry(for: session) }
+    func contains(_ session: SessionID) -> Bool { base.contains(session) }
     func best(for query: RegistryQuery) -> RegistryMatch? { base.best(for: query) }
-    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (RegistryEntry) -> Bool) {
+    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
         base.visit(tier, for: query, visit)
     }
-    func visitAll(device: DeviceID?, _ visit: (RegistryEntry) -> Bool) { base.visitAll(device: device, visit) }
+    func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) { base.visitAll(device: device, visit) }
 }
 
 /// Looks at devices in `visit` only.
@@ -57,8 +64,7 @@ private struct Forgetful: WrongRegistry {
 /// Keeps the old rank of a session whose state changes.
 private struct Stale: WrongRegistry {
     var base = LinearRegistry()
-    mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
-        guard let entry = base.entry(for: session) else { return false }
-        return base.setState(session, entry.state, lastActivatedAt: lastActivatedAt)
+    func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
+        base.contains(session)
     }
 }

@@ -1,0 +1,172 @@
+extension PredicateIndex {
+    /// The node that ranks best among those that hold for the subject; nil if none does.
+    package func best(for subject: String, _ order: NodeOrder) -> Node? {
+        if let best = subject.utf8.withContiguousStorageIfAvailable({ best(forBytes: $0, order) }) { return best }
+        return Array(subject.utf8).withUnsafeBufferPointer { best(forBytes: $0, order) }
+    }
+
+    /// The same for UTF-8.
+    @inline(__always)
+    private func best(forBytes bytes: UnsafeBufferPointer<UInt8>, _ order: NodeOrder) -> Node? {
+        PreparedSubject.with(bytes, folds: foldingNodes > 0) { subject in
+            var search = BestSearch(nodes: UnsafePointer(nodes.base), codes: codes.place(0), order: order)
+            keys.forEachEntry(for: subject) { entry in
+                if entry & KeyTable.listBit == 0 {
+                    search.consider(entry, subject)
+                } else {
+                    search.consider(keys.lists, entry & ~KeyTable.listBit, subject)
+                }
+            }
+            search.consider(keys.lists, KeyTable.residual, subject)
+            return search.best == Self.none ? nil : search.best
+        }
+    }
+
+    /// Whether the node's predicate holds for the subject.
+    package func holds(_ node: Node, for subject: String) -> Bool {
+        func answer(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            PreparedSubject.with(bytes, folds: foldingNodes > 0) { holds(node, for: $0) }
+        }
+        if let answer = subject.utf8.withContiguousStorageIfAvailable(answer) { return answer }
+        return Array(subject.utf8).withUnsafeBufferPointer(answer)
+    }
+
+    func holds(_ node: Node, for subject: PreparedSubject) -> Bool {
+        CanonicalCode.holds(codes.place(nodes[Int(node)].code), for: subject)
+    }
+}
+
+extension KeyTable {
+    /// Shows what stands under every tag that the subject may have: nodes and lists of nodes.
+    @inline(__always)
+    func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
+        guard table.count > 0 else { return }
+        func look(_ tag: UInt32) {
+            guard filter.mayContain(tag), let entry = table.find(tag, where: { _ in true }) else { return }
+            body(entry)
+        }
+        if subject.isASCII {
+            if given.keyCount > 0 { given.forEachTag(of: subject.given, hash, look) }
+            if folded.keyCount > 0 { folded.forEachTag(of: subject.lower, hash, look) }
+        } else {
+            for form in [Form.exact, .canonical, .stripped] {
+                given.forEachTag(of: subject.view(form), hash, look)
+            }
+            for form in [Form.caseFolded, .strippedAndCaseFolded] {
+                folded.forEachTag(of: subject.view(form), hash, look)
+            }
+        }
+    }
+}
+
+/// The best node found so far. Rank comes first: only what would be better is asked whether it holds.
+private struct BestSearch {
+    let nodes: UnsafePointer<NodeRecord>
+    let codes: UnsafePointer<UInt8>
+    let order: NodeOrder
+    var best = PredicateIndex.none
+    var rank: UInt64 = 0
+
+    /// Room on the stack for so many positions of a list.
+    private static var frontier: Int { 128 }
+
+    init(nodes: UnsafePointer<NodeRecord>, codes: UnsafePointer<UInt8>, order: NodeOrder) {
+        self.nodes = nodes
+        self.codes = codes
+        self.order = order
+    }
+
+    @inline(__always)
+    private func wouldBeBest(_ node: UInt32) -> Bool {
+        let rank = nodes[Int(node)].rank
+        if rank != self.rank { return rank > self.rank }
+        return best == PredicateIndex.none || (best != node && order.isBefore(node, best))
+    }
+
+    @inline(__always)
+    private func holds(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
+        CanonicalCode.holds(codes + Int(nodes[Int(node)].code), for: subject)
+    }
+
+    @inline(__always)
+    mutating func consider(_ node: UInt32, _ subject: PreparedSubject) {
+        guard wouldBeBest(node), holds(node, subject) else { return }
+        best = node
+        rank = nodes[Int(node)].rank
+    }
+
+    /// Looks at a list from its top. Nothing below a node ranks higher than it, so a node that holds, or that would not
+    /// be best, ends its branch; below one that does not hold, the search goes on in the order of rank.
+    @inline(__always)
+    mutating func consider(_ lists: borrowing RankedLists, _ list: UInt32, _ subject: PreparedSubject) {
+        let count = lists.count(list)
+        guard count > 0 else { return }
+        let items = lists.items(of: list)
+        guard wouldBeBest(items[0]) else { return }
+        if holds(items[0], subject) {
+            best = items[0]
+            rank = nodes[Int(best)].rank
+        } else if count > 1 {
+            descend(items, count, subject)
+        }
+    }
+
+    /// Below a top that does not hold: positions wait on the stack, the best of them last. Where there is no room for
+    /// more, a branch is searched in depth, which needs none.
+    private mutating func descend(
+        _ items: UnsafePointer<UInt32>, _ count: Int, _ subject: PreparedSubject
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.frontier) { waiting in
+            var length = 0
+            var position = 0
+            while true {
+                for child in RankedLists.children(of: position, count: count) where wouldBeBest(items[child]) {
+                    guard length < waiting.count else {
+                        searchBranch(child, items, count, subject)
+                        continue
+                    }
+                    var place = length
+                    while place > 0, precedes(items[Int(waiting[place - 1])], items[child]) {
+                        waiting[place] = waiting[place - 1]
+                        place -= 1
+                    }
+                    waiting[place] = UInt32(child)
+                    length += 1
+                }
+                guard length > 0 else { return }
+                length -= 1
+                position = Int(waiting[length])
+                let node = items[position]
+                guard wouldBeBest(node) else { return }
+                if holds(node, subject) {
+                    best = node
+                    rank = nodes[Int(node)].rank
+                    return
+                }
+            }
+        }
+    }
+
+    /// Searches the branch below and at a position, going from each to its first child, else to the next that waits.
+    private mutating func searchBranch(
+        _ start: Int, _ items: UnsafePointer<UInt32>, _ count: Int, _ subject: PreparedSubject
+    ) {
+        var position = start
+        while true {
+            let isBetter = wouldBeBest(items[position])
+            if isBetter { consider(items[position], subject) }
+            if isBetter, best != items[position], 4 * position + 1 < count {
+                position = 4 * position + 1
+                continue
+            }
+            while position != start, position % 4 == 0 || position + 1 >= count { position = (position - 1) / 4 }
+            if position == start { return }
+            position += 1
+        }
+    }
+
+    private func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
+        let (leftRank, rightRank) = (nodes[Int(left)].rank, nodes[Int(right)].rank)
+        return leftRank != rightRank ? leftRank > rightRank : order.isBefore(left, right)
+    }
+}

@@ -1,0 +1,179 @@
+/// Predicates that are asked together: which of those that hold for a subject ranks best?
+///
+///     subject ──▶ tags of its starts, ends, windows ──▶ filter ──▶ table ──▶ node, or list of nodes
+///                                                                              │ ranks higher than the best so far?
+///                                                                              ▼
+///                     residual list, best first, down to the best so far ──▶ code holds? ──▶ the best so far
+///
+/// A node is one predicate, however often and in whatever words it was given. Its owner says how it ranks, by a
+/// number and, among equal numbers, by the order that comes with each call; the index knows nothing of what the owner
+/// keeps under a node. Nodes are few or many: what is looked at is what shares a key with the subject and ranks
+/// higher than what is known to hold.
+///
+/// A predicate without a key, such as a negation, an order or `TRUEPREDICATE`, stands in the residual list.
+/// `FALSEPREDICATE` stands nowhere.
+package struct PredicateIndex: ~Copyable {
+    /// A predicate in the index.
+    package typealias Node = UInt32
+    /// The greater comes first.
+    package typealias Rank = UInt64
+
+    /// No node.
+    package static var none: Node { .max }
+
+    var nodes = Slab<NodeRecord>()
+    private var freeNodes: [Node] = []
+    var codes = CodeStore()
+    /// From the hash of a code to its node.
+    private var interned = TagTable(fullness: 13)
+    var keys: KeyTable
+    /// How many nodes look at a subject's lower case.
+    var foldingNodes = 0
+    private let hash: KeyHash
+    /// The keys of the predicate at hand.
+    private var scratch: [AccessKey] = []
+
+    package init() {
+        // Whoever knows the seed could choose texts with the same tags, so every process has its own.
+        var hasher = Hasher()
+        hasher.combine(0)
+        hash = KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize())))
+        keys = KeyTable(hash: hash)
+    }
+
+    /// How many nodes there are.
+    package var count: Int { nodes.count - freeNodes.count }
+
+    /// The bytes that it takes, literals included.
+    package var byteCount: Int { nodes.byteCount + codes.byteCount + interned.byteCount + keys.byteCount }
+
+    /// Makes room for so many predicates.
+    package mutating func reserve(_ predicates: Int) {
+        nodes.reserve(predicates)
+        interned.reserve(predicates)
+        keys.reserve(predicates)
+    }
+
+    // MARK: - Nodes
+
+    /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
+    package mutating func node(for predicate: Predicate, _ order: NodeOrder) -> Node {
+        let code = Canonicalizer.code(of: predicate)
+        if code == CanonicalCode.never { return Self.none }
+        let tag = hash.tag(of: code)
+        if let node = interned.find(tag, where: { isSame($0, code) }) { return node }
+        let record = NodeRecord(code: codes.insert(code))
+        let node: Node
+        if let free = freeNodes.popLast() {
+            node = free
+            nodes[Int(node)] = record
+        } else {
+            node = Node(nodes.count)
+            nodes.append(record)
+        }
+        interned.insert(tag, node)
+        if CanonicalCode.folds(codes.place(record.code)) { foldingNodes += 1 }
+        keys.file(node, codes.place(record.code), nodes, nodeCount: count, &scratch, order)
+        return node
+    }
+
+    /// Forgets a node.
+    package mutating func remove(_ node: Node, _ order: NodeOrder) {
+        let place = codes.place(nodes[Int(node)].code)
+        keys.unfile(node, place, nodes, order)
+        if CanonicalCode.folds(place) { foldingNodes -= 1 }
+        interned.remove(hash.tag(of: UnsafeBufferPointer(start: place, count: CanonicalCode.size(place))), node)
+        codes.remove(nodes[Int(node)].code)
+        freeNodes.append(node)
+    }
+
+    package func rank(of node: Node) -> Rank { nodes[Int(node)].rank }
+
+    /// Gives a node another rank, or the same one when its place among those of that rank has changed.
+    package mutating func setRank(of node: Node, to rank: Rank, _ order: NodeOrder) {
+        nodes.base[Int(node)].rank = rank
+        keys.settle(node, nodes, order)
+    }
+
+    private func isSame(_ node: Node, _ code: [UInt8]) -> Bool {
+        let place = codes.place(nodes[Int(node)].code)
+        return CanonicalCode.size(place) == code.count
+            && code.withUnsafeBufferPointer { bytes in
+                bytes.baseAddress.map { TextView.isSame(place, $0, bytes.count) } ?? true
+            }
+    }
+
+    // MARK: - Copying
+
+    private init(copying other: borrowing PredicateIndex) {
+        nodes = other.nodes.copy()
+        freeNodes = other.freeNodes
+        codes = other.codes.copy()
+        interned = other.interned.copy()
+        keys = other.keys.copy()
+        foldingNodes = other.foldingNodes
+        hash = other.hash
+    }
+
+    package func copy() -> PredicateIndex { PredicateIndex(copying: self) }
+}
+
+/// What is kept of a predicate. Twenty bytes, which is why the rank comes in halves.
+struct NodeRecord: BitwiseCopyable {
+    private var upper: UInt32 = 0
+    private var lower: UInt32 = 0
+    /// Where the code begins.
+    var code: UInt32
+    /// The list in which the node stands, or one of the values below.
+    var list: UInt32 = NodeRecord.alone
+    /// Its position in that list.
+    var position: UInt32 = 0
+
+    /// In no list: nobody shares the node's keys.
+    static var alone: UInt32 { .max }
+    /// In as many lists as the node has keys.
+    static var several: UInt32 { .max - 1 }
+
+    init(code: UInt32) { self.code = code }
+
+    var rank: UInt64 {
+        @inline(__always) get { UInt64(upper) << 32 | UInt64(lower) }
+        set { (upper, lower) = (UInt32(newValue >> 32), UInt32(truncatingIfNeeded: newValue)) }
+    }
+}
+
+extension CanonicalCode {
+    /// `FALSEPREDICATE`.
+    static let never: [UInt8] = [head(.constant)]
+
+    /// Whether any leaf looks at the subject in another case.
+    static func folds(_ code: UnsafePointer<UInt8>) -> Bool {
+        switch kind(code[0]) {
+        case .and, .or:
+            var folds = false
+            forEachTerm(code) { folds = folds || self.folds($0) }
+            return folds
+        default: return form(code[0]).isCaseFolded
+        }
+    }
+}
+
+extension KeyHash {
+    func tag(of code: [UInt8]) -> UInt32 { code.withUnsafeBufferPointer { tag(of: $0) } }
+
+    /// The tag of a code as a whole.
+    func tag(of code: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        let raw = UnsafeRawBufferPointer(code)
+        var (state, offset) = (~seed, 0)
+        while offset + 8 <= raw.count {
+            state = next(state, raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
+        }
+        var rest: UInt64 = 0
+        while offset < raw.count {
+            rest = rest << 8 | UInt64(raw[offset])
+            offset += 1
+        }
+        return tag(state, rest, .whole, false, raw.count)
+    }
+}

@@ -1,0 +1,123 @@
+/// A subject laid out for decisions: its forms side by side in memory that lives as long as the question.
+///
+///     ASCII      given, lower case: every form is one of the two
+///     else       five forms, each with its seams
+///
+/// Every text is followed by eight bytes that may be read and mean nothing, so that words can be loaded at any offset.
+struct PreparedSubject {
+    let isASCII: Bool
+    /// The text as given.
+    let given: TextView
+    /// ASCII text in lower case; the text as given if nobody asks for another case.
+    let lower: TextView
+    /// By form; nil for ASCII.
+    private let forms: UnsafePointer<TextView>?
+
+    @inline(__always)
+    func view(_ form: Form) -> TextView {
+        if let forms { return forms[form.rawValue] }
+        return form.isCaseFolded ? lower : given
+    }
+
+    /// Lays the bytes of a text out and hands the subject over. `folds` says whether any case-folded form is asked for.
+    ///
+    /// ASCII needs no heap: the bytes are copied to the stack, as long as they are not many.
+    @inline(__always)
+    static func with<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, folds: Bool, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        let count = bytes.count
+        let room = (count + 15) & ~7
+        return withUnsafeTemporaryAllocation(byteCount: room * 2, alignment: 8) { buffer in
+            guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+            // What lies behind the text has to be something: comparing words must not depend on what was there.
+            (base + (room - 16 < 0 ? 0 : room - 16)).storeBytes(of: 0, as: UInt64.self)
+            (base + room - 8).storeBytes(of: 0, as: UInt64.self)
+            if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
+            guard isASCII(base, count) else { return withForms(bytes, body) }
+            let given = base.assumingMemoryBound(to: UInt8.self)
+            if folds { lowercase(base, into: base + room, room) }
+            let lower = folds ? given + room : given
+            return body(
+                PreparedSubject(
+                    isASCII: true, given: TextView(bytes: given, count: count, seams: nil),
+                    lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
+        }
+    }
+
+    private init(isASCII: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {
+        self.isASCII = isASCII
+        self.given = given
+        self.lower = lower
+        self.forms = forms
+    }
+
+    /// The empty text, should there be no memory to lay one out in.
+    private init(nothing: Void) {
+        let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
+        self.init(isASCII: true, given: empty, lower: empty, forms: nil)
+    }
+
+    /// Whether no byte has its top bit; looks at whole words, the last of which ends in zeros or in the text's bytes.
+    @inline(__always)
+    private static func isASCII(_ base: UnsafeMutableRawPointer, _ count: Int) -> Bool {
+        var (all, offset): (UInt64, Int) = (0, 0)
+        while offset < count {
+            all |= base.load(fromByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+        return all & 0x8080_8080_8080_8080 == 0
+    }
+
+    /// Eight letters at a time: a byte in A…Z carries into its top bit when 0x80 - "A" is added, and does not when
+    /// 0x7F - "Z" is.
+    @inline(__always)
+    private static func lowercase(_ base: UnsafeMutableRawPointer, into target: UnsafeMutableRawPointer, _ room: Int) {
+        var offset = 0
+        while offset < room {
+            let word = base.load(fromByteOffset: offset, as: UInt64.self)
+            let low = word & 0x7F7F_7F7F_7F7F_7F7F
+            let fromA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+            let beyondZ = low &+ 0x2525_2525_2525_2525
+            let capital = fromA & ~beyondZ & ~word & 0x8080_8080_8080_8080
+            target.storeBytes(of: word | capital >> 2, toByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+    }
+
+    /// The five forms of a text that is not ASCII, on the heap.
+    private static func withForms<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        let texts = (0..<Form.count).map { Folding.fold(Array(bytes), into: Form(rawValue: $0) ?? .exact) }
+        let room = texts.reduce(0) { $0 + 2 * ($1.bytes.count + 8) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { buffer in
+            withUnsafeTemporaryAllocation(of: TextView.self, capacity: Form.count) { views in
+                guard let base = buffer.baseAddress, let forms = views.baseAddress else {
+                    return body(PreparedSubject(nothing: ()))
+                }
+                buffer.initialize(repeating: 0)
+                var next = base
+                for (index, text) in texts.enumerated() {
+                    let hasSeams = text.copy(bytes: next, seams: next + text.bytes.count + 8)
+                    let seams = hasSeams ? UnsafePointer(next + text.bytes.count + 8) : nil
+                    (forms + index).initialize(
+                        to: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams))
+                    next += 2 * (text.bytes.count + 8)
+                }
+                return body(PreparedSubject(isASCII: false, given: forms[0], lower: forms[0], forms: forms))
+            }
+        }
+    }
+}
+
+extension FoldedText {
+    /// Copies the text out; returns whether it has seams.
+    fileprivate func copy(bytes target: UnsafeMutablePointer<UInt8>, seams seamTarget: UnsafeMutablePointer<UInt8>)
+        -> Bool
+    {
+        for (index, byte) in bytes.enumerated() { target[index] = byte }
+        for (index, seam) in seams.enumerated() { seamTarget[index] = seam }
+        return !seams.isEmpty
+    }
+}

@@ -1,0 +1,53 @@
+import RouterPlugin
+
+/// A session's rank as one number, the greater the better; what does not fit is cut off at the ends, never misplaced.
+///
+///     63       62 … 51             50 49    48 … 6                          5 … 1    0
+///     prefers  level + 2048        state    last activation in ms + 2        zero     a session
+///
+/// Two sessions with different numbers stand in that order. Two with the same number stand in the order of creation,
+/// unless one of them was cut off: then `ExactRank` decides.
+struct PackedRank {
+    static let prefersBit: UInt64 = 1 << 63
+    private static let levels: UInt64 = 0xFFF << 51
+    private static let latest: Int64 = 1 << 43 - 3
+
+    /// The rank within tier `prefers`, without the bit of the tier.
+    let bits: UInt64
+    /// Whether everything fitted.
+    let isExact: Bool
+
+    init(level: Int, state: ActivationState, lastActivatedAt: Timestamp?) {
+        let shownLevel = min(max(level, -2048), 2047)
+        let time = lastActivatedAt?.milliseconds ?? .min
+        let shownTime = time == .min ? 0 : time < 0 ? 1 : UInt64(min(time, Self.latest)) + 2
+        bits = UInt64(shownLevel + 2048) << 51 | UInt64(state.rawValue) << 49 | shownTime << 6 | 1
+        isExact = shownLevel == level && (time == .min || 0...Self.latest ~= time)
+    }
+
+    /// The number as it counts in a tier; zero stays zero.
+    @inline(__always)
+    static func inTier(_ tier: MatchTier, _ bits: UInt64) -> UInt64 {
+        tier == .prefers ? bits | prefersBit : bits & ~levels
+    }
+
+    static func level(_ bits: UInt64) -> Int { Int(bits >> 51 & 0xFFF) - 2048 }
+
+    /// The number with another state and time.
+    static func changed(_ bits: UInt64, _ state: ActivationState, _ lastActivatedAt: Timestamp?) -> PackedRank {
+        PackedRank(level: level(bits), state: state, lastActivatedAt: lastActivatedAt)
+    }
+}
+
+/// What a packed rank had to cut off, by session. A class, so that it can be looked at without counting references.
+final class ExactRanks {
+    struct Rank {
+        var level: Int
+        var lastActivatedAt: Int64
+        var creationSequence: Int64
+    }
+
+    var bySlot: [UInt32: Rank] = [:]
+
+    init(_ bySlot: [UInt32: Rank] = [:]) { self.bySlot = bySlot }
+}
