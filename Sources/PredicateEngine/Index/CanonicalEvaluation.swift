@@ -11,7 +11,9 @@ extension CanonicalCode {
             case .beginsWith: view.hasPrefix(code + 3, short(code + 1))
             case .endsWith: view.hasSuffix(code + 3, short(code + 1))
             case .contains: view.contains(code + 3, short(code + 1))
-            case .like: view.isLike(code + 3, short(code + 1))
+            case .like:
+                subject.isPlain
+                    ? view.isPlainLike(code + 3, short(code + 1)) : view.isLike(code + 3, short(code + 1))
             case .less: view.order(code + 3, short(code + 1)) < 0
             case .lessOrEqual: view.order(code + 3, short(code + 1)) <= 0
             case .greater: view.order(code + 3, short(code + 1)) > 0

@@ -36,34 +36,67 @@ struct KeyTable: ~Copyable {
 
     // MARK: - Filing
 
-    /// Puts a new node under the keys of its code.
+    /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
+    /// the first to come could not know.
     mutating func file(
-        _ node: Node, _ code: UnsafePointer<UInt8>, _ nodes: borrowing Slab<NodeRecord>, nodeCount: Int,
-        _ scratch: inout [AccessKey], _ order: NodeOrder
+        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, nodeCount: Int,
+        _ order: NodeOrder
     ) {
         sketch.fit(nodeCount)
+        let candidates = place(node, codes, nodes, order)
+        for key in candidates where Self.isMilestone(sketch.count(key.tag)) { rechoose(key.tag, codes, nodes, order) }
+    }
+
+    /// Whether so many predicates that share a key are the moment to choose again.
+    private static func isMilestone(_ count: Int) -> Bool { count == 8 || count == 64 || count == 512 }
+
+    /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
+    private mutating func rechoose(
+        _ tag: UInt32, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) {
+        guard let entry = table.find(tag, where: { _ in true }) else { return }
+        var moving = [entry]
+        if entry & Self.listBit != 0 {
+            let list = entry & ~Self.listBit
+            guard lists.count(list) <= 64 else { return }
+            moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
+        }
+        for node in moving {
+            unfile(node, codes.place(nodes[Int(node)].code), nodes, order)
+            nodes.base[Int(node)].list = NodeRecord.alone
+            _ = place(node, codes, nodes, order)
+        }
+    }
+
+    /// Puts a node under the keys that are the best now; returns all those it could have had.
+    private mutating func place(
+        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) -> [AccessKey] {
+        let code = codes.place(nodes[Int(node)].code)
         let chooser = KeyChooser(hash: hash)
-        scratch.removeAll(keepingCapacity: true)
-        chooser.forEachCandidate(code) { scratch.append($0) }
-        for key in scratch { sketch.add(key.tag) }
-        let hasTwins = Self.hasTwins(scratch)
-        if scratch.count != 1 || CanonicalCode.isList(code) {
-            scratch.removeAll(keepingCapacity: true)
-            if chooser.choose(code, sketch, into: &scratch) == nil { scratch.removeAll() }
+        var candidates: [AccessKey] = []
+        chooser.forEachCandidate(code) { candidates.append($0) }
+        for key in candidates { sketch.add(key.tag) }
+        var chosen = candidates
+        if candidates.count != 1 || CanonicalCode.isList(code) {
+            chosen = []
+            if Self.hasTwins(candidates) || chooser.choose(code, sketch, into: &chosen) == nil { chosen = [] }
         }
-        guard !scratch.isEmpty, !hasTwins else {
+        guard !chosen.isEmpty else {
             nodes.base[Int(node)].list = Self.residual
-            return insert(node, into: Self.residual, nodes, order)
+            insert(node, into: Self.residual, nodes, order)
+            return candidates
         }
-        if scratch.count > 1 {
+        if chosen.count > 1 {
             nodes.base[Int(node)].list = NodeRecord.several
             var seen: Set<UInt32> = []
-            scratch.removeAll { !seen.insert($0.tag).inserted }
+            chosen.removeAll { !seen.insert($0.tag).inserted }
         }
-        for key in scratch {
+        for key in chosen {
             if key.isFolded { folded.add(key) } else { given.add(key) }
             put(node, under: key.tag, nodes, order)
         }
+        return candidates
     }
 
     private mutating func put(

@@ -8,16 +8,21 @@ extension PredicateIndex {
     /// The same for UTF-8.
     @inline(__always)
     private func best(forBytes bytes: UnsafeBufferPointer<UInt8>, _ order: NodeOrder) -> Node? {
-        PreparedSubject.with(bytes, folds: foldingNodes > 0) { subject in
-            var search = BestSearch(nodes: UnsafePointer(nodes.base), codes: codes.place(0), order: order)
-            keys.forEachEntry(for: subject) { entry in
-                if entry & KeyTable.listBit == 0 {
-                    search.consider(entry, subject)
-                } else {
-                    search.consider(keys.lists, entry & ~KeyTable.listBit, subject)
+        let tables = tables
+        let records = UnsafePointer(tables.pointee.nodes.base)
+        return PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
+            var search = BestSearch(nodes: records, codes: tables.pointee.codes.place(0), order: order)
+            let lists = tables.pointee.keys.lists.view
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered) { entries in
+                var count = 0
+                tables.pointee.keys.forEachEntry(for: subject) { entry in
+                    if count == entries.count { search.consider(lists, entries, &count, subject) }
+                    entries[count] = entry
+                    count &+= 1
                 }
+                search.consider(lists, entries, &count, subject)
             }
-            search.consider(keys.lists, KeyTable.residual, subject)
+            search.consider(lists, KeyTable.residual, subject)
             return search.best == Self.none ? nil : search.best
         }
     }
@@ -25,14 +30,14 @@ extension PredicateIndex {
     /// Whether the node's predicate holds for the subject.
     package func holds(_ node: Node, for subject: String) -> Bool {
         func answer(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-            PreparedSubject.with(bytes, folds: foldingNodes > 0) { holds(node, for: $0) }
+            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { holds(node, for: $0) }
         }
         if let answer = subject.utf8.withContiguousStorageIfAvailable(answer) { return answer }
         return Array(subject.utf8).withUnsafeBufferPointer(answer)
     }
 
     func holds(_ node: Node, for subject: PreparedSubject) -> Bool {
-        CanonicalCode.holds(codes.place(nodes[Int(node)].code), for: subject)
+        CanonicalCode.holds(tables.pointee.codes.place(tables.pointee.nodes[Int(node)].code), for: subject)
     }
 }
 
@@ -41,8 +46,9 @@ extension KeyTable {
     @inline(__always)
     func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
         guard table.count > 0 else { return }
+        let (table, filter) = (table.view, filter.view)
         func look(_ tag: UInt32) {
-            guard filter.mayContain(tag), let entry = table.find(tag, where: { _ in true }) else { return }
+            guard filter.mayContain(tag), let entry = table.find(tag) else { return }
             body(entry)
         }
         if subject.isASCII {
@@ -67,6 +73,8 @@ private struct BestSearch {
     var best = PredicateIndex.none
     var rank: UInt64 = 0
 
+    /// So many nodes and lists found by their keys are put in the order of rank before any is asked.
+    static var gathered: Int { 64 }
     /// Room on the stack for so many positions of a list.
     private static var frontier: Int { 128 }
 
@@ -95,10 +103,42 @@ private struct BestSearch {
         rank = nodes[Int(node)].rank
     }
 
+    /// Looks at what was found by keys, in the order of rank: the first that holds ends it, unless there is a list in
+    /// which something better holds below a top that does not.
+    @inline(__always)
+    mutating func consider(
+        _ lists: RankedLists.View, _ entries: UnsafeMutableBufferPointer<UInt32>, _ count: inout Int,
+        _ subject: PreparedSubject
+    ) {
+        while count > 0 {
+            var (choice, node) = (0, top(entries[0], lists))
+            for index in 1..<max(count, 1) {
+                let other = top(entries[index], lists)
+                if nodes[Int(other)].rank > nodes[Int(node)].rank { (choice, node) = (index, other) }
+            }
+            if nodes[Int(node)].rank < rank { break }
+            let entry = entries[choice]
+            count &-= 1
+            entries[choice] = entries[count]
+            if entry & KeyTable.listBit == 0 {
+                consider(entry, subject)
+            } else {
+                consider(lists, entry & ~KeyTable.listBit, subject)
+            }
+        }
+        count = 0
+    }
+
+    /// The best node of an entry.
+    @inline(__always)
+    private func top(_ entry: UInt32, _ lists: RankedLists.View) -> UInt32 {
+        entry & KeyTable.listBit == 0 ? entry : lists.items(of: entry & ~KeyTable.listBit)[0]
+    }
+
     /// Looks at a list from its top. Nothing below a node ranks higher than it, so a node that holds, or that would not
     /// be best, ends its branch; below one that does not hold, the search goes on in the order of rank.
     @inline(__always)
-    mutating func consider(_ lists: borrowing RankedLists, _ list: UInt32, _ subject: PreparedSubject) {
+    mutating func consider(_ lists: RankedLists.View, _ list: UInt32, _ subject: PreparedSubject) {
         let count = lists.count(list)
         guard count > 0 else { return }
         let items = lists.items(of: list)

@@ -7,12 +7,14 @@ extension PredicateIndex {
     package func visit(
         _ subject: String, _ order: NodeOrder, mayGoOn: (Rank) -> Bool = { _ in true }, _ visit: (Node) -> Bool
     ) {
+        let tables = tables
         Array(subject.utf8).withUnsafeBufferPointer { bytes in
-            PreparedSubject.with(bytes, folds: foldingNodes > 0) { subject in
-                var walk = NodeWalk(records: UnsafePointer(nodes.base), order: order)
-                keys.forEachEntry(for: subject) { walk.open($0, keys.lists) }
-                walk.open(KeyTable.residual | KeyTable.listBit, keys.lists)
-                while let node = walk.next(keys.lists) {
+            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
+                let lists = tables.pointee.keys.lists.view
+                var walk = NodeWalk(records: UnsafePointer(tables.pointee.nodes.base), order: order)
+                tables.pointee.keys.forEachEntry(for: subject) { walk.open($0, lists) }
+                walk.open(KeyTable.residual | KeyTable.listBit, lists)
+                while let node = walk.next(lists) {
                     guard mayGoOn(rank(of: node)) else { return }
                     if holds(node, for: subject), !visit(node) { return }
                 }
@@ -43,14 +45,14 @@ private struct NodeWalk {
         self.order = order
     }
 
-    mutating func open(_ entry: UInt32, _ lists: borrowing RankedLists) {
+    mutating func open(_ entry: UInt32, _ lists: RankedLists.View) {
         guard entry & KeyTable.listBit != 0 else { return push(Waiting(node: entry, list: .max, position: 0)) }
         let list = entry & ~KeyTable.listBit
         guard lists.count(list) > 0, opened.insert(list).inserted else { return }
         push(Waiting(node: lists.items(of: list)[0], list: list, position: 0))
     }
 
-    mutating func next(_ lists: borrowing RankedLists) -> UInt32? {
+    mutating func next(_ lists: RankedLists.View) -> UInt32? {
         while let top = pop() {
             if top.list != .max {
                 let items = lists.items(of: top.list)

@@ -21,101 +21,64 @@ package struct PredicateIndex: ~Copyable {
     /// No node.
     package static var none: Node { .max }
 
-    var nodes = Slab<NodeRecord>()
-    private var freeNodes: [Node] = []
-    var codes = CodeStore()
-    /// From the hash of a code to its node.
-    private var interned = TagTable(fullness: 13)
-    var keys: KeyTable
-    /// How many nodes look at a subject's lower case.
-    var foldingNodes = 0
-    private let hash: KeyHash
-    /// The keys of the predicate at hand.
-    private var scratch: [AccessKey] = []
+    /// Everything else. It lies behind a pointer, because a closure that looks at a value without copies makes one.
+    struct Tables: ~Copyable {
+        var nodes = Slab<NodeRecord>()
+        var freeNodes: [Node] = []
+        var codes = CodeStore()
+        /// From the hash of a code to its node.
+        var interned = TagTable(fullness: 13)
+        var keys: KeyTable
+        /// How many nodes look at a subject's lower case.
+        var foldingNodes = 0
+        let hash: KeyHash
+    }
+
+    let tables: UnsafeMutablePointer<Tables>
 
     package init() {
         // Whoever knows the seed could choose texts with the same tags, so every process has its own.
         var hasher = Hasher()
         hasher.combine(0)
-        hash = KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize())))
-        keys = KeyTable(hash: hash)
+        let hash = KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize())))
+        self.init(Tables(keys: KeyTable(hash: hash), hash: hash))
+    }
+
+    private init(_ tables: consuming Tables) {
+        self.tables = .allocate(capacity: 1)
+        self.tables.initialize(to: tables)
+    }
+
+    deinit {
+        tables.deinitialize(count: 1)
+        tables.deallocate()
     }
 
     /// How many nodes there are.
-    package var count: Int { nodes.count - freeNodes.count }
+    package var count: Int { tables.pointee.count }
 
     /// The bytes that it takes, literals included.
-    package var byteCount: Int { nodes.byteCount + codes.byteCount + interned.byteCount + keys.byteCount }
+    package var byteCount: Int { tables.pointee.byteCount }
 
     /// Makes room for so many predicates.
-    package mutating func reserve(_ predicates: Int) {
-        nodes.reserve(predicates)
-        interned.reserve(predicates)
-        keys.reserve(predicates)
-    }
-
-    // MARK: - Nodes
+    package mutating func reserve(_ predicates: Int) { tables.pointee.reserve(predicates) }
 
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
     package mutating func node(for predicate: Predicate, _ order: NodeOrder) -> Node {
-        let code = Canonicalizer.code(of: predicate)
-        if code == CanonicalCode.never { return Self.none }
-        let tag = hash.tag(of: code)
-        if let node = interned.find(tag, where: { isSame($0, code) }) { return node }
-        let record = NodeRecord(code: codes.insert(code))
-        let node: Node
-        if let free = freeNodes.popLast() {
-            node = free
-            nodes[Int(node)] = record
-        } else {
-            node = Node(nodes.count)
-            nodes.append(record)
-        }
-        interned.insert(tag, node)
-        if CanonicalCode.folds(codes.place(record.code)) { foldingNodes += 1 }
-        keys.file(node, codes.place(record.code), nodes, nodeCount: count, &scratch, order)
-        return node
+        tables.pointee.node(for: predicate, order)
     }
 
     /// Forgets a node.
-    package mutating func remove(_ node: Node, _ order: NodeOrder) {
-        let place = codes.place(nodes[Int(node)].code)
-        keys.unfile(node, place, nodes, order)
-        if CanonicalCode.folds(place) { foldingNodes -= 1 }
-        interned.remove(hash.tag(of: UnsafeBufferPointer(start: place, count: CanonicalCode.size(place))), node)
-        codes.remove(nodes[Int(node)].code)
-        freeNodes.append(node)
-    }
+    package mutating func remove(_ node: Node, _ order: NodeOrder) { tables.pointee.remove(node, order) }
 
-    package func rank(of node: Node) -> Rank { nodes[Int(node)].rank }
+    package func rank(of node: Node) -> Rank { tables.pointee.nodes[Int(node)].rank }
 
     /// Gives a node another rank, or the same one when its place among those of that rank has changed.
     package mutating func setRank(of node: Node, to rank: Rank, _ order: NodeOrder) {
-        nodes.base[Int(node)].rank = rank
-        keys.settle(node, nodes, order)
+        tables.pointee.setRank(of: node, to: rank, order)
     }
 
-    private func isSame(_ node: Node, _ code: [UInt8]) -> Bool {
-        let place = codes.place(nodes[Int(node)].code)
-        return CanonicalCode.size(place) == code.count
-            && code.withUnsafeBufferPointer { bytes in
-                bytes.baseAddress.map { TextView.isSame(place, $0, bytes.count) } ?? true
-            }
-    }
-
-    // MARK: - Copying
-
-    private init(copying other: borrowing PredicateIndex) {
-        nodes = other.nodes.copy()
-        freeNodes = other.freeNodes
-        codes = other.codes.copy()
-        interned = other.interned.copy()
-        keys = other.keys.copy()
-        foldingNodes = other.foldingNodes
-        hash = other.hash
-    }
-
-    package func copy() -> PredicateIndex { PredicateIndex(copying: self) }
+    package func copy() -> PredicateIndex { PredicateIndex(Tables(copying: tables.pointee)) }
 }
 
 /// What is kept of a predicate. Twenty bytes, which is why the rank comes in halves.

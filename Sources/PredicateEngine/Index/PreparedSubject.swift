@@ -6,6 +6,8 @@
 /// Every text is followed by eight bytes that may be read and mean nothing, so that words can be loaded at any offset.
 struct PreparedSubject {
     let isASCII: Bool
+    /// Whether the text is ASCII without control characters: no line ends anywhere in it.
+    let isPlain: Bool
     /// The text as given.
     let given: TextView
     /// ASCII text in lower case; the text as given if nobody asks for another case.
@@ -30,23 +32,22 @@ struct PreparedSubject {
         let room = (count + 15) & ~7
         return withUnsafeTemporaryAllocation(byteCount: room * 2, alignment: 8) { buffer in
             guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
-            // What lies behind the text has to be something: comparing words must not depend on what was there.
-            (base + (room - 16 < 0 ? 0 : room - 16)).storeBytes(of: 0, as: UInt64.self)
-            (base + room - 8).storeBytes(of: 0, as: UInt64.self)
             if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
-            guard isASCII(base, count) else { return withForms(bytes, body) }
+            let traits = traits(of: base, count)
+            guard traits.isASCII else { return withForms(bytes, body) }
             let given = base.assumingMemoryBound(to: UInt8.self)
             if folds { lowercase(base, into: base + room, room) }
             let lower = folds ? given + room : given
             return body(
                 PreparedSubject(
-                    isASCII: true, given: TextView(bytes: given, count: count, seams: nil),
+                    isASCII: true, isPlain: traits.isPlain, given: TextView(bytes: given, count: count, seams: nil),
                     lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
         }
     }
 
-    private init(isASCII: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {
+    private init(isASCII: Bool, isPlain: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {
         self.isASCII = isASCII
+        self.isPlain = isPlain
         self.given = given
         self.lower = lower
         self.forms = forms
@@ -55,18 +56,29 @@ struct PreparedSubject {
     /// The empty text, should there be no memory to lay one out in.
     private init(nothing: Void) {
         let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
-        self.init(isASCII: true, given: empty, lower: empty, forms: nil)
+        self.init(isASCII: true, isPlain: true, given: empty, lower: empty, forms: nil)
     }
 
-    /// Whether no byte has its top bit; looks at whole words, the last of which ends in zeros or in the text's bytes.
+    /// Looks at whole words: a byte below 0x20 borrows from its top bit when 0x20 is taken from it. The zeros behind the
+    /// text do so too, so its last word is made up with blanks.
     @inline(__always)
-    private static func isASCII(_ base: UnsafeMutableRawPointer, _ count: Int) -> Bool {
-        var (all, offset): (UInt64, Int) = (0, 0)
-        while offset < count {
-            all |= base.load(fromByteOffset: offset, as: UInt64.self)
+    private static func traits(of base: UnsafeMutableRawPointer, _ count: Int) -> (isASCII: Bool, isPlain: Bool) {
+        let top: UInt64 = 0x8080_8080_8080_8080
+        let blanks: UInt64 = 0x2020_2020_2020_2020
+        var (all, low, offset): (UInt64, UInt64, Int) = (0, 0, 0)
+        while offset &+ 8 <= count {
+            let word = base.load(fromByteOffset: offset, as: UInt64.self)
+            all |= word
+            low |= (word &- blanks) & ~word
             offset &+= 8
         }
-        return all & 0x8080_8080_8080_8080 == 0
+        if offset < count {
+            let rest: UInt64 = .max &<< (UInt64(count &- offset) &* 8)
+            let word = base.load(fromByteOffset: offset, as: UInt64.self) & ~rest | blanks & rest
+            all |= word
+            low |= (word &- blanks) & ~word
+        }
+        return (all & top == 0, (all | low) & top == 0)
     }
 
     /// Eight letters at a time: a byte in A…Z carries into its top bit when 0x80 - "A" is added, and does not when
@@ -105,7 +117,8 @@ struct PreparedSubject {
                         to: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams))
                     next += 2 * (text.bytes.count + 8)
                 }
-                return body(PreparedSubject(isASCII: false, given: forms[0], lower: forms[0], forms: forms))
+                return body(
+                    PreparedSubject(isASCII: false, isPlain: false, given: forms[0], lower: forms[0], forms: forms))
             }
         }
     }

@@ -29,14 +29,25 @@ package struct RankedLists: ~Copyable {
 
     // MARK: - Reading
 
-    @inline(__always)
-    package func count(_ list: UInt32) -> Int { Int(lists[Int(list)].count) }
+    /// The lists to look at, until the next change.
+    package struct View {
+        fileprivate let items: UnsafePointer<UInt32>
+        fileprivate let lists: UnsafePointer<List>
 
-    /// The items of a list, valid until the next change of any list.
-    @inline(__always)
-    package func items(of list: UInt32) -> UnsafePointer<UInt32> {
-        UnsafePointer(items.base + Int(lists[Int(list)].offset))
+        @inline(__always)
+        package func count(_ list: UInt32) -> Int { Int(lists[Int(list)].count) }
+
+        @inline(__always)
+        package func items(of list: UInt32) -> UnsafePointer<UInt32> { items + Int(lists[Int(list)].offset) }
     }
+
+    @inline(__always)
+    package var view: View { View(items: UnsafePointer(items.base), lists: UnsafePointer(lists.base)) }
+
+    package func count(_ list: UInt32) -> Int { view.count(list) }
+
+    /// The items of a list, best first, until the next change.
+    package func items(of list: UInt32) -> UnsafePointer<UInt32> { view.items(of: list) }
 
     /// The positions below one.
     @inline(__always)

@@ -1,9 +1,9 @@
 /// A growing row of plain values at one place in memory, read without bounds checks and without counting references.
 ///
 /// Grows by a quarter when it is large, so that little of it is ever unused.
-package struct Slab<Element: BitwiseCopyable>: ~Copyable {
-    package private(set) var base: UnsafeMutablePointer<Element>
-    package private(set) var count = 0
+@frozen package struct Slab<Element: BitwiseCopyable>: ~Copyable {
+    @usableFromInline package private(set) var base: UnsafeMutablePointer<Element>
+    @usableFromInline package private(set) var count = 0
     package private(set) var capacity: Int
 
     package init(capacity: Int = 0) {
@@ -16,7 +16,7 @@ package struct Slab<Element: BitwiseCopyable>: ~Copyable {
     /// The bytes that it takes, unused ones included.
     package var byteCount: Int { capacity * MemoryLayout<Element>.stride }
 
-    package subscript(index: Int) -> Element {
+    @inlinable package subscript(index: Int) -> Element {
         @inline(__always) get { base[index] }
         @inline(__always) nonmutating set { base[index] = newValue }
     }

@@ -16,21 +16,30 @@ struct TagFilter: ~Copyable {
 
     var byteCount: Int { words.byteCount }
 
+    /// The filter to ask, until the next change.
+    struct View {
+        fileprivate let words: UnsafePointer<UInt64>
+        fileprivate let count: Int
+
+        @inline(__always)
+        fileprivate func index(_ tag: UInt32) -> Int { Int((UInt64(tag) &* UInt64(count)) >> 32) }
+
+        @inline(__always)
+        func mayContain(_ tag: UInt32) -> Bool {
+            let bits = TagFilter.bits(tag)
+            return words[index(tag)] & bits == bits
+        }
+    }
+
     @inline(__always)
-    private func index(_ tag: UInt32) -> Int { Int((UInt64(tag) &* UInt64(words.count)) >> 32) }
+    var view: View { View(words: UnsafePointer(words.base), count: words.count) }
 
     @inline(__always)
     private static func bits(_ tag: UInt32) -> UInt64 {
         1 &<< UInt64(tag & 63) | 1 &<< UInt64(tag >> 6 & 63)
     }
 
-    @inline(__always)
-    func mayContain(_ tag: UInt32) -> Bool {
-        let bits = Self.bits(tag)
-        return words[index(tag)] & bits == bits
-    }
-
-    mutating func insert(_ tag: UInt32) { words[index(tag)] |= Self.bits(tag) }
+    mutating func insert(_ tag: UInt32) { words[view.index(tag)] |= Self.bits(tag) }
 
     private init(words: consuming Slab<UInt64>) { self.words = words }
 

@@ -31,6 +31,29 @@ package struct TagTable: ~Copyable {
     @inline(__always)
     private func next(_ slot: Int) -> Int { slot &+ 1 == capacity ? 0 : slot &+ 1 }
 
+    /// The table to look things up in, until the next change.
+    struct View {
+        fileprivate let slots: UnsafePointer<UInt64>
+        fileprivate let capacity: Int
+
+        /// The first value under the tag.
+        @inline(__always)
+        func find(_ tag: UInt32) -> UInt32? {
+            var slot = Int((UInt64(tag) &* UInt64(capacity)) >> 32)
+            while true {
+                let entry = slots[slot]
+                if UInt32(truncatingIfNeeded: entry >> 32) == tag, entry != TagTable.empty {
+                    return UInt32(truncatingIfNeeded: entry)
+                }
+                if entry == TagTable.empty { return nil }
+                slot = slot &+ 1 == capacity ? 0 : slot &+ 1
+            }
+        }
+    }
+
+    @inline(__always)
+    var view: View { View(slots: UnsafePointer(slots), capacity: capacity) }
+
     /// The first value under the tag that is the one wanted.
     @inline(__always)
     package func find(_ tag: UInt32, where isWanted: (UInt32) -> Bool) -> UInt32? {

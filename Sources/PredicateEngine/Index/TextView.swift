@@ -106,42 +106,4 @@ struct TextView {
         default: return false
         }
     }
-
-    /// Whether the whole text matches the pieces of a pattern; `Glob` says how that is found out.
-    func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
-        var (piece, offset) = (0, 0)
-        var fallback: (piece: Int, offset: Int)?
-        while true {
-            if piece == length {
-                if offset == count { return true }
-            } else {
-                switch CanonicalCode.Piece(rawValue: pieces[piece]) {
-                case .many:
-                    piece += 1
-                    fallback = (piece, offset)
-                    continue
-                case .literal:
-                    let size = CanonicalCode.short(pieces + piece + 1)
-                    if size <= count - offset, matches(pieces + piece + 3, size, at: offset), canCut(at: offset),
-                        canCut(at: offset + size)
-                    {
-                        piece += 3 + size
-                        offset += size
-                        continue
-                    }
-                case .one, nil:
-                    if offset < count, !isLineTerminator(at: offset) {
-                        piece += 1
-                        offset = unitEnd(after: offset)
-                        continue
-                    }
-                }
-            }
-            // What follows the last star fails here: let the star take one more unit, and try again.
-            guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
-            offset = unitEnd(after: last.offset)
-            piece = last.piece
-            fallback = (piece, offset)
-        }
-    }
 }

@@ -5,79 +5,90 @@ package import RouterPlugin
 ///
 /// A value like every registry: a copy is independent, and costs its size when either is changed next.
 package struct IndexedRegistry: SessionRegistry {
-    /// Holds the store, which cannot be copied by itself.
+    /// Owns the store, which cannot be copied by itself. It lies behind a pointer, so that reading it is a load: of a
+    /// property that can change, Swift would check at each access that nobody is changing it.
     ///
-    /// Safety: a holder that is shared is never changed; whoever changes has made sure to be its only owner.
+    /// Safety: a store with several owners is never changed; whoever changes it has made sure to be the only one.
     private final class Holder: @unchecked Sendable {
-        var store: SessionStore
+        let store: UnsafeMutablePointer<SessionStore>
 
-        init(_ store: consuming SessionStore) { self.store = store }
+        init(_ store: consuming SessionStore) {
+            self.store = .allocate(capacity: 1)
+            self.store.initialize(to: store)
+        }
+
+        deinit {
+            store.deinitialize(count: 1)
+            store.deallocate()
+        }
     }
 
     private var holder = Holder(SessionStore())
 
     package init() {}
 
-    package var count: Int { holder.store.count }
-    package var version: UInt64 { holder.store.version }
+    package var count: Int { holder.store.pointee.count }
+    package var version: UInt64 { holder.store.pointee.version }
 
     /// The bytes of what decisions look at, literals included; unused room counts.
-    package var decisionBytes: Int { holder.store.decisionBytes }
+    package var decisionBytes: Int { holder.store.pointee.decisionBytes }
     /// The bytes of the names of sessions, and of what finds a session by its name.
-    package var nameBytes: Int { holder.store.nameBytes }
+    package var nameBytes: Int { holder.store.pointee.nameBytes }
 
     /// Makes room for so many sessions at once.
     package mutating func reserve(_ sessions: Int) {
         makeUnique()
-        holder.store.reserve(sessions)
+        holder.store.pointee.reserve(sessions)
     }
 
     package mutating func insert(_ entry: RegistryEntry) {
         makeUnique()
-        holder.store.version += 1
-        holder.store.insert(entry)
+        holder.store.pointee.version += 1
+        holder.store.pointee.insert(entry)
     }
 
     package mutating func remove(_ session: SessionID) -> Bool {
-        guard let slot = holder.store.slot(of: session) else { return false }
+        guard let slot = holder.store.pointee.slot(of: session) else { return false }
         makeUnique()
-        holder.store.version += 1
-        holder.store.remove(slot)
+        holder.store.pointee.version += 1
+        holder.store.pointee.remove(slot)
         return true
     }
 
     package mutating func setState(
         _ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?
     ) -> Bool {
-        guard let slot = holder.store.slot(of: session) else { return false }
+        guard let slot = holder.store.pointee.slot(of: session) else { return false }
         makeUnique()
-        holder.store.version += 1
-        holder.store.setState(slot, state, lastActivatedAt: lastActivatedAt)
+        holder.store.pointee.version += 1
+        holder.store.pointee.setState(slot, state, lastActivatedAt: lastActivatedAt)
         return true
     }
 
-    package func contains(_ session: SessionID) -> Bool { holder.store.slot(of: session) != nil }
+    package func contains(_ session: SessionID) -> Bool { holder.store.pointee.slot(of: session) != nil }
 
     package func best(for query: RegistryQuery) -> RegistryMatch? {
-        guard let best = holder.store.best(for: query) else { return nil }
-        return RegistryMatch(tier: best.tier, session: holder.store.names[Int(best.slot)])
+        guard let best = holder.store.pointee.best(for: query) else { return nil }
+        return RegistryMatch(tier: best.tier, session: holder.store.pointee.names[Int(best.slot)])
     }
 
     package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
-        holder.store.visit(tier, query) { visit(holder.store.names[Int($0)]) }
+        holder.store.pointee.visit(tier, query) { visit(holder.store.pointee.names[Int($0)]) }
     }
 
     package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {
         if let device {
-            for slot in holder.store.devices[device] where !visit(holder.store.names[Int(slot)]) { return }
+            for slot in holder.store.pointee.devices[device] where !visit(holder.store.pointee.names[Int(slot)]) {
+                return
+            }
         } else {
-            for slot in 0..<holder.store.records.count where holder.store.records[slot].rank != 0 {
-                guard visit(holder.store.names[slot]) else { return }
+            for slot in 0..<holder.store.pointee.records.count where holder.store.pointee.records[slot].rank != 0 {
+                guard visit(holder.store.pointee.names[slot]) else { return }
             }
         }
     }
 
     private mutating func makeUnique() {
-        if !isKnownUniquelyReferenced(&holder) { holder = Holder(holder.store.copy()) }
+        if !isKnownUniquelyReferenced(&holder) { holder = Holder(holder.store.pointee.copy()) }
     }
 }

@@ -32,11 +32,6 @@ struct PackedRank {
     }
 
     static func level(_ bits: UInt64) -> Int { Int(bits >> 51 & 0xFFF) - 2048 }
-
-    /// The number with another state and time.
-    static func changed(_ bits: UInt64, _ state: ActivationState, _ lastActivatedAt: Timestamp?) -> PackedRank {
-        PackedRank(level: level(bits), state: state, lastActivatedAt: lastActivatedAt)
-    }
 }
 
 /// What a packed rank had to cut off, by session. A class, so that it can be looked at without counting references.

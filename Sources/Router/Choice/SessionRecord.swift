@@ -91,12 +91,9 @@ struct SessionOrder {
 
     /// The order as the index takes it.
     @inline(__always)
-    func withNodeOrder<Result>(_ body: (NodeOrder) -> Result) -> Result {
-        withUnsafePointer(to: self) { pointer in
-            body(
-                NodeOrder(UnsafeRawPointer(pointer)) { context, left, right in
-                    context.load(as: SessionOrder.self).isNodeBefore(left, right)
-                })
+    static func nodeOrder(at place: UnsafePointer<SessionOrder>) -> NodeOrder {
+        NodeOrder(UnsafeRawPointer(place)) { place, left, right in
+            place.load(as: SessionOrder.self).isNodeBefore(left, right)
         }
     }
 }

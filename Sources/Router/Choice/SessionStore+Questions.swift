@@ -8,8 +8,7 @@ extension SessionStore {
         guard let content = query.contentID, query.device == nil, !query.prefersRequiresCan else {
             return firstVisited(query)
         }
-        let order = order
-        guard let node = order.withNodeOrder({ index.best(for: content.text, $0) }) else { return nil }
+        guard let node = index.best(for: content.text, nodeOrder) else { return nil }
         let group = groups[Int(node)]
         return (group.prefers != NodeGroups.nobody ? .prefers : .can, group.best)
     }
@@ -72,19 +71,17 @@ extension SessionStore {
             isWanted = show(slot)
             return isWanted
         }
-        order.withNodeOrder { nodeOrder in
-            index.visit(content, nodeOrder) { rank in
-                letOut(of: &frontier, above: rank, showIfWanted)
-            } _: { node in
-                let group = groups[Int(node)][tier]
-                if group & NodeGroups.listBit == 0 {
-                    frontier.open(.nothing, group)
-                } else if group != NodeGroups.nobody {
-                    let list = group & ~NodeGroups.listBit
-                    frontier.open(.list(list, position: 0), groupLists.items(of: list)[0])
-                }
-                return true
+        index.visit(content, nodeOrder) { rank in
+            letOut(of: &frontier, above: rank, showIfWanted)
+        } _: { node in
+            let group = groups[Int(node)][tier]
+            if group & NodeGroups.listBit == 0 {
+                frontier.open(.nothing, group)
+            } else if group != NodeGroups.nobody {
+                let list = group & ~NodeGroups.listBit
+                frontier.open(.list(list, position: 0), groupLists.items(of: list)[0])
             }
+            return true
         }
         if isWanted { _ = letOut(of: &frontier, showIfWanted) }
     }

@@ -23,8 +23,11 @@ struct SessionStore: ~Copyable {
     private var exact = ExactRanks()
     private(set) var count = 0
     var version: UInt64 = 0
+    private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
 
-    init() {}
+    init() { placeOrder() }
+
+    deinit { place.deallocate() }
 
     /// The bytes that decisions look at, literals included.
     var decisionBytes: Int {
@@ -34,8 +37,17 @@ struct SessionStore: ~Copyable {
     /// The bytes that it takes to find a session by its name, and the name by the session.
     var nameBytes: Int { names.capacity * MemoryLayout<SessionID>.stride + slots.byteCount }
 
+    /// The order of sessions. It lies where the index can be pointed to it.
     var order: SessionOrder {
-        SessionOrder(
+        @inline(__always) get { place.pointee }
+    }
+
+    @inline(__always)
+    var nodeOrder: NodeOrder { SessionOrder.nodeOrder(at: place) }
+
+    /// Has to be called when records, groups or exact ranks have another place.
+    private func placeOrder() {
+        place.pointee = SessionOrder(
             records: records.base, groups: groups.base, exact: exact.bySlot.isEmpty ? nil : .passUnretained(exact))
     }
 
@@ -43,6 +55,7 @@ struct SessionStore: ~Copyable {
         records.reserve(sessions)
         names.reserveCapacity(sessions)
         slots.reserve(sessions)
+        placeOrder()
     }
 
     // MARK: - Sessions
@@ -86,6 +99,7 @@ struct SessionStore: ~Copyable {
             exact.bySlot[slot] = ExactRanks.Rank(
                 level: level, lastActivatedAt: lastActivatedAt?.milliseconds ?? .min,
                 creationSequence: exact.bySlot[slot]?.creationSequence ?? Int64(record.creation))
+            placeOrder()
         }
         records.base[Int(slot)].rank = rank.bits
         for tier in MatchTier.allCases { settle(slot, tier) }
@@ -101,6 +115,7 @@ struct SessionStore: ~Copyable {
             slot = UInt32(records.count)
             records.append(SessionRecord())
             names.append(session)
+            placeOrder()
         }
         slots.insert(Self.tag(session), slot)
         count += 1
@@ -117,15 +132,18 @@ struct SessionStore: ~Copyable {
             exact.bySlot[slot] = ExactRanks.Rank(
                 level: entry.conditions.preferenceLevel, lastActivatedAt: entry.lastActivatedAt?.milliseconds ?? .min,
                 creationSequence: entry.creationSequence)
+            placeOrder()
         }
     }
 
     // MARK: - Groups
 
     private mutating func node(for predicate: Predicate) -> PredicateIndex.Node {
-        let order = order
-        let node = order.withNodeOrder { index.node(for: predicate, $0) }
-        if node != PredicateIndex.none, node == groups.count { groups.append(NodeGroups()) }
+        let node = index.node(for: predicate, nodeOrder)
+        if node != PredicateIndex.none, node == groups.count {
+            groups.append(NodeGroups())
+            placeOrder()
+        }
         return node
     }
 
@@ -163,8 +181,7 @@ struct SessionStore: ~Copyable {
             }
         }
         if groups[Int(node)].prefers == NodeGroups.nobody, groups[Int(node)].can == NodeGroups.nobody {
-            let order = order
-            order.withNodeOrder { index.remove(node, $0) }
+            index.remove(node, nodeOrder)
             groups[Int(node)] = NodeGroups()
         } else {
             rank(node)
@@ -207,8 +224,7 @@ struct SessionStore: ~Copyable {
         let rank = PackedRank.inTier(tier, records[Int(best)].rank)
         if best == group.best, rank == index.rank(of: node), exact.bySlot.isEmpty { return }
         groups.base[Int(node)].best = best
-        let order = order
-        order.withNodeOrder { index.setRank(of: node, to: rank, $0) }
+        index.setRank(of: node, to: rank, nodeOrder)
     }
 
     /// The best session of a group.
@@ -231,6 +247,7 @@ struct SessionStore: ~Copyable {
         exact = ExactRanks(other.exact.bySlot)
         count = other.count
         version = other.version
+        placeOrder()
     }
 
     func copy() -> SessionStore { SessionStore(copying: self) }
