@@ -38,6 +38,18 @@ public struct SourceRequest: Sendable {
         }
         return found
     }
+
+    /// The key under which the sender may repeat the request: the header `Idempotency-Key`.
+    ///
+    /// - Throws: `bad-idempotency-key` unless it has 1 to 255 printable ASCII characters; `duplicate-header`.
+    public func idempotencyKey() throws(SourceError) -> String? {
+        guard let value = try header("idempotency-key") else { return nil }
+        guard (1...255).contains(value.utf8.count), value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            let message = "The header idempotency-key must have 1 to 255 printable ASCII characters."
+            throw SourceError(code: "bad-idempotency-key", message: message)
+        }
+        return value
+    }
 }
 
 /// Why a source refuses a request.

@@ -6,9 +6,9 @@ extension ChangeWriter {
     private static let insertNotification = """
         INSERT INTO notification
           (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
-           received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+           traceparent, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
            state, held_until, settlement_reason, settled_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
@@ -33,6 +33,12 @@ extension ChangeWriter {
           failures = 0, rejections = 0, not_before = NULL
         WHERE sequence = ? AND state IN ('held', 'waiting')
         """
+    /// Nothing if there is one: the first decision is the first.
+    private static let keepFirst = """
+        INSERT OR IGNORE INTO first_answer
+        SELECT sequence, tier, session, decision_reason, vetoes, reroute_of, registry_version, state
+        FROM notification WHERE sequence = ?
+        """
     private static let settle = """
         UPDATE notification SET state = ?, held_until = NULL, settlement_reason = ?, settled_at = ?
         WHERE sequence = ? AND state IN ('held', 'waiting')
@@ -51,6 +57,7 @@ extension ChangeWriter {
             $0.bind(notification.expiration == .immediate)
             $0.bind(notification.expiration.time?.milliseconds)
             $0.bind(notification.collapseID)
+            $0.bind(notification.traceparent?.text)
             $0.bind(notification.receivedAt.milliseconds)
             $0.bind(notification.decision)
             $0.bind(notification.placement, settledAt: notification.receivedAt)
@@ -63,12 +70,15 @@ extension ChangeWriter {
         }
         for key in notification.dedupeKeys {
             try PreparedStatement(db, Self.insertKey).run {
-                $0.bind(notification.application.text)
-                $0.bind(notification.source.text)
-                $0.bind(key)
+                DedupeKey(application: notification.application, source: notification.source, key: key).bind(to: &$0)
                 $0.bind(notification.sequence.value)
             }
         }
+        if notification.placement != .lane { try keepFirstAnswer(notification.sequence) }
+    }
+
+    private func keepFirstAnswer(_ sequence: NotificationSequence) throws {
+        try PreparedStatement(db, Self.keepFirst).run { $0.bind(sequence.value) }
     }
 
     /// Counting the attempt is what shows whether it may be recorded.
@@ -108,6 +118,7 @@ extension ChangeWriter {
 
     /// The number of attempts stays, for it numbers the next one; what else was counted was the session's before.
     func reassign(_ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement) throws {
+        try keepFirstAnswer(sequence)
         let changed = try PreparedStatement(db, Self.reassign).run {
             $0.bind(decision)
             $0.bind(placement, settledAt: nil)

@@ -27,6 +27,10 @@ extension ChangeWriter {
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """
 
+    private static let insertAnswer = """
+        INSERT INTO kept_answer (application, source, key, fingerprint, created, issued_secret) VALUES (?, ?, ?, ?, ?, ?)
+        """
+
     // The parameters of the two statements are the same and in the same order.
     private static let insertSession = """
         INSERT INTO session
@@ -92,6 +96,17 @@ extension ChangeWriter {
         try PreparedStatement(db, "DELETE FROM session WHERE application = ? AND id = ?").run {
             $0.bind(key.application.text)
             $0.bind(key.session.text)
+        }
+    }
+
+    func keep(_ answer: KeptAnswer, for key: DedupeKey) throws {
+        try answer.fingerprint.withUnsafeBufferPointer { fingerprint in
+            _ = try PreparedStatement(db, Self.insertAnswer).run {
+                key.bind(to: &$0)
+                $0.bindInPlace(fingerprint)
+                $0.bind(answer.created)
+                $0.bind(answer.issuedSecret)
+            }
         }
     }
 

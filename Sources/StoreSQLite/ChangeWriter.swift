@@ -25,6 +25,7 @@ struct ChangeWriter {
         case .deleteApplication(let id): try delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
+        case .keepAnswer(let key, let answer): try keep(answer, for: key)
         case .insert(let notification): try insert(notification)
         case .recordAttempt(let attempt): try record(attempt)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)

@@ -19,6 +19,9 @@ extension ColumnReader {
         return immediate ? .immediate : time.map(Expiration.at) ?? .never
     }
 
+    /// traceparent
+    mutating func traceparent() -> TraceParent? { optionalText().map(TraceParent.init(unchecked:)) }
+
     /// tier, session, decision_reason, vetoes, reroute_of, registry_version
     mutating func decision(_ caches: NotificationCaches) throws -> Decision {
         guard let tier = Tier(rawValue: try cached(in: caches.tier)) else { throw unknown("tier") }

@@ -14,7 +14,8 @@ enum DatabaseHeader {
     private static let length = 100
     private static let magic = Array("SQLite format 3".utf8) + [0]
 
-    /// Refuses a file that is not ours, or of a newer version. A missing or empty one is fine: it will be ours.
+    /// Refuses a file that is not ours, of a newer version, or known by several names. A missing or empty one is fine: it
+    /// will be ours.
     static func check(fileAt path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -23,6 +24,12 @@ enum DatabaseHeader {
             throw StoreError(systemError: code, "cannot open \(path)")
         }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw StoreError(systemError: errno, "cannot read \(path)") }
+        guard status.st_nlink == 1 else {
+            throw StoreError(
+                .inUse, "\(path) has other names (hard links): each would have a lock and a log of its own")
+        }
         var header = [UInt8](repeating: 0, count: length)
         let count = read(descriptor, &header, length)
         guard count >= 0 else {

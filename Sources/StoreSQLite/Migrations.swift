@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 1
+    static let version: Int32 = 2
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -22,6 +22,10 @@ enum Migrations {
             try db.execute(sql: notificationIndexes)
             try db.execute(sql: ledger)
             try db.execute(sql: "PRAGMA user_version = 1")
+        }
+        migrator.registerMigration("2-answers-and-traces") { db in
+            try db.execute(sql: answersAndTraces)
+            try db.execute(sql: "PRAGMA user_version = 2")
         }
         return migrator
     }
@@ -172,5 +176,34 @@ enum Migrations {
           accepted INTEGER NOT NULL
         ) STRICT;
         INSERT INTO ledger VALUES (1, 0, 0, 0);
+        """
+
+    private static let answersAndTraces = """
+        -- W3C Trace Context, passed on to the receiver.
+        ALTER TABLE notification ADD COLUMN traceparent TEXT;
+
+        -- What was answered first, for senders that repeat themselves. A notification without a row was put into a lane
+        -- at once and has had no other decision since, as nearly all have: its own row says all.
+        CREATE TABLE first_answer (
+          sequence INTEGER PRIMARY KEY,
+          tier TEXT NOT NULL,
+          session TEXT,
+          decision_reason TEXT NOT NULL,
+          vetoes TEXT,
+          reroute_of TEXT,
+          registry_version INTEGER NOT NULL,
+          state TEXT NOT NULL
+        ) STRICT;
+
+        -- What was answered to changes of sessions that clients may repeat.
+        CREATE TABLE kept_answer (
+          application TEXT NOT NULL,
+          source TEXT NOT NULL,
+          key TEXT NOT NULL,
+          fingerprint BLOB NOT NULL,
+          created INTEGER NOT NULL,
+          issued_secret INTEGER NOT NULL,
+          PRIMARY KEY (application, source, key)
+        ) STRICT, WITHOUT ROWID;
         """
 }

@@ -7,7 +7,7 @@ enum NotificationReader {
     /// The columns of `notification(from:)`.
     static let columns = """
         notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
-        expires_at, collapse_id, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        expires_at, collapse_id, traceparent, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
         state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
@@ -18,12 +18,23 @@ enum NotificationReader {
         FROM attempt WHERE sequence = ? ORDER BY number
         """
     private static let selectReceipt = """
-        SELECT notification.sequence, notification.id, device, body, tier, session, decision_reason, vetoes, reroute_of,
-               registry_version, state
+        SELECT now.sequence, now.id, now.device, body,
+               iif(first.sequence IS NULL, now.tier, first.tier),
+               iif(first.sequence IS NULL, now.session, first.session),
+               iif(first.sequence IS NULL, now.decision_reason, first.decision_reason),
+               iif(first.sequence IS NULL, now.vetoes, first.vetoes),
+               iif(first.sequence IS NULL, now.reroute_of, first.reroute_of),
+               iif(first.sequence IS NULL, now.registry_version, first.registry_version),
+               ifnull(first.state, 'waiting')
         FROM dedupe_key
-          JOIN notification ON notification.sequence = dedupe_key.sequence
+          JOIN notification AS now ON now.sequence = dedupe_key.sequence
           JOIN payload ON payload.sequence = dedupe_key.sequence
+          LEFT JOIN first_answer AS first ON first.sequence = dedupe_key.sequence
         WHERE dedupe_key.application = ? AND dedupe_key.source = ? AND dedupe_key.key = ?
+        """
+
+    private static let selectAnswer = """
+        SELECT fingerprint, created, issued_secret FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
     /// Counts in the index by state alone; the ledger's figure comes first, with no state.
@@ -34,16 +45,18 @@ enum NotificationReader {
         """
 
     static func receipt(for key: DedupeKey, _ db: Database) throws -> Receipt? {
-        let bind: (inout ArgumentBinder) -> Void = {
-            $0.bind(key.application.text)
-            $0.bind(key.source.text)
-            $0.bind(key.key)
-        }
-        return try PreparedStatement(db, selectReceipt).first(bind) { row in
+        try PreparedStatement(db, selectReceipt).first(key.bind(to:)) { row in
             Receipt(
                 sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
                 device: row.optionalText().map(DeviceID.init(unchecked:)), payload: row.bytes(),
                 decision: try row.decision(NotificationCaches()), state: try row.state())
+        }
+    }
+
+    static func keptAnswer(for key: DedupeKey, _ db: Database) throws -> KeptAnswer? {
+        let statement = try PreparedStatement(db, selectAnswer)
+        return try statement.first(key.bind(to:)) { row in
+            KeptAnswer(fingerprint: row.bytes(), created: row.bool(), issuedSecret: row.bool())
         }
     }
 
@@ -96,7 +109,8 @@ enum NotificationReader {
             source: PluginID(unchecked: try row.cached(in: caches.source)),
             device: row.optionalText().map(DeviceID.init(unchecked:)),
             contentID: row.optionalText().map(ContentID.init(unchecked:)), priority: try row.priority(),
-            expiration: row.expiration(), collapseID: row.optionalText(), receivedAt: row.time(),
+            expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
+            receivedAt: row.time(),
             decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
             settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [])
     }
@@ -112,5 +126,14 @@ enum NotificationReader {
                     metrics: row.metrics(), responseExcerpt: row.bytes()))
         }
         return attempts
+    }
+}
+
+extension DedupeKey {
+    /// Three parameters: application, source, key.
+    func bind(to binder: inout ArgumentBinder) {
+        binder.bind(application.text)
+        binder.bind(source.text)
+        binder.bind(key)
     }
 }

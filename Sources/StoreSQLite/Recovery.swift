@@ -65,7 +65,7 @@ enum Recovery {
 
     /// The order is the partial index's own, so nothing is sorted.
     static let selectUnsettled = """
-        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, received_at,
+        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, traceparent, received_at,
                tier, session, decision_reason, vetoes, reroute_of, registry_version,
                attempts, failures, rejections, not_before, held_until
         FROM notification INDEXED BY notification_unsettled
@@ -85,6 +85,7 @@ enum Recovery {
                     contentID: row.optionalText().map(ContentID.init(unchecked:)),
                     priority: try row.priority(),
                     expiration: row.expiration(),
+                    traceparent: row.traceparent(),
                     receivedAt: row.time(),
                     decision: try row.decision(caches),
                     progress: row.progress(),

@@ -88,6 +88,10 @@ extension SQLiteStore {
         try writing { db in try NotificationReader.receipt(for: key, db) }
     }
 
+    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
+        try writing { db in try NotificationReader.keptAnswer(for: key, db) }
+    }
+
     /// What is in force on the connection that writes.
     package func settings() throws(StoreError) -> SQLiteSettings {
         try writing { db in

@@ -37,7 +37,7 @@ func exchange(
 
 extension WebhookRequest {
     /// A request of no particular content.
-    init(to url: String, connectTimeoutMilliseconds: Int = 5000, timeoutMilliseconds: Int = 15_000) {
+    init(to url: String, connectTimeoutMilliseconds: Int = 60_000, timeoutMilliseconds: Int = 120_000) {
         self.init(
             url: url, headers: [], body: Array("{}".utf8), connectTimeoutMilliseconds: connectTimeoutMilliseconds,
             timeoutMilliseconds: timeoutMilliseconds)

@@ -61,6 +61,8 @@ final class FlawedStore: Store {
         return try model.receipt(for: key)
     }
 
+    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try model.keptAnswer(for: key) }
+
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         let payload = try model.payload(of: sequence)
         return flaw == .payloadAsText ? payload.map { Array($0.prefix { $0 != 0 }) } : payload

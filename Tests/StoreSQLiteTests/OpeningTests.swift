@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 import Router
 import RouterPlugin
-import StoreSQLite
 import Testing
+
+@testable import StoreSQLite
 
 /// Who may open a database, which ones are refused, and that what is refused stays as it is.
 struct OpeningTests {
@@ -75,7 +76,7 @@ struct OpeningTests {
         for _ in 0..<3 {
             let store = try SQLiteStore(path: directory.file())
             #expect(try store.recover() == state)
-            #expect(try store.settings().schemaVersion == 1)
+            #expect(try store.settings().schemaVersion == Int(Migrations.version))
             try store.close()
         }
         // GRDB makes and drops a table to have a log to read from; that must not add up.
@@ -128,10 +129,50 @@ struct OpeningTests {
         try foreign.close()
     }
 
+    @Test func aFileWithTwoNamesIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        try SQLiteStore(path: directory.file()).close()
+        try FileManager.default.linkItem(atPath: directory.file(), toPath: directory.file("other"))
+        for path in [directory.file(), directory.file("other")] { #expect(refusal(path)?.code == .inUse) }
+        try FileManager.default.removeItem(atPath: directory.file("other"))
+        try SQLiteStore(path: directory.file()).close()
+    }
+
     @Test func anEmptyFileBecomesADatabase() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.file()))
         #expect(try SQLiteStore(path: directory.file()).recover() == RecoveredState())
+    }
+
+    /// A database of an earlier version is brought up to date, and keeps what it has.
+    @Test func anOlderSchemaIsMigrated() throws {
+        let directory = try TemporaryDirectory()
+        let older = try DatabaseQueue(path: directory.file())
+        try Migrations.migrator().migrate(older, upTo: "1-first-schema")
+        try older.write { db in
+            try db.execute(
+                sql: """
+                    PRAGMA application_id = \(DatabaseHeader.applicationID);
+                    INSERT INTO application VALUES ('a', '', 0, '[]', NULL, NULL, 0, 15, 1, '[]');
+                    INSERT INTO notification
+                      (sequence, id, application, source, priority, immediate, received_at, tier, session,
+                       decision_reason, registry_version, state)
+                    VALUES (7, 'ntf_7', 'a', 'source', 10, 0, 1, 'can', 's', 'because', 3, 'waiting');
+                    INSERT INTO payload VALUES (7, X'7B7D');
+                    INSERT INTO dedupe_key VALUES ('a', 'source', 'k', 7);
+                    UPDATE ledger SET last_notification = 7, accepted = 1;
+                    """)
+        }
+        try older.close()
+        let store = try SQLiteStore(path: directory.file())
+        #expect(try store.settings().schemaVersion == Int(Migrations.version))
+        let recovered = try #require(try store.recover().unsettled.first)
+        #expect(recovered.id.text == "ntf_7" && recovered.traceparent == nil)
+        let key = DedupeKey(
+            application: ApplicationID(unchecked: "a"), source: PluginID(unchecked: "source"), key: "k")
+        let receipt = try #require(try store.receipt(for: key))
+        #expect(receipt.state == .waiting && receipt.decision == recovered.decision)
+        try store.close()
     }
 
     /// The newer version was closed well: its number is in the file. Or it was killed: its number is in the log only.
@@ -141,7 +182,7 @@ struct OpeningTests {
         try SQLiteStore(path: directory.file()).close()
         let newer = try DatabaseQueue(path: directory.file())
         try newer.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 2")
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = \(Migrations.version + 1)")
         }
         if isClosedWell {
             try newer.close()

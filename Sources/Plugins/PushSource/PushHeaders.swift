@@ -14,7 +14,7 @@ struct PushHeaders {
         collapseID = try Self.collapseID(request.header("apns-collapse-id"))
         var keys: [String] = []
         if let id = try Self.messageID(request.header("apns-id")) { keys.append("apns-id:\(id)") }
-        if let key = try Self.idempotencyKey(request.header("idempotency-key")) { keys.append("key:\(key)") }
+        if let key = try request.idempotencyKey() { keys.append("key:\(key)") }
         dedupeKeys = keys
     }
 
@@ -72,14 +72,5 @@ struct PushHeaders {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): true
         default: false
         }
-    }
-
-    private static func idempotencyKey(_ value: String?) throws(SourceError) -> String? {
-        guard let value else { return nil }
-        guard (1...255).contains(value.utf8.count), value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            let message = "The header idempotency-key must have 1 to 255 printable ASCII characters."
-            throw SourceError(code: "bad-idempotency-key", message: message)
-        }
-        return value
     }
 }

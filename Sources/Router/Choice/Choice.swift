@@ -20,7 +20,7 @@ package enum ChoiceOutcome: Hashable, Sendable {
 ///        │ none, or all vetoed
 ///     can ────── best first ──▶ rules ──▶ accepted ──▶ session
 ///        │ none, or all vetoed
-///     newSession, if the manifest allows one and names a configuration with an endpoint
+///     newSession, if nobody was vetoed, the manifest allows one and names a configuration with an endpoint
 ///        │ else
 ///     undeliverable
 ///
@@ -80,6 +80,13 @@ package struct Chooser: Sendable {
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application
+        // One that was made in place of vetoed ones would be vetoed in its turn, and the next one after it.
+        guard vetoes.isEmpty else {
+            let decision = Decision(
+                tier: .undeliverable, session: nil, reason: "every session that can have it was vetoed",
+                vetoes: vetoes, registryVersion: version)
+            return (.undeliverable, decision)
+        }
         let configuration = application.manifest.sceneConfigurations.first {
             $0.role == SceneRole.windowApplication && $0.endpoint != nil
         }
@@ -87,12 +94,11 @@ package struct Chooser: Sendable {
         if mayBeMade, let configuration {
             let decision = Decision(
                 tier: .newSession, session: nil, reason: "new session: configuration '\(configuration.name)'",
-                vetoes: vetoes, registryVersion: version)
+                registryVersion: version)
             return (.newSession(configuration: configuration.name), decision)
         }
-        let reason = vetoes.isEmpty ? "no session can have it" : "every session that can have it was vetoed"
         let decision = Decision(
-            tier: .undeliverable, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+            tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version)
         return (.undeliverable, decision)
     }
 

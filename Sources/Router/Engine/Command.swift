@@ -6,7 +6,7 @@ package enum Command: Sendable {
     case accept(AcceptRequest)
     case putApplication(ApplicationDraft)
     case deleteApplication(ApplicationID)
-    case putSession(SessionKey, SessionDraft)
+    case putSession(SessionKey, SessionDraft, repeatable: RepeatableChange? = nil)
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
     /// An attempt has come to its end.
@@ -32,14 +32,18 @@ package struct AcceptRequest: Sendable {
     package var application: ApplicationID
     package var source: PluginID
     package var device: DeviceID?
+    /// Of the request that brought it.
+    package var traceparent: TraceParent?
     package var notification: IncomingNotification
 
     package init(
-        application: ApplicationID, source: PluginID, device: DeviceID?, notification: IncomingNotification
+        application: ApplicationID, source: PluginID, device: DeviceID?, traceparent: TraceParent? = nil,
+        notification: IncomingNotification
     ) {
         self.application = application
         self.source = source
         self.device = device
+        self.traceparent = traceparent
         self.notification = notification
     }
 }
@@ -58,11 +62,38 @@ package struct EndpointDraft: Hashable, Sendable {
         self.freshSecret = freshSecret
     }
 
+    /// Whether the endpoint has the secret that was made for this very draft.
+    package func isIssued(in endpoint: Endpoint?) -> Bool { endpoint?.secret == freshSecret }
+
     /// A replacement that leaves the secret out keeps the one it has, as reads do not show it.
     package func resolved(replacing existing: Endpoint?) -> Endpoint {
         if let secret { return Endpoint(url: url, secret: secret) }
         if let existing, existing.url.utf8.elementsEqual(url.utf8) { return existing }
         return Endpoint(url: url, secret: freshSecret)
+    }
+}
+
+/// A change of an endpoint, part by part as RFC 7396 has it: nil leaves a part as it is.
+package struct EndpointPatch: Hashable, Sendable {
+    package var url: String?
+    package var secret: SessionPatch.Change<String>?
+    /// Taken if the secret is taken away, or if there was none.
+    package var freshSecret: String
+
+    package init(url: String?, secret: SessionPatch.Change<String>?, freshSecret: String) {
+        self.url = url
+        self.secret = secret
+        self.freshSecret = freshSecret
+    }
+
+    /// The endpoint afterwards; nil if neither says where it is.
+    package func applied(to existing: Endpoint?) -> Endpoint? {
+        guard let url = url ?? existing?.url else { return nil }
+        return switch secret {
+        case .set(let secret): Endpoint(url: url, secret: secret)
+        case .remove: Endpoint(url: url, secret: freshSecret)
+        case nil: Endpoint(url: url, secret: existing?.secret ?? freshSecret)
+        }
     }
 }
 
@@ -114,7 +145,7 @@ package struct SessionDraft: Sendable {
 /// A change of a session: nil leaves a field as it is.
 package struct SessionPatch: Sendable {
     /// A field that can be taken away.
-    package enum Change<Value: Sendable>: Sendable {
+    package enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
         case remove
         case set(Value)
 
@@ -128,7 +159,7 @@ package struct SessionPatch: Sendable {
     package var canActivate: Change<Predicate>?
     package var prefersToActivate: Change<Predicate>?
     package var preferenceLevel: Change<Int>?
-    package var endpoint: Change<EndpointDraft>?
+    package var endpoint: Change<EndpointPatch>?
     /// An RFC 7396 merge patch of the activity.
     package var stateRestorationActivity: JSONValue?
     /// An RFC 7396 merge patch of the dictionary.
@@ -143,15 +174,19 @@ package struct FinishedAttempt: Sendable {
     package var sequence: NotificationSequence
     package var number: Int
     package var session: SessionID
+    /// Where it was sent.
+    package var url: String
     package var startedAt: Timestamp
     package var result: TransferResult
 
     package init(
-        sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, result: TransferResult
+        sequence: NotificationSequence, number: Int, session: SessionID, url: String, startedAt: Timestamp,
+        result: TransferResult
     ) {
         self.sequence = sequence
         self.number = number
         self.session = session
+        self.url = url
         self.startedAt = startedAt
         self.result = result
     }
@@ -163,6 +198,8 @@ package enum Reply: Sendable {
     case duplicate(Receipt)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
+    /// The change was made before, under the same key; the session as it is now, if there still is one.
+    case sessionKept(SceneSession?, KeptAnswer)
     case deleted
     /// Nothing was changed.
     case refused(Refusal)
@@ -180,7 +217,9 @@ package enum Refusal: Error, Hashable, Sendable {
     case configurationInUse(String)
     /// Neither the session nor its configuration says where it is reached.
     case endpointMissing
-    /// The same key came with another body or for another device before.
+    /// A patch changes an endpoint that is not there, and does not say where it is.
+    case endpointURLMissing
+    /// The same key came with another body, or for another device, before.
     case idempotencyConflict
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)

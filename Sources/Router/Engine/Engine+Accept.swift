@@ -55,8 +55,8 @@ extension Engine {
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
             application: request.application, source: request.source, device: request.device,
             contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
-            collapseID: incoming.collapseID, dedupeKeys: incoming.dedupeKeys, payload: incoming.payload,
-            receivedAt: now, decision: decision, placement: placement)
+            collapseID: incoming.collapseID, traceparent: request.traceparent, dedupeKeys: incoming.dedupeKeys,
+            payload: incoming.payload, receivedAt: now, decision: decision, placement: placement)
     }
 
     /// A session that is told to connect by its first notification. It can show everything, as UIKit's defaults say,

@@ -19,7 +19,7 @@ extension Engine {
                 planner.close(key)
                 closed.insert(key)
             case .insert(let accepted): insert(accepted, &closed)
-            case .recordAttempt: break
+            case .recordAttempt, .keepAnswer: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
                 if let key = planner.lane(of: sequence) { closed.insert(key) }
@@ -64,7 +64,7 @@ extension Engine {
         var notification = UnsettledNotification(
             sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
             contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
-            receivedAt: accepted.receivedAt, decision: accepted.decision)
+            traceparent: accepted.traceparent, receivedAt: accepted.receivedAt, decision: accepted.decision)
         switch accepted.placement {
         case .settled: return
         case .held(let until): notification.heldUntil = until
@@ -94,7 +94,8 @@ extension Engine {
     ) {
         if let until = notification.heldUntil {
             held[notification.sequence] = notification
-            timers.set(.hold(notification.sequence), at: until)
+            let end: Timestamp = if case .at(let end) = notification.expiration { end } else { until }
+            timers.set(.hold(notification.sequence), at: min(until, end))
             return
         }
         guard let session = notification.decision.session else { return }

@@ -81,14 +81,19 @@ extension Engine {
         case .moveOn(let progress):
             plan.changes.append(.reschedule(attempt.sequence, progress: progress))
             let session = SessionKey(application: notification.application, session: attempt.session)
-            if var gone = self.session(session) {
+            plan.reads += [.application(session.application), .session(session)]
+            // A session that has moved since is not gone: what waits is tried where it is now.
+            if var gone = self.session(session), isReached(gone, at: attempt.url) {
                 gone.disabled = .gone
                 plan.changes.append(.putSession(gone))
-                plan.reads += [.application(session.application), .session(session)]
                 plan.writes.append(.session(session))
             }
         }
         return plan
+    }
+
+    private func isReached(_ session: SceneSession, at url: String) -> Bool {
+        tenants[session.key.application]?.endpoint(of: session)?.url.utf8.elementsEqual(url.utf8) ?? false
     }
 
     func planExpire(_ sequence: NotificationSequence, at now: Timestamp) -> Plan {

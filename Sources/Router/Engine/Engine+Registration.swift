@@ -30,8 +30,34 @@ extension Engine {
             writes: [.application(id)])
     }
 
-    mutating func planPut(_ key: SessionKey, _ draft: SessionDraft, at now: Timestamp) -> Plan {
+    /// A change that a client may repeat is made once: what was answered is kept in the same transaction.
+    mutating func planPut(
+        _ key: SessionKey, _ draft: SessionDraft, _ repeatable: RepeatableChange?, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
+        guard let repeatable else { return planPut(key, draft, in: tenant, at: now) }
+        var plan: Plan
+        if let kept = try lookup.keptAnswer(for: repeatable.key) {
+            let isSame = kept.fingerprint == repeatable.fingerprint
+            plan = isSame ? Plan(reply: .sessionKept(session(key), kept)) : .refused(.idempotencyConflict)
+            plan.reads.append(.session(key))
+        } else {
+            plan = planPut(key, draft, in: tenant, at: now)
+            if case .session(let session, let created) = plan.reply {
+                let answer = KeptAnswer(
+                    fingerprint: repeatable.fingerprint, created: created,
+                    issuedSecret: draft.endpoint?.isIssued(in: session.endpoint) ?? false)
+                plan.changes.append(.keepAnswer(repeatable.key, answer))
+            }
+        }
+        plan.reads.append(.dedupe(repeatable.key))
+        plan.writes.append(.dedupe(repeatable.key))
+        return plan
+    }
+
+    private mutating func planPut(
+        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant<Registry>, at now: Timestamp
+    ) -> Plan {
         let existing = tenant.sessions[key.session]
         if existing == nil { lastCreationSequence += 1 }
         var session = SceneSession(
@@ -50,10 +76,11 @@ extension Engine {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
         guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
         session.apply(patch, at: now)
+        if case .set(let endpoint) = patch.endpoint {
+            guard let patched = endpoint.applied(to: session.endpoint) else { return .refused(.endpointURLMissing) }
+            session.endpoint = patched
+        }
         if patch.endpoint != nil { session.disabled = nil }
-        let limit = RouterLimits.userInfoBytes
-        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
-        guard sizes.allSatisfy({ $0 <= limit }) else { return .refused(.tooMuchUserInfo(limit: limit)) }
         let configuration = session.configuration.isEmpty ? nil : session.configuration
         return settled(session, naming: configuration, in: tenant, created: false, at: now)
     }
@@ -82,6 +109,9 @@ extension Engine {
         at now: Timestamp
     ) -> Plan {
         var session = session
+        let limit = RouterLimits.userInfoBytes
+        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
+        guard sizes.allSatisfy({ $0 <= limit }) else { return .refused(.tooMuchUserInfo(limit: limit)) }
         let manifest = tenant.application.manifest
         if let name {
             guard let configuration = manifest.configuration(named: name), configuration.role == session.role else {
@@ -109,7 +139,7 @@ extension SceneSession {
         if let can = patch.canActivate { conditions.canActivate = can.value ?? .alwaysTrue }
         if let prefers = patch.prefersToActivate { conditions.prefersToActivate = prefers.value ?? .alwaysFalse }
         if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }
-        if let endpoint = patch.endpoint { self.endpoint = endpoint.value?.resolved(replacing: self.endpoint) }
+        if case .remove = patch.endpoint { endpoint = nil }
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
         if let change = patch.userInfo {
             let merged = userInfo.merging(patch: change)

@@ -1,17 +1,15 @@
 import RouterPlugin
 
 extension Engine {
-    /// A hold has ended, or its application is gone: decides anew.
+    /// A hold has ended, or its application is gone: decides anew. Or it has expired meanwhile.
     mutating func planRelease(
         _ sequence: NotificationSequence, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
-        guard let notification = held[sequence], let until = notification.heldUntil,
-            until <= now || tenants[notification.application] == nil
-        else { return Plan() }
+        guard let notification = held[sequence], let until = notification.heldUntil else { return Plan() }
         var plan = Plan(reads: [.delivery(sequence)], writes: [.delivery(sequence)])
         if case .at(let end) = notification.expiration, end <= now {
             plan.changes.append(.settle(sequence, .expired, at: now))
-        } else {
+        } else if until <= now || tenants[notification.application] == nil {
             try reassign(notification, leaving: nil, at: now, lookup: lookup, in: &plan)
         }
         return plan

@@ -73,7 +73,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
         case .putApplication(let draft): planPut(draft)
         case .deleteApplication(let id): planDelete(id)
-        case .putSession(let key, let draft): planPut(key, draft, at: now)
+        case .putSession(let key, let draft, let repeatable):
+            try planPut(key, draft, repeatable, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key): planDelete(key)
         case .attemptFinished(let attempt): planFinished(attempt, at: now)

@@ -2,8 +2,8 @@ package import RouterPlugin
 
 /// The edge that keeps what must survive. SQLite is one conformer, the simulator's model another; both run `StoreSuite`.
 ///
-/// One writer: `commit` and `receipt` are called from the engine's executor only, never two at a time. The reading
-/// functions below them may be called from any thread at any time.
+/// One writer: `commit`, `receipt` and `keptAnswer` are called from the engine's executor only, never two at a time. The
+/// reading functions below them may be called from any thread at any time.
 package protocol Store: Sendable {
     /// Everything that the engine keeps in memory, as of the last commit.
     func recover() throws(StoreError) -> RecoveredState
@@ -13,6 +13,9 @@ package protocol Store: Sendable {
 
     /// What was answered for a notification that came in under this key before.
     func receipt(for key: DedupeKey) throws(StoreError) -> Receipt?
+
+    /// What was answered to a change of a session that came in under this key before.
+    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer?
 
     /// The payload bytes as received; nil if there is no such notification.
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]?
@@ -44,6 +47,8 @@ package enum StoreChange: Hashable, Sendable {
     case deleteApplication(ApplicationID)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
+    /// What is answered to a change that a client may repeat; a key is taken once.
+    case keepAnswer(DedupeKey, KeptAnswer)
     case insert(NewNotification)
     /// Appends an attempt to its notification's history.
     case recordAttempt(AttemptRecord)
@@ -68,6 +73,7 @@ package struct NewNotification: Hashable, Sendable {
     package var priority: Priority
     package var expiration: Expiration
     package var collapseID: String?
+    package var traceparent: TraceParent?
     package var dedupeKeys: [String]
     package var payload: [UInt8]
     package var receivedAt: Timestamp
@@ -77,7 +83,8 @@ package struct NewNotification: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
-        dedupeKeys: [String], payload: [UInt8], receivedAt: Timestamp, decision: Decision, placement: Placement
+        traceparent: TraceParent? = nil, dedupeKeys: [String], payload: [UInt8], receivedAt: Timestamp,
+        decision: Decision, placement: Placement
     ) {
         self.sequence = sequence
         self.id = id
@@ -88,6 +95,7 @@ package struct NewNotification: Hashable, Sendable {
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
+        self.traceparent = traceparent
         self.dedupeKeys = dedupeKeys
         self.payload = payload
         self.receivedAt = receivedAt
@@ -104,6 +112,15 @@ package enum Placement: Hashable, Sendable {
     case held(until: Timestamp)
     /// It is settled at once.
     case settled(Settlement)
+
+    /// The state of a notification that was put there.
+    package var state: NotificationState {
+        switch self {
+        case .lane: .waiting
+        case .held: .held
+        case .settled(let settlement): settlement.state
+        }
+    }
 }
 
 /// How far the attempts of a delivery have come.
@@ -155,7 +172,7 @@ package struct AttemptRecord: Hashable, Sendable {
     }
 }
 
-/// The key under which a sender may repeat a notification.
+/// The key under which a sender may repeat a notification, or a client a change.
 package struct DedupeKey: Hashable, Sendable {
     package var application: ApplicationID
     package var source: PluginID
@@ -179,13 +196,15 @@ package struct DedupeKey: Hashable, Sendable {
     }
 }
 
-/// What is known of a notification that was accepted before.
+/// What was answered when a notification was accepted. What has come of it since is asked for under its id.
 package struct Receipt: Hashable, Sendable {
     package var sequence: NotificationSequence
     package var id: NotificationID
     package var device: DeviceID?
     package var payload: [UInt8]
+    /// The first decision, whatever was decided since.
     package var decision: Decision
+    /// The state in which it was accepted.
     package var state: NotificationState
 
     package init(
@@ -212,6 +231,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var priority: Priority
     package var expiration: Expiration
     package var collapseID: String?
+    package var traceparent: TraceParent?
     package var receivedAt: Timestamp
     package var decision: Decision
     /// `held`, `waiting` or a settled state; the store does not know what is in flight.
@@ -227,8 +247,9 @@ package struct StoredNotification: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
-        receivedAt: Timestamp, decision: Decision, state: NotificationState, reason: String?, settledAt: Timestamp?,
-        progress: DeliveryProgress, payload: [UInt8]?, attempts: [AttemptRecord]
+        traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision, state: NotificationState,
+        reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: [UInt8]?,
+        attempts: [AttemptRecord]
     ) {
         self.sequence = sequence
         self.id = id
@@ -239,6 +260,7 @@ package struct StoredNotification: Hashable, Sendable {
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
+        self.traceparent = traceparent
         self.receivedAt = receivedAt
         self.decision = decision
         self.state = state
@@ -322,6 +344,7 @@ package struct UnsettledNotification: Hashable, Sendable {
     package var contentID: ContentID?
     package var priority: Priority
     package var expiration: Expiration
+    package var traceparent: TraceParent?
     package var receivedAt: Timestamp
     package var decision: Decision
     package var progress: DeliveryProgress
@@ -330,8 +353,9 @@ package struct UnsettledNotification: Hashable, Sendable {
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID?,
-        contentID: ContentID?, priority: Priority, expiration: Expiration, receivedAt: Timestamp, decision: Decision,
-        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil
+        contentID: ContentID?, priority: Priority, expiration: Expiration, traceparent: TraceParent? = nil,
+        receivedAt: Timestamp, decision: Decision, progress: DeliveryProgress = DeliveryProgress(),
+        heldUntil: Timestamp? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -340,6 +364,7 @@ package struct UnsettledNotification: Hashable, Sendable {
         self.contentID = contentID
         self.priority = priority
         self.expiration = expiration
+        self.traceparent = traceparent
         self.receivedAt = receivedAt
         self.decision = decision
         self.progress = progress

@@ -9,6 +9,8 @@ struct LedgerEntry {
     var progress = DeliveryProgress()
     /// The attempt whose outcome has not been committed, and the session that it was sent to.
     var underWay: (number: Int, session: SessionID)?
+    /// Where the last attempt was sent.
+    var sentTo: String?
     /// Whether that attempt's exchange goes on.
     var isLive = false
     /// Attempts that were recorded.

@@ -37,7 +37,7 @@ struct Oracle {
             }
         }
         for configuration in application.manifest.sceneConfigurations
-        where configuration.role == "windowApplication" && configuration.endpoint != nil {
+        where vetoed.isEmpty && configuration.role == "windowApplication" && configuration.endpoint != nil {
             guard application.manifest.supportsMultipleScenes || inScope.isEmpty else { break }
             return Expectation(
                 outcome: .newSession(configuration: configuration.name), tier: .newSession, vetoed: vetoed)

@@ -87,6 +87,10 @@ package final class SimulatedDisk: Store {
 
     package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try model.receipt(for: key) }
 
+    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
+        try model.keptAnswer(for: key)
+    }
+
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         try model.payload(of: sequence)
     }

@@ -21,6 +21,7 @@ extension Witness {
         checkReceiver(attempt, entry)
         checkOrder(attempt, at: now)
         ledger.entries[sequence]?.underWay = (attempt.number, attempt.session.key.session)
+        ledger.entries[sequence]?.sentTo = attempt.endpoint.url
         ledger.entries[sequence]?.isLive = true
     }
 

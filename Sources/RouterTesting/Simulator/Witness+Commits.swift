@@ -8,7 +8,7 @@ extension Witness {
         deciding = []
         for change in changes {
             switch change {
-            case .putApplication, .deleteApplication, .putSession, .deleteSession: registered(change)
+            case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .recordAttempt(let attempt): recorded(attempt)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
@@ -22,12 +22,14 @@ extension Witness {
         checkDisabling(changes, before)
     }
 
-    /// A session is disabled by a 410, in the transaction that records it, and by nothing else.
+    /// A session is disabled by a 410 from where it is reached, in the transaction that records it, and by nothing else.
     private mutating func checkDisabling(_ changes: [StoreChange], _ before: Registrations) {
         var gone: Set<SessionKey> = []
         for case .recordAttempt(let attempt) in changes where attempt.status == 410 {
             guard let entry = ledger.entries[attempt.sequence] else { continue }
-            gone.insert(SessionKey(application: entry.accepted.application, session: attempt.session))
+            let key = SessionKey(application: entry.accepted.application, session: attempt.session)
+            let endpoint = before.openSession(key).flatMap(before.endpoint)
+            if endpoint == nil || endpoint?.url == entry.sentTo { gone.insert(key) }
         }
         for key in gone {
             require(ledger.registrations.openSession(key) == nil, "\(key) has answered 410 and is not disabled")

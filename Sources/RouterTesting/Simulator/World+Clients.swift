@@ -114,7 +114,7 @@ extension World {
         if happens(600) { patch.activationState = pick(ActivationState.allCases) }
         if happens(200) { patch.canActivate = happens(300) ? .remove : .set(drawPredicate()) }
         if happens(200) { patch.prefersToActivate = happens(300) ? .remove : .set(drawPredicate()) }
-        if happens(150) { patch.endpoint = happens(300) ? .remove : .set(drawEndpoint(key)) }
+        if happens(150) { patch.endpoint = happens(300) ? .remove : .set(drawEndpointPatch(key)) }
         if happens(100) { patch.device = drawDevice().map { .set($0) } ?? .remove }
         if happens(100) { patch.leaseSeconds = happens(500) ? .remove : .set(30) }
         if happens(100) { patch.configuration = pick(["Default", "Kiosk", "Unknown"]) }
@@ -127,6 +127,12 @@ extension World {
             "SELF == 'doc/1' OR SELF == 'doc/2'", "NOT SELF CONTAINS '3'",
         ]
         return pick(formats).flatMap { try? Predicate(format: $0) } ?? .alwaysTrue
+    }
+
+    private mutating func drawEndpointPatch(_ key: SessionKey) -> EndpointPatch {
+        let draft = drawEndpoint(key)
+        let secret: SessionPatch.Change<String>? = happens(300) ? .remove : nil
+        return EndpointPatch(url: happens(800) ? draft.url : nil, secret: secret, freshSecret: draft.freshSecret)
     }
 
     private mutating func drawEndpoint(_ key: SessionKey) -> EndpointDraft {

@@ -10,6 +10,7 @@ extension World {
         case .putSession(let session):
             "put \(session.key) \(session.activationState)\(session.disabled == nil ? "" : " disabled")"
         case .deleteSession(let key): "delete \(key)"
+        case .keepAnswer(let key, _): "keep the answer to \(key.key)"
         case .insert(let new):
             "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"

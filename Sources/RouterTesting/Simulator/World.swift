@@ -148,7 +148,8 @@ package struct World {
             let attempt = transfer.attempt
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number, session: attempt.session.key.session,
-                startedAt: transfer.startedAt, result: TransferResult(outcome: transfer.outcome))
+                url: attempt.endpoint.url, startedAt: transfer.startedAt,
+                result: TransferResult(outcome: transfer.outcome))
             log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))

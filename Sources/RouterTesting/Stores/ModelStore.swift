@@ -73,11 +73,15 @@ package final class ModelStore: Store {
 
     package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
         try reading { model in
-            guard let stored = model.dedupeKeys[key].flatMap({ model.notifications[$0] })?.stored else { return nil }
+            guard let entry = model.dedupeKeys[key].flatMap({ model.notifications[$0] }) else { return nil }
             return Receipt(
-                sequence: stored.sequence, id: stored.id, device: stored.device, payload: stored.payload ?? [],
-                decision: stored.decision, state: stored.state)
+                sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device,
+                payload: entry.stored.payload ?? [], decision: entry.first.decision, state: entry.first.state)
         }
+    }
+
+    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
+        try reading { model in model.answers[key] }
     }
 
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
@@ -144,7 +148,8 @@ extension UnsettledNotification {
         self.init(
             sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
             contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
-            receivedAt: stored.receivedAt, decision: stored.decision, progress: stored.progress,
+            traceparent: stored.traceparent, receivedAt: stored.receivedAt, decision: stored.decision,
+            progress: stored.progress,
             heldUntil: entry.heldUntil)
     }
 }

@@ -4,10 +4,11 @@ import RouterPlugin
 /// What a store keeps, as plain values, and the laws by which it changes.
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
-/// - A notification id and a dedupe key belong to one notification for ever.
+/// - A notification id and a dedupe key belong to one notification for ever, the key of an answer to one answer.
 /// - A session belongs to an application that exists.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
+/// - What was answered first is known as long as the notification is.
 /// - A settlement is final: nothing changes a settled notification.
 ///
 /// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` takes
@@ -18,6 +19,7 @@ struct StoreModel: Sendable {
     private(set) var notifications: [NotificationSequence: Entry] = [:]
     private(set) var sequences: [NotificationID: NotificationSequence] = [:]
     private(set) var dedupeKeys: [DedupeKey: NotificationSequence] = [:]
+    private(set) var answers: [DedupeKey: KeptAnswer] = [:]
     private(set) var census = NotificationCensus(accepted: 0, byState: [:])
     private(set) var lastSequence = NotificationSequence(0)
     private(set) var lastCreationSequence: Int64 = 0
@@ -27,6 +29,13 @@ struct StoreModel: Sendable {
     struct Entry: Hashable, Sendable {
         var stored: StoredNotification
         var heldUntil: Timestamp?
+        /// What was decided when it was accepted.
+        let first: FirstAnswer
+    }
+
+    struct FirstAnswer: Hashable, Sendable {
+        let decision: Decision
+        let state: NotificationState
     }
 
     /// What stood there before.
@@ -36,6 +45,7 @@ struct StoreModel: Sendable {
         case notification(NotificationSequence, Entry?)
         case sequence(NotificationID)
         case dedupeKey(DedupeKey)
+        case answer(DedupeKey)
     }
 
     /// The figures as they stood before.
@@ -61,6 +71,7 @@ struct StoreModel: Sendable {
             case .notification(let sequence, let before): replace(sequence, by: before)
             case .sequence(let id): sequences[id] = nil
             case .dedupeKey(let key): dedupeKeys[key] = nil
+            case .answer(let key): answers[key] = nil
             }
         }
         census.accepted = marks.accepted
@@ -74,6 +85,7 @@ struct StoreModel: Sendable {
         case .deleteApplication(let id): delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
+        case .keepAnswer(let key, let answer): try keep(answer, for: key)
         case .insert(let notification): try insert(notification)
         case .recordAttempt(let attempt): try record(attempt)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
@@ -100,6 +112,12 @@ struct StoreModel: Sendable {
         set(session, for: session.key)
     }
 
+    private mutating func keep(_ answer: KeptAnswer, for key: DedupeKey) throws(StoreError) {
+        try check(answers[key] == nil, "the key of an answer is taken")
+        answers[key] = answer
+        journal.append(.answer(key))
+    }
+
     // MARK: - Notifications
 
     private mutating func insert(_ new: NewNotification) throws(StoreError) {
@@ -115,7 +133,7 @@ struct StoreModel: Sendable {
             dedupeKeys[key] = new.sequence
             journal.append(.dedupeKey(key))
         }
-        var entry = Entry(stored: StoredNotification(new))
+        var entry = Entry(accepted: new)
         entry.place(new.placement, settledAt: new.receivedAt)
         set(entry, for: new.sequence)
     }
@@ -198,9 +216,10 @@ struct StoreModel: Sendable {
 }
 
 extension StoreModel.Entry {
-    fileprivate init(stored: StoredNotification) {
-        self.stored = stored
+    fileprivate init(accepted new: NewNotification) {
+        stored = StoredNotification(new)
         heldUntil = nil
+        first = StoreModel.FirstAnswer(decision: new.decision, state: new.placement.state)
     }
 
     fileprivate mutating func place(_ placement: Placement, settledAt: Timestamp?) {
@@ -224,7 +243,8 @@ extension StoredNotification {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            receivedAt: new.receivedAt, decision: new.decision, state: .waiting, reason: nil, settledAt: nil,
+            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision, state: .waiting,
+            reason: nil, settledAt: nil,
             progress: DeliveryProgress(), payload: new.payload, attempts: [])
     }
 }

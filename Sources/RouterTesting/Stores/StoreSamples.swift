@@ -107,6 +107,7 @@ enum StoreSamples {
         notification.priority = .low
         notification.expiration = .at(Timestamp(milliseconds: .max))
         notification.collapseID = text
+        notification.traceparent = TraceParent(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
         notification.payload = payload
         notification.decision = Decision(

@@ -13,21 +13,57 @@ extension StoreSuite {
         var otherSource = StoreSamples.notification(4)
         otherSource.source = StoreSamples.otherSource
         otherSource.dedupeKeys = ["k", ""]
-        let all = [first, second, elsewhere, otherSource]
+        var held = StoreSamples.notification(5)
+        held.dedupeKeys = ["held"]
+        held.placement = .held(until: Timestamp(milliseconds: 4))
+        held.decision.session = nil
+        held.decision.vetoes = [Veto(session: SessionID(unchecked: "s"), rule: StoreSamples.source, reason: "no")]
+        var dropped = StoreSamples.notification(6)
+        dropped.dedupeKeys = ["dropped"]
+        dropped.placement = .settled(.deadLettered(.droppedByRule))
+        let all = [first, second, elsewhere, otherSource, held, dropped]
         try trial.store.commit(all.map(StoreChange.insert))
         try trial.store.commit([.settle(first.sequence, .delivered, at: Timestamp(milliseconds: 5))])
+        try trial.store.commit([.settle(held.sequence, .expired, at: Timestamp(milliseconds: 5))])
+        // What became of the second one later is no part of what was answered first.
+        let later = Decision(tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9)
+        for decision in [later, first.decision] {
+            try trial.store.commit([.reassign(second.sequence, decision, .lane)])
+        }
         for _ in 0..<2 {
             for new in all {
                 for text in new.dedupeKeys {
                     let key = DedupeKey(application: new.application, source: new.source, key: text)
                     let expected = Receipt(
                         sequence: new.sequence, id: new.id, device: new.device, payload: new.payload,
-                        decision: new.decision, state: new.sequence == first.sequence ? .delivered : .waiting)
+                        decision: new.decision, state: new.placement.state)
                     trial.expectSame(try trial.store.receipt(for: key), expected, "receipt for \(text)")
                 }
             }
             let unknown = DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: "K")
             trial.expect(try trial.store.receipt(for: unknown) == nil, "a receipt for an unknown key")
+            try trial.reopen()
+        }
+    }
+
+    /// An answer is kept under one key for ever, and apart from the keys of notifications.
+    static func answers(_ trial: StoreTrial<some Store>) throws {
+        let answers = [
+            ("caf\u{E9}", KeptAnswer(fingerprint: [0, 255], created: true, issuedSecret: false)),
+            ("cafe\u{301}", KeptAnswer(fingerprint: [], created: false, issuedSecret: true)),
+        ]
+        func key(_ text: String) -> DedupeKey {
+            DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
+        }
+        var notification = StoreSamples.notification(1)
+        notification.dedupeKeys = ["caf\u{E9}"]
+        try trial.store.commit(answers.map { .keepAnswer(key($0), $1) } + [.insert(notification)])
+        try trial.expectConflict([.keepAnswer(key(answers[0].0), answers[1].1)], "the key of an answer again")
+        for _ in 0..<2 {
+            for (text, answer) in answers {
+                trial.expectSame(try trial.store.keptAnswer(for: key(text)), answer, "the answer to \(text)")
+            }
+            trial.expect(try trial.store.keptAnswer(for: key("unknown")) == nil, "an answer to an unknown key")
             try trial.reopen()
         }
     }

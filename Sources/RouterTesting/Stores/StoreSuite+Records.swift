@@ -145,8 +145,8 @@ extension StoredNotification {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            receivedAt: new.receivedAt, decision: new.decision, state: .waiting, reason: nil, settledAt: nil,
-            progress: DeliveryProgress(), payload: new.payload, attempts: [])
+            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision, state: .waiting,
+            reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [])
         switch new.placement {
         case .lane: state = .waiting
         case .held: state = .held
@@ -163,8 +163,8 @@ extension UnsettledNotification {
     init(expected new: NewNotification) {
         self.init(
             sequence: new.sequence, id: new.id, application: new.application, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration, receivedAt: new.receivedAt,
-            decision: new.decision)
+            contentID: new.contentID, priority: new.priority, expiration: new.expiration,
+            traceparent: new.traceparent, receivedAt: new.receivedAt, decision: new.decision)
         if case .held(let until) = new.placement { heldUntil = until }
     }
 }

@@ -34,6 +34,7 @@ package enum StoreSuite {
         run("notifications", notifications)
         run("attempts", attempts)
         run("receipts", receipts)
+        run("answers", answers)
         run("life of a delivery", deliveries)
         run("atomicity", atomicity)
         run("illegal changes", illegalChanges)

@@ -1,5 +1,6 @@
 import Dispatch
 package import Logging
+import Plugins
 package import Router
 package import RouterPlugin
 
@@ -163,7 +164,8 @@ package actor EngineHost {
             if !changes.isEmpty { try store.commit(changes) }
             storeFault = nil
         } catch  where error.code == .conflict && finished.items.count > 1 {
-            // One of them contradicts the store. The others must not suffer for it, again and again.
+            // One of them contradicts the store, which is a fault of the engine's. The others must not suffer for it.
+            logger.error("a change contradicts the store; each is committed alone", metadata: ["error": "\(error)"])
             for single in finished.singles {
                 var single = single
                 commit(&single)
@@ -241,7 +243,7 @@ package actor EngineHost {
         let finish: @Sendable (TransferResult) -> Void = { [weak self] result in
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number,
-                session: attempt.session.key.session, startedAt: now, result: result)
+                session: attempt.session.key.session, url: attempt.endpoint.url, startedAt: now, result: result)
             self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
         }
         do {
@@ -249,6 +251,9 @@ package actor EngineHost {
                 throw StoreError(.corrupt, "the payload of \(attempt.notification.id) is missing")
             }
             transport.start(try sender.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
+        } catch let error as WebhookSecretError {
+            logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.session.key)"])
+            finish(WebhookSender.unusable(because: error))
         } catch {
             logger.error("an attempt could not be made", metadata: ["error": "\(error)"])
             finish(WebhookSender.notSent(because: error))
@@ -277,53 +282,6 @@ package actor EngineHost {
         }
         source.resume()
         (timer, timerDue) = (source, due)
-    }
-}
-
-/// A batch with those who wait for it.
-private struct OpenBatch {
-    struct Item {
-        let command: Command
-        let ticket: Ticket?
-        let place: Int
-    }
-
-    private(set) var batch = Batch()
-    private(set) var items: [Item] = []
-
-    /// The same, one batch a command.
-    var singles: [OpenBatch] {
-        zip(items, batch.plans).map { item, plan in
-            var single = OpenBatch()
-            single.append(item.command, plan, item.ticket, item.place)
-            return single
-        }
-    }
-
-    mutating func append(_ command: Command, _ plan: Plan, _ ticket: Ticket?, _ place: Int) {
-        batch.append(plan)
-        items.append(Item(command: command, ticket: ticket, place: place))
-    }
-}
-
-/// The answers that one entry waits for; gives them all when the last one is there.
-private final class Ticket {
-    private var replies: [Reply]
-    private var missing: Int
-    private let answer: @Sendable ([Reply]) -> Void
-
-    init?(count: Int, answer: (@Sendable ([Reply]) -> Void)?) {
-        guard let answer else { return nil }
-        self.answer = answer
-        replies = Array(repeating: .none, count: count)
-        missing = count
-        if count == 0 { answer([]) }
-    }
-
-    func fill(_ place: Int, with reply: Reply) {
-        replies[place] = reply
-        missing -= 1
-        if missing == 0 { answer(replies) }
     }
 }
 

@@ -22,11 +22,14 @@ package struct WebhookSender: Sendable {
         let secret = try WebhookSecret(attempt.endpoint.secret)
         let signature = StandardWebhooksSigner.signature(
             id: id, timestampSeconds: seconds, body: body, secret: secret)
-        let headers = [
+        var headers = [
             HeaderField("content-type", "application/json"), HeaderField("user-agent", userAgent),
             HeaderField("webhook-id", id), HeaderField("webhook-timestamp", String(seconds)),
             HeaderField("webhook-signature", signature), HeaderField("webhook-attempt", String(attempt.number)),
         ]
+        if let traceparent = attempt.notification.traceparent {
+            headers.append(HeaderField("traceparent", traceparent.text))
+        }
         return WebhookRequest(
             url: attempt.endpoint.url, headers: headers, body: body,
             timeoutMilliseconds: attempt.timeoutSeconds * 1000)
@@ -35,5 +38,10 @@ package struct WebhookSender: Sendable {
     /// The outcome of an attempt that never left: it counts as not made.
     package static func notSent(because error: any Error) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .shuttingDown, message: "\(error)")))
+    }
+
+    /// The outcome of an attempt that no request can be made for, now or later.
+    package static func unusable(because error: WebhookSecretError) -> TransferResult {
+        TransferResult(outcome: .failure(TransferFailure(kind: .unusableURL, message: "\(error)")))
     }
 }

@@ -14,11 +14,9 @@ extension API {
         let accept = try await accept(request, context, device)
         switch try await submit(.accept(accept)) {
         case .accepted(let accepted):
-            let answer = NotificationBody.receipt(accepted.id, accepted.state, accepted.decision, duplicate: false)
-            return .json(.accepted, answer)
+            return .json(.accepted, NotificationBody.answer(accepted))
         case .duplicate(let receipt):
-            let answer = NotificationBody.receipt(receipt.id, receipt.firstState, receipt.decision, duplicate: true)
-            return .json(.ok, answer)
+            return .json(.ok, NotificationBody.answer(receipt))
         default: throw Problem.unexpectedReply
         }
     }
@@ -30,7 +28,8 @@ extension API {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let receivedAt = host.now
-        let key = request.sourceHeaders.first { $0.name == "idempotency-key" }?.value
+        let traceparent = request.traceparent
+        let key = try request.idempotencyKey()
         var number = 0
         var results: [[UInt8]] = []
         for chunk in Lines(of: body).chunks(of: DaemonLimits.batchLines) {
@@ -41,7 +40,7 @@ extension API {
                     number += 1
                     let headers = key.map { [(name: "idempotency-key", value: "\($0)#\(number)")] } ?? []
                     let request = SourceRequest(headers: headers, body: line, receivedAt: receivedAt)
-                    return try Self.decode(request, application, device)
+                    return try Self.decode(request, application, device, traceparent)
                 }
             }
             let commands = entries.compactMap { entry in (try? entry.get()).map { Command.accept($0) } }
@@ -58,10 +57,8 @@ extension API {
 
     private static func line(for reply: Reply?) -> [UInt8] {
         switch reply {
-        case .accepted(let accepted):
-            NotificationBody.receipt(accepted.id, accepted.state, accepted.decision, duplicate: false)
-        case .duplicate(let receipt):
-            NotificationBody.receipt(receipt.id, receipt.firstState, receipt.decision, duplicate: true)
+        case .accepted(let accepted): NotificationBody.answer(accepted)
+        case .duplicate(let receipt): NotificationBody.answer(receipt)
         case .refused(let refusal): BatchLine.write(Problem(refusal))
         default: BatchLine.write(.unexpectedReply)
         }
@@ -90,7 +87,7 @@ extension API {
         guard let notification = try store.notification(id), caller.mayUse(notification.application) else {
             throw Problem(.notFound, "unknown-notification", "There is no notification \(id).")
         }
-        let state = await state(of: notification.sequence, notification.state)
+        let state = await states(of: [notification])[0]
         return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, to: &$0) })
     }
 
@@ -102,10 +99,8 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let filter = try NotificationQuery.filter(query, caller: caller)
         let found = try store.notifications(matching: filter.stored, limit: limit + 1)
-        var shown: [(StoredNotification, NotificationState)] = []
-        for notification in found.prefix(limit) {
-            shown.append((notification, await state(of: notification.sequence, notification.state)))
-        }
+        let page = Array(found.prefix(limit))
+        var shown = Array(zip(page, await states(of: page)))
         let cursor = found.count > limit ? shown.last.map { Cursor.write(String($0.0.sequence.value)) } : nil
         if let wanted = filter.inFlight { shown.removeAll { ($0.1 == .inFlight) != wanted } }
         return .json(
@@ -127,44 +122,25 @@ extension API {
         let application = try context.application()
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let source = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
-        return try Self.decode(source, application, device)
+        return try Self.decode(source, application, device, request.traceparent)
     }
 
     private static func decode(
-        _ request: SourceRequest, _ application: ApplicationID, _ device: DeviceID?
+        _ request: SourceRequest, _ application: ApplicationID, _ device: DeviceID?, _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
         let notifications: [IncomingNotification]
         do { notifications = try pushSource.decode(request) } catch { throw Problem(error) }
         guard let notification = notifications.first else { throw .unexpectedReply }
         return AcceptRequest(
-            application: application, source: pushSource.id, device: device, notification: notification)
+            application: application, source: pushSource.id, device: device, traceparent: traceparent,
+            notification: notification)
     }
 
     /// The store does not know what is under way at this moment; the engine does.
-    private func state(
-        of sequence: NotificationSequence, _ stored: NotificationState
-    ) async -> NotificationState {
-        guard stored == .waiting else { return stored }
-        return await host.read { $0.isInFlight(sequence) } ? .inFlight : .waiting
-    }
-}
-
-extension NewNotification {
-    /// The state in which it was accepted.
-    fileprivate var state: NotificationState {
-        switch placement {
-        case .lane: .waiting
-        case .held: .held
-        case .settled(let settlement): settlement.state
+    private func states(of notifications: [StoredNotification]) async -> [NotificationState] {
+        guard notifications.contains(where: { $0.state == .waiting }) else { return notifications.map(\.state) }
+        return await host.read { engine in
+            notifications.map { $0.state == .waiting && engine.isInFlight($0.sequence) ? .inFlight : $0.state }
         }
-    }
-}
-
-extension Receipt {
-    /// The state of the first answer, which a repeated request is given again: what has come of the notification since
-    /// is asked for under its id.
-    fileprivate var firstState: NotificationState {
-        if decision.session != nil { return .waiting }
-        return state == .held ? .held : .deadLettered
     }
 }

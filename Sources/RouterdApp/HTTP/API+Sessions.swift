@@ -1,3 +1,4 @@
+import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -9,14 +10,14 @@ extension API {
         let draft = try SessionBody.read(try await request.json())
         let reply = try await submit(.putSession(try context.sessionKey(), draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
-        return .json(created ? .created : .ok, SessionBody.write(session, issued: draft.endpoint))
+        return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
     }
 
     @Sendable func patchSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let patch = try SessionBody.readPatch(try await request.json())
         let reply = try await submit(.patchSession(try context.sessionKey(), patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
-        return .json(.ok, SessionBody.write(session, issued: patch.endpoint?.value))
+        return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
     }
 
     @Sendable func getSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
@@ -64,21 +65,28 @@ extension API {
     ) async throws -> Response {
         let application = try context.application()
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
+        let key = try request.idempotencyKey()
+        var number = 0
         var results: [[UInt8]] = []
         for chunk in Lines(of: body).chunks(of: DaemonLimits.batchLines) {
             let entries = chunk.map { line in
-                Self.read(line) { value throws(Problem) in try SessionBody.readWithID(value) }
+                number += 1
+                let repeatable = key.map { RepeatableChange(batchKey: $0, line: number, line, application) }
+                return Self.read(line) { value throws(Problem) in
+                    let (id, draft) = try SessionBody.readWithID(value)
+                    return (id, draft, repeatable)
+                }
             }
             let commands = entries.compactMap { entry -> Command? in
-                guard case .success(let (id, draft)) = entry else { return nil }
-                return .putSession(SessionKey(application: application, session: id), draft)
+                guard case .success(let (id, draft, repeatable)) = entry else { return nil }
+                return .putSession(SessionKey(application: application, session: id), draft, repeatable: repeatable)
             }
             let replies = try await submitAll(commands)
             var next = replies.makeIterator()
             for entry in entries {
                 switch entry {
                 case .failure(let problem): results.append(BatchLine.write(problem))
-                case .success(let (id, draft)): results.append(Self.line(for: next.next(), id, draft))
+                case .success(let (id, draft, _)): results.append(Self.line(for: next.next(), id, draft))
                 }
             }
         }
@@ -101,18 +109,31 @@ extension API {
     private static func line(for reply: Reply?, _ id: SessionID, _ draft: SessionDraft) -> [UInt8] {
         switch reply {
         case .session(let session, let created):
-            JSONWriter.object { line in
-                line.field("id", id)
-                line.field("status", created ? 201 : 200)
-                if let endpoint = session.endpoint, let issued = draft.endpoint, issued.secret == nil,
-                    issued.freshSecret == endpoint.secret
-                {
-                    line.field("secret", endpoint.secret)
-                }
-            }
+            line(id, created, secret: draft.endpoint?.isIssued(in: session.endpoint) == true ? session.endpoint : nil)
+        case .sessionKept(let session, let answer):
+            line(id, answer.created, secret: answer.issuedSecret ? session?.endpoint : nil)
         case .refused(let refusal): BatchLine.write(Problem(refusal), id: id.text)
         default: BatchLine.write(.unexpectedReply, id: id.text)
         }
+    }
+
+    private static func line(_ id: SessionID, _ created: Bool, secret endpoint: Endpoint?) -> [UInt8] {
+        JSONWriter.object { line in
+            line.field("id", id)
+            line.field("status", created ? 201 : 200)
+            if let endpoint { line.field("secret", endpoint.secret) }
+        }
+    }
+}
+
+extension RepeatableChange {
+    /// A line of a batch, under the key of the batch and its own number.
+    fileprivate init(batchKey: String, line number: Int, _ line: [UInt8], _ application: ApplicationID) {
+        self.init(
+            key: DedupeKey(
+                application: application, source: PluginID(unchecked: "routerd.sessions-batch"),
+                key: "\(batchKey)#\(number)"),
+            fingerprint: Array(SHA256.hash(data: line)))
     }
 }
 

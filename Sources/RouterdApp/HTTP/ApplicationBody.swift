@@ -83,7 +83,9 @@ package enum ApplicationBody {
                 }
             }
             if let delegate = application.delegate {
-                body.object("delegate") { EndpointBody.write(delegate, issued: issued?.delegate, to: &$0) }
+                body.object("delegate") {
+                    EndpointBody.write(delegate, issuing: issued?.delegate?.freshSecret, to: &$0)
+                }
             }
             body.object("routing") { $0.field("prefersRequiresCan", application.routing.prefersRequiresCan) }
             body.object("delivery") { delivery in
@@ -102,7 +104,7 @@ package enum ApplicationBody {
         object.field("name", configuration.name)
         object.field("role", configuration.role)
         if let endpoint = configuration.endpoint {
-            object.object("endpoint") { EndpointBody.write(endpoint, issued: issued, to: &$0) }
+            object.object("endpoint") { EndpointBody.write(endpoint, issuing: issued?.freshSecret, to: &$0) }
         }
         object.array("activityTypes") { types in for type in configuration.activityTypes { types.element(type) } }
     }
@@ -110,11 +112,11 @@ package enum ApplicationBody {
 
 /// Endpoints on the wire.
 package enum EndpointBody {
-    /// The URL; the secret only if it was made for this very answer, since it is never shown again.
-    package static func write(_ endpoint: Endpoint, issued: EndpointDraft?, to object: inout JSONObjectWriter) {
+    /// The URL; and the secret only if it is the one that was made for this very answer, since it is never shown again.
+    package static func write(
+        _ endpoint: Endpoint, issuing freshSecret: String?, to object: inout JSONObjectWriter
+    ) {
         object.field("url", endpoint.url)
-        if let issued, issued.secret == nil, issued.freshSecret == endpoint.secret {
-            object.field("secret", endpoint.secret)
-        }
+        if endpoint.secret == freshSecret { object.field("secret", endpoint.secret) }
     }
 }

@@ -11,29 +11,51 @@ extension ObjectReader {
         return try Self.endpoint(reader)
     }
 
-    package static func endpoint(_ reader: ObjectReader) throws(Problem) -> EndpointDraft {
+    /// A merge patch of an endpoint: what is left out stays.
+    package mutating func endpointPatch(_ key: String) throws(Problem) -> EndpointPatch? {
+        guard var reader = try object(key) else { return nil }
+        if case .null = reader.presence("url") { throw reader.missing("url") }
+        let url = try reader.endpointURL()
+        let isRemoved = if case .null = reader.presence("secret") { true } else { false }
+        let secret = try reader.endpointSecret()
+        try reader.finish()
+        return EndpointPatch(
+            url: url, secret: isRemoved ? .remove : secret.map { .set($0) }, freshSecret: Self.freshSecret())
+    }
+
+    private static func endpoint(_ reader: ObjectReader) throws(Problem) -> EndpointDraft {
         var reader = reader
-        guard let url = try reader.string("url") else { throw reader.missing("url") }
+        guard let url = try reader.endpointURL() else { throw reader.missing("url") }
+        let secret = try reader.endpointSecret()
+        try reader.finish()
+        return EndpointDraft(url: url, secret: secret, freshSecret: freshSecret())
+    }
+
+    private mutating func endpointURL() throws(Problem) -> String? {
+        guard let url = try string("url") else { return nil }
         do {
             _ = try CurlURL(parsing: url)
+            return url
         } catch {
             throw Problem(
                 .unprocessableContent, error.code.rawValue, "\(error.message.capitalizedFirst).",
-                pointer: reader.pointer(to: "url"))
+                pointer: pointer(to: "url"))
         }
-        let secret = try reader.string("secret")
-        if let secret {
-            do {
-                _ = try WebhookSecret(secret)
-            } catch {
-                throw Problem(
-                    .unprocessableContent, error.code, error.description, pointer: reader.pointer(to: "secret"))
-            }
+    }
+
+    private mutating func endpointSecret() throws(Problem) -> String? {
+        guard let secret = try string("secret") else { return nil }
+        do {
+            _ = try WebhookSecret(secret)
+            return secret
+        } catch {
+            throw Problem(.unprocessableContent, error.code, error.description, pointer: pointer(to: "secret"))
         }
-        try reader.finish()
+    }
+
+    private static func freshSecret() -> String {
         var generator = SystemRandomNumberGenerator()
-        return EndpointDraft(
-            url: url, secret: secret, freshSecret: WebhookSecret.generate(using: &generator).revealed())
+        return WebhookSecret.generate(using: &generator).revealed()
     }
 }
 

@@ -4,7 +4,16 @@ package import RouterPlugin
 /// Notifications on the wire.
 package enum NotificationBody {
     /// What is answered when a notification is accepted.
-    package static func receipt(
+    package static func answer(_ accepted: NewNotification) -> [UInt8] {
+        answer(accepted.id, accepted.placement.state, accepted.decision, duplicate: false)
+    }
+
+    /// The same again, for a sender that repeats itself.
+    package static func answer(_ receipt: Receipt) -> [UInt8] {
+        answer(receipt.id, receipt.state, receipt.decision, duplicate: true)
+    }
+
+    private static func answer(
         _ id: NotificationID, _ state: NotificationState, _ decision: Decision, duplicate: Bool
     ) -> [UInt8] {
         JSONWriter.object { body in
@@ -51,6 +60,7 @@ package enum NotificationBody {
         case .at(let time): body.field("expiresAt", time)
         }
         body.field("collapseId", notification.collapseID)
+        body.field("traceparent", notification.traceparent?.text)
         body.field("receivedAt", notification.receivedAt)
         body.field("state", state.rawValue)
         body.field("reason", notification.reason)

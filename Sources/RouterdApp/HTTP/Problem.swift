@@ -110,6 +110,11 @@ extension Problem {
             self.init(
                 .unprocessableContent, "endpoint-missing",
                 "Neither the session nor its scene configuration has an endpoint.", pointer: "/endpoint")
+        case .endpointURLMissing:
+            self.init(
+                .unprocessableContent, "missing-field",
+                "There is no endpoint yet, and the patch does not say where it is.",
+                pointer: "/endpoint/url")
         case .configurationInUse(let name):
             self.init(
                 .conflict, "configuration-in-use",

@@ -62,6 +62,18 @@ extension Request {
         headers.map { ($0.name.canonicalName, $0.value) }
     }
 
+    /// The key of a batch; with the number of a line it is the key of that line.
+    func idempotencyKey() throws(Problem) -> String? {
+        let request = SourceRequest(headers: sourceHeaders, body: [], receivedAt: Timestamp(milliseconds: 0))
+        do { return try request.idempotencyKey() } catch { throw Problem(error) }
+    }
+
+    /// The sender's place in a trace. One that is not valid, or that there are two of, is as good as none.
+    var traceparent: TraceParent? {
+        let values = sourceHeaders.filter { $0.name == "traceparent" }
+        return values.count == 1 ? TraceParent(values[0].value) : nil
+    }
+
     /// A query parameter, and a clear error for those that are not known.
     func query(_ names: String...) throws(Problem) -> [String: String] {
         var values: [String: String] = [:]

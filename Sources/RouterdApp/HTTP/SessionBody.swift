@@ -63,7 +63,7 @@ package enum SessionBody {
             }
         }
         if case .null = reader.presence("endpoint") { patch.endpoint = .remove }
-        if let endpoint = try reader.endpoint("endpoint") { patch.endpoint = .set(endpoint) }
+        if let endpoint = try reader.endpointPatch("endpoint") { patch.endpoint = .set(endpoint) }
         if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
         if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
         patch.stateRestorationActivity = try objectOrNull("stateRestorationActivity", &reader)
@@ -99,12 +99,12 @@ package enum SessionBody {
     }
 
     /// Writes a session; the secret only if it was made for this very answer.
-    package static func write(_ session: SceneSession, issued: EndpointDraft? = nil) -> [UInt8] {
-        JSONWriter.object { write(session, issued: issued, to: &$0) }
+    package static func write(_ session: SceneSession, issuing freshSecret: String? = nil) -> [UInt8] {
+        JSONWriter.object { write(session, issuing: freshSecret, to: &$0) }
     }
 
     package static func write(
-        _ session: SceneSession, issued: EndpointDraft? = nil, to body: inout JSONObjectWriter
+        _ session: SceneSession, issuing freshSecret: String? = nil, to body: inout JSONObjectWriter
     ) {
         body.field("id", session.key.session)
         body.field("application", session.key.application)
@@ -114,7 +114,7 @@ package enum SessionBody {
         body.field("activationState", session.activationState.name)
         body.object("activationConditions") { ConditionsBody.write(session.conditions, to: &$0) }
         if let endpoint = session.endpoint {
-            body.object("endpoint") { EndpointBody.write(endpoint, issued: issued, to: &$0) }
+            body.object("endpoint") { EndpointBody.write(endpoint, issuing: freshSecret, to: &$0) }
         }
         body.field("stateRestorationActivity", session.stateRestorationActivity)
         body.field("userInfo", session.userInfo)

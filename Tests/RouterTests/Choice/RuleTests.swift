@@ -66,13 +66,13 @@ struct RuleTests {
         #expect(witness.sessions == ["p2"])
     }
 
-    @Test("When all were vetoed a new session may be made, if the manifest allows it")
-    func vetoToNewSession() {
+    @Test("When all were vetoed none is made in their place: it would be vetoed in its turn")
+    func vetoToNoSession() {
         let tenant = Tenant<LinearRegistry>(.gallery(multipleScenes: true), Self.scenes)
         let rule = SayingRule { _ in .veto(reason: "no") }
         let (outcome, decision) = Chooser(rules: [rule]).choose(for: .about("x"), from: tenant, at: .epoch)
-        #expect(outcome == .newSession(configuration: "Default"))
-        #expect(decision.vetoes.count == 4)
+        #expect(outcome == .undeliverable)
+        #expect(decision.tier == .undeliverable && decision.vetoes.count == 4)
     }
 
     @Test("No more vetoes are kept than the limit, the best candidates' first")

@@ -117,14 +117,40 @@ struct AcceptTests {
         #expect(try bench.run(.accept(request)).accepted != nil)
     }
 
-    @Test("A settled notification is still known, after a crash too")
-    func duplicateOfSettled() throws {
-        var bench = try Workbench(.gallery(), [Scene("A")])
+    @Test("The first answer stays, whatever has become of the notification", arguments: [200, 410, 500])
+    func firstAnswer(_ status: Int) throws {
+        var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         let first = try #require(try bench.accept(keys: ["k"]).accepted)
-        try bench.finish(try #require(try bench.start().first), .status(200))
+        try bench.finish(try #require(try bench.start().first), .status(status))
+        for _ in 0..<2 {
+            let receipt = try #require(try bench.accept(keys: ["k"]).duplicate)
+            #expect(receipt.id == first.id && receipt.decision == first.decision && receipt.state == .waiting)
+            try bench.crash()
+        }
+    }
+
+    @Test("Held at first is answered as held, when it was sent and when it has expired", arguments: [false, true])
+    func firstAnswerOfHeld(expires: Bool) throws {
+        let curfew = SayingRule { _ in .hold(until: .second(60), reason: "curfew") }
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [curfew])
+        let end: Expiration = expires ? .at(.second(30)) : .never
+        let first = try #require(try bench.accept(expiration: end, keys: ["k"]).accepted)
+        try bench.advance(to: .second(60))
+        #expect(try bench.stored(1)?.state == (expires ? .expired : .waiting))
+        let receipt = try #require(try bench.accept(expiration: end, keys: ["k"]).duplicate)
+        #expect(receipt.decision == first.decision && receipt.state == .held)
+    }
+
+    @Test("The sender's place in a trace goes with the notification, over a crash")
+    func trace() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        var request = AcceptRequest.of("x")
+        request.traceparent = TraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+        try bench.run(.accept(request))
+        #expect(request.traceparent != nil)
+        #expect(try bench.start().first?.notification.traceparent == request.traceparent)
         try bench.crash()
-        let receipt = try #require(try bench.accept(keys: ["k"]).duplicate)
-        #expect(receipt.id == first.id && receipt.state == .delivered)
+        #expect(try bench.start().first?.notification.traceparent == request.traceparent)
     }
 
     @Test("When the store cannot be read nothing is accepted")

@@ -35,7 +35,13 @@ struct BatchTests {
     private static let acceptNew = Command.accept(.of("new"))
     private static func finished(_ sequence: NotificationSequence, _ status: Int) -> Command {
         .attemptFinished(
-            FinishedAttempt(sequence: sequence, number: 1, session: "A", startedAt: .epoch, result: .status(status)))
+            FinishedAttempt(
+                sequence: sequence, number: 1, session: "A", url: "https://A.example/", startedAt: .epoch,
+                result: .status(status)))
+    }
+
+    private static func repeatable(_ key: String) -> RepeatableChange {
+        RepeatableChange(key: DedupeKey(application: .gallery, source: .push, key: key), fingerprint: [])
     }
 
     static let pairs: [Pair] = [
@@ -71,6 +77,12 @@ struct BatchTests {
         Pair(
             "an application put twice", putApplication, then: .putApplication(.of(.gallery(inFlight: 3))),
             conflicts: true),
+        Pair(
+            "a change under a key, and again", .putSession(A, SessionDraft(), repeatable: repeatable("k")),
+            then: .putSession(B, SessionDraft(), repeatable: repeatable("k")), conflicts: true),
+        Pair(
+            "changes under two keys", .putSession(A, SessionDraft(), repeatable: repeatable("k")),
+            then: .putSession(B, SessionDraft(), repeatable: repeatable("l")), conflicts: false),
         Pair("an application deleted and put", deleteApplication, then: putApplication, conflicts: true),
         Pair("an accept for a deleted application", deleteApplication, then: accept, conflicts: true),
         Pair("a session of a deleted application", deleteApplication, then: putA, conflicts: true),

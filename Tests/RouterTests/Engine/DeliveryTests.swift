@@ -73,7 +73,8 @@ struct DeliveryTests {
         try bench.accept()
         let attempt = try #require(try bench.start().first)
         let finished = FinishedAttempt(
-            sequence: 1, number: attempt.number, session: "A", startedAt: bench.now, result: .status(500))
+            sequence: 1, number: attempt.number, session: "A", url: attempt.endpoint.url, startedAt: bench.now,
+            result: .status(500))
         try bench.run(.attemptFinished(finished))
         #expect(try bench.plan(.attemptFinished(finished)).changes.isEmpty)
         var other = finished

@@ -36,11 +36,13 @@ struct HoldAndLeaseTests {
         #expect(try bench.plan(.followUp(.release(9))).changes.isEmpty)
     }
 
-    @Test("What expires while it is held is not sent")
-    func expiredWhileHeld() throws {
+    @Test("What expires while it is held is settled at its time and not sent", arguments: [20, 60])
+    func expiredWhileHeld(end: Int64) throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
-        try bench.accept(expiration: .at(.second(60)))
-        try bench.advance(to: .second(60))
+        try bench.accept(expiration: .at(.second(end)))
+        try bench.advance(to: .millisecond(end * 1000 - 1))
+        #expect(try bench.stored(1)?.state == .held)
+        try bench.advance(to: .second(end))
         #expect(try bench.stored(1)?.state == .expired)
         #expect(bench.engine.unsettledCount == 0 && bench.engine.nextDue == nil)
     }

@@ -62,7 +62,7 @@ struct RegistrationTests {
         _ = try put(&bench, SessionDraft())
         let without = Application.gallery(configurations: [.unreachable])
         #expect(try bench.run(.putApplication(.of(without))).refusal == .configurationInUse("Default"))
-        _ = try patch(&bench) { $0.endpoint = .set(EndpointDraft(url: "https://own", secret: nil, freshSecret: "s")) }
+        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://own", secret: nil, freshSecret: "s")) }
         #expect(try bench.run(.putApplication(.of(without))).application != nil)
     }
 
@@ -119,6 +119,59 @@ struct RegistrationTests {
         #expect(try patch(&bench) { _ in }.refusal == .unknownSession(Self.A))
         #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownSession(Self.A))
         #expect(try bench.store.recover().sessions.isEmpty)
+    }
+
+    @Test("What a session carries is bounded by PUT as by PATCH")
+    func putUserInfo() throws {
+        var bench = try Workbench(.gallery(), [])
+        let big = JSONValue.string(String(repeating: "x", count: RouterLimits.userInfoBytes))
+        let draft = SessionDraft(userInfo: .object(JSONObject(key: "k", big)))
+        #expect(try put(&bench, draft).refusal == .tooMuchUserInfo(limit: RouterLimits.userInfoBytes))
+        #expect(bench.session("A") == nil)
+    }
+
+    // MARK: Repetition
+
+    private func repeatable(_ text: String, _ fingerprint: UInt8) -> RepeatableChange {
+        RepeatableChange(
+            key: DedupeKey(application: .gallery, source: .push, key: text), fingerprint: [fingerprint])
+    }
+
+    @Test("A change under a key is made once; the first answer is given again, after a crash too")
+    func repeatedPut() throws {
+        var bench = try Workbench(.gallery(), [])
+        let first = SessionDraft(
+            activationState: .foregroundActive, endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s")
+        )
+        let reply = try bench.run(.putSession(Self.A, first, repeatable: repeatable("k", 1)))
+        #expect(reply.session?.activationState == .foregroundActive)
+        _ = try put(&bench, SessionDraft(activationState: .background))
+        for _ in 0..<2 {
+            let plan = try bench.plan(.putSession(Self.A, first, repeatable: repeatable("k", 1)))
+            guard case .sessionKept(let session, let answer) = plan.reply else {
+                Issue.record("answered \(plan.reply)")
+                return
+            }
+            #expect(plan.changes.isEmpty)
+            #expect(session?.activationState == .background, "It is shown as it is now.")
+            #expect(answer == KeptAnswer(fingerprint: [1], created: true, issuedSecret: true))
+            try bench.crash()
+        }
+        let other = try bench.run(.putSession(Self.A, first, repeatable: repeatable("k", 2)))
+        #expect(other.refusal == .idempotencyConflict)
+        #expect(try bench.run(.putSession(Self.A, first, repeatable: repeatable("l", 1))).session != nil)
+    }
+
+    @Test("A refused change keeps no answer, and may be sent again")
+    func repeatedRefusal() throws {
+        var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
+        let refused = try bench.run(.putSession(Self.A, SessionDraft(), repeatable: repeatable("k", 1)))
+        #expect(refused.refusal == .endpointMissing)
+        let endpoint = EndpointDraft(url: "https://1", secret: "mine", freshSecret: "s")
+        let draft = SessionDraft(endpoint: endpoint)
+        #expect(try bench.run(.putSession(Self.A, draft, repeatable: repeatable("k", 1))).session != nil)
+        let key = repeatable("k", 1).key
+        #expect(try bench.store.keptAnswer(for: key)?.issuedSecret == false, "The client had one of its own.")
     }
 
     @Test("Becoming active is remembered; staying active is not becoming")
@@ -181,6 +234,25 @@ struct RegistrationTests {
         #expect(bench.session("A")?.endpoint?.url == "https://1")
     }
 
+    @Test("PATCH merges an endpoint: what it does not name stays, and a secret that is taken away is made anew")
+    func patchEndpointParts() throws {
+        var bench = try Workbench(.gallery(), [])
+        func patched(_ url: String?, _ secret: SessionPatch.Change<String>?) throws -> Endpoint? {
+            let endpoint = EndpointPatch(url: url, secret: secret, freshSecret: "fresh")
+            return try patch(&bench) { $0.endpoint = .set(endpoint) }.session?.endpoint
+        }
+        _ = try put(&bench, SessionDraft(endpoint: EndpointDraft(url: "https://1", secret: "mine", freshSecret: "s")))
+        #expect(try patched("https://2", nil) == Endpoint(url: "https://2", secret: "mine"))
+        #expect(try patched(nil, .set("new")) == Endpoint(url: "https://2", secret: "new"))
+        #expect(try patched(nil, .remove) == Endpoint(url: "https://2", secret: "fresh"))
+        _ = try patch(&bench) { $0.endpoint = .remove }
+        #expect(
+            try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: nil, secret: .set("x"), freshSecret: "s")) }
+                .refusal
+                == .endpointURLMissing)
+        #expect(try patched("https://3", nil) == Endpoint(url: "https://3", secret: "fresh"))
+    }
+
     @Test("PATCH merges dictionaries and bounds what comes of it")
     func patchUserInfo() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
@@ -208,7 +280,7 @@ struct RegistrationTests {
         _ = try patch(&bench) { $0.activationState = .foregroundActive }
         #expect(bench.session("A")?.disabled == .gone)
         #expect(try bench.accept().accepted?.decision.session == "B")
-        _ = try patch(&bench) { $0.endpoint = .set(EndpointDraft(url: "https://new", secret: nil, freshSecret: "s")) }
+        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://new", secret: nil, freshSecret: "s")) }
         #expect(bench.session("A")?.disabled == nil)
         #expect(try bench.accept().accepted?.decision.session == "A")
     }

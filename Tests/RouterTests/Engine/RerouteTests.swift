@@ -26,6 +26,20 @@ struct RerouteTests {
         #expect(try bench.stored(1)?.attempts.map(\.session) == ["A", "A", "B"])
     }
 
+    @Test("A 410 from where the session was before says nothing of where it is now")
+    func goneFromTheOldURL() throws {
+        var bench = try Workbench(.gallery(), Self.two)
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        var patch = SessionPatch()
+        patch.endpoint = .set(EndpointPatch(url: "https://new.example", secret: nil, freshSecret: "s"))
+        try bench.run(.patchSession(.gallery("A"), patch))
+        try bench.finish(attempt, .status(410))
+        #expect(bench.session("A")?.disabled == nil)
+        let next = try #require(try bench.start().first)
+        #expect(next.session.key.session == "A" && next.endpoint.url == "https://new.example" && next.number == 2)
+    }
+
     @Test("What waits behind a 410 moves too, in order")
     func lane() throws {
         var bench = try Workbench(.gallery(), Self.two)

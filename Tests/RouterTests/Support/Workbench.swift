@@ -79,7 +79,8 @@ struct Workbench {
             .attemptFinished(
                 FinishedAttempt(
                     sequence: attempt.notification.sequence, number: attempt.number,
-                    session: attempt.session.key.session, startedAt: now, result: result)))
+                    session: attempt.session.key.session, url: attempt.endpoint.url, startedAt: now,
+                    result: result)))
     }
 
     /// Lets time pass; what comes due is done.

@@ -47,6 +47,35 @@ struct BatchTests {
         }
     }
 
+    @Test func aBatchUnderTheSameKeyIsAnsweredTheSame() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            func post(_ lines: [String], key: String) async throws -> Answer {
+                try await daemon.call(
+                    .post, "\(TestDaemon.gallery)/sessions:batch", lines.joined(separator: "\n"),
+                    headers: ["idempotency-key": key])
+            }
+            let lines = [
+                #"{"id":"a",\#(Self.endpoint)}"#, #"{"id":"#,
+                #"{"id":"g","endpoint":{"url":"http://127.0.0.1:9/hook"}}"#,
+            ]
+            let first = try await post(lines, key: "k")
+            #expect(try first.lines.map { $0.at("status").asInt64 } == [201, 400, 201])
+            try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/a", #"{"device":"new"}"#)
+            #expect(try await post(lines, key: "k").bytes == first.bytes)
+            #expect(try await daemon.session("a")["device"] == "new", "nothing is done twice")
+            let other = try await post([#"{"id":"z",\#(Self.endpoint)}"#], key: "k").lines
+            #expect(other.map { $0.at("error", "code") } == ["idempotency-conflict"])
+            #expect(try await daemon.session("z").status == 404)
+            let replaced = try await post(lines, key: "l")
+            #expect(try replaced.lines.map { $0.at("status").asInt64 } == [200, 400, 200])
+            try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/a", #"{"device":"newer"}"#)
+            #expect(try await post(lines, key: "l").bytes == replaced.bytes)
+            #expect(try await daemon.session("a")["device"] == "newer")
+            expectProblem(try await post(lines, key: ""), 400, "bad-idempotency-key")
+        }
+    }
+
     @Test func manySessionsAreReadBack() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Router
 import RouterPlugin
+import Synchronization
 import Testing
 
 @Suite("Notifications", .timeLimit(.minutes(15)))
@@ -144,6 +145,64 @@ struct NotificationTests {
             expectProblem(elsewhere, 409, "idempotency-conflict")
             #expect(receiver.all.count == 1)
             #expect(try daemon.store.census().accepted == 1)
+        }
+    }
+
+    @Test func theFirstAnswerStaysWhenTheSessionIsGone() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url("/gone"), #""activationState":"foregroundActive""#)
+            try await daemon.putSession("win-2", at: receiver.url())
+            receiver.answer("/gone", with: 410)
+            let first = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
+            #expect(first["decision", "session"] == "win-1")
+            #expect(try await daemon.settled(first.id)["decision", "session"] == "win-2")
+            let second = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
+            #expect(second["decision"] == first["decision"] && second["state"] == "waiting")
+        }
+    }
+
+    @Test func theFirstAnswerStaysWhenAHoldHasEnded() async throws {
+        var options = TestDaemon.Options()
+        options.rules = [HoldOnce()]
+        try await withDaemon(options) { daemon in
+            try await daemon.putGallery(#"{"delivery":{"retrySchedule":[600]}}"#)
+            try await daemon.putSession("win-1", at: Self.url)
+            let first = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
+            #expect(first["state"] == "held" && first["decision", "session"] == .null)
+            try await daemon.until { try await daemon.notification(first.id)["decision", "session"] == "win-1" }
+            let second = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
+            #expect(second["decision"] == first["decision"] && second["state"] == "held")
+        }
+    }
+
+    /// Holds what it sees for a moment, and has no objection when that is over.
+    private final class HoldOnce: RoutingRule {
+        let id = PluginID(unchecked: "test.hold-once")
+        private let end = Mutex<Timestamp?>(nil)
+
+        func verdict(on _: Candidate, for _: NotificationView, at now: Timestamp) -> RoutingVerdict {
+            let end = end.withLock { end in
+                if end == nil { end = now.advanced(byMilliseconds: 100) }
+                return end ?? now
+            }
+            return now < end ? .hold(until: end, reason: "a moment") : .accept
+        }
+    }
+
+    private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    @Test(arguments: [(trace, trace), ("00-nonsense", nil), (nil, nil)])
+    func traceparentIsPassedOn(sent: String?, expected: String?) async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            let headers = sent.map { ["traceparent": $0] } ?? [:]
+            let accepted = try await daemon.post(about: "a", headers: headers)
+            #expect(accepted.status == 202)
+            #expect(try await receiver.webhooks(1).first?.header("traceparent") == (expected ?? ""))
+            #expect(try await daemon.notification(accepted.id)["traceparent"].asString == expected)
+            try await daemon.call(
+                .post, "\(TestDaemon.gallery)/notifications:batch", "{}\n{}", headers: headers)
+            #expect(try await receiver.webhooks(3).allSatisfy { $0.header("traceparent") == (expected ?? "") })
         }
     }
 

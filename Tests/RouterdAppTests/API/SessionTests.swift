@@ -70,9 +70,15 @@ struct SessionTests {
             try await daemon.post(about: "a")
             #expect(try await receiver.webhooks(1).first?.isVerified == true)
 
-            let moved = try await daemon.call(.patch, Self.path, #"{"endpoint":{"url":"http://127.0.0.1:9/new"}}"#)
-            #expect(moved["endpoint", "secret"].asString?.hasPrefix("whsec_") == true)
-            #expect(moved["endpoint", "secret"].asString != secret)
+            // A merge patch: what it does not name stays, and a secret that is taken away is made anew.
+            let moved = try await daemon.call(.patch, Self.path, #"{"endpoint":{"url":"\#(receiver.url("/new"))"}}"#)
+            #expect(moved.status == 200 && !moved.text.contains("secret"))
+            try await daemon.post(about: "b")
+            #expect(try await receiver.webhooks(1, at: "/new").first?.isVerified == true)
+            let renewed = try await daemon.call(.patch, Self.path, #"{"endpoint":{"secret":null}}"#)
+            #expect(renewed["endpoint", "secret"].asString?.hasPrefix("whsec_") == true)
+            #expect(renewed["endpoint", "secret"].asString != secret)
+            #expect(renewed["endpoint", "url"].asString == receiver.url("/new"))
             let supplied = try await daemon.putSession("win-1", at: Self.url)
             #expect(!supplied.text.contains("secret"))
         }

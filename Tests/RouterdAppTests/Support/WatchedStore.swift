@@ -56,6 +56,8 @@ final class WatchedStore: Store {
 
     func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try base.receipt(for: key) }
 
+    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
+
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         try base.payload(of: sequence)
     }
