@@ -28,7 +28,7 @@ extension ChangeWriter {
         """
 
     private static let insertAnswer = """
-        INSERT INTO kept_answer (application, source, key, fingerprint, created, issued_secret) VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO kept_answer (application, source, key, fingerprint, created) VALUES (?, ?, ?, ?, ?)
         """
 
     // The parameters of the two statements are the same and in the same order.
@@ -105,7 +105,6 @@ extension ChangeWriter {
                 key.bind(to: &$0)
                 $0.bindInPlace(fingerprint)
                 $0.bind(answer.created)
-                $0.bind(answer.issuedSecret)
             }
         }
     }

@@ -202,7 +202,6 @@ enum Migrations {
           key TEXT NOT NULL,
           fingerprint BLOB NOT NULL,
           created INTEGER NOT NULL,
-          issued_secret INTEGER NOT NULL,
           PRIMARY KEY (application, source, key)
         ) STRICT, WITHOUT ROWID;
         """

@@ -34,7 +34,7 @@ enum NotificationReader {
         """
 
     private static let selectAnswer = """
-        SELECT fingerprint, created, issued_secret FROM kept_answer WHERE application = ? AND source = ? AND key = ?
+        SELECT fingerprint, created FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
     /// Counts in the index by state alone; the ledger's figure comes first, with no state.
@@ -56,7 +56,7 @@ enum NotificationReader {
     static func keptAnswer(for key: DedupeKey, _ db: Database) throws -> KeptAnswer? {
         let statement = try PreparedStatement(db, selectAnswer)
         return try statement.first(key.bind(to:)) { row in
-            KeptAnswer(fingerprint: row.bytes(), created: row.bool(), issuedSecret: row.bool())
+            KeptAnswer(fingerprint: row.bytes(), created: row.bool())
         }
     }
 

@@ -10,17 +10,14 @@ package struct RepeatableChange: Hashable, Sendable {
     }
 }
 
-/// What was answered to such a change. The secret itself is not kept a second time.
+/// What was answered to such a change. A secret that was made for it is not: it is shown once.
 package struct KeptAnswer: Hashable, Sendable {
     package var fingerprint: [UInt8]
     /// Whether the session was new.
     package var created: Bool
-    /// Whether a secret was made for the session, and returned.
-    package var issuedSecret: Bool
 
-    package init(fingerprint: [UInt8], created: Bool, issuedSecret: Bool) {
+    package init(fingerprint: [UInt8], created: Bool) {
         self.fingerprint = fingerprint
         self.created = created
-        self.issuedSecret = issuedSecret
     }
 }

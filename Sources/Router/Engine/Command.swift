@@ -198,8 +198,8 @@ package enum Reply: Sendable {
     case duplicate(Receipt)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
-    /// The change was made before, under the same key; the session as it is now, if there still is one.
-    case sessionKept(SceneSession?, KeptAnswer)
+    /// The change was made before, under the same key.
+    case sessionKept(KeptAnswer)
     case deleted
     /// Nothing was changed.
     case refused(Refusal)

@@ -39,14 +39,11 @@ extension Engine {
         var plan: Plan
         if let kept = try lookup.keptAnswer(for: repeatable.key) {
             let isSame = kept.fingerprint == repeatable.fingerprint
-            plan = isSame ? Plan(reply: .sessionKept(session(key), kept)) : .refused(.idempotencyConflict)
-            plan.reads.append(.session(key))
+            plan = isSame ? Plan(reply: .sessionKept(kept)) : .refused(.idempotencyConflict)
         } else {
             plan = planPut(key, draft, in: tenant, at: now)
-            if case .session(let session, let created) = plan.reply {
-                let answer = KeptAnswer(
-                    fingerprint: repeatable.fingerprint, created: created,
-                    issuedSecret: draft.endpoint?.isIssued(in: session.endpoint) ?? false)
+            if case .session(_, let created) = plan.reply {
+                let answer = KeptAnswer(fingerprint: repeatable.fingerprint, created: created)
                 plan.changes.append(.keepAnswer(repeatable.key, answer))
             }
         }

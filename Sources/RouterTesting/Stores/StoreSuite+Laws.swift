@@ -49,8 +49,8 @@ extension StoreSuite {
     /// An answer is kept under one key for ever, and apart from the keys of notifications.
     static func answers(_ trial: StoreTrial<some Store>) throws {
         let answers = [
-            ("caf\u{E9}", KeptAnswer(fingerprint: [0, 255], created: true, issuedSecret: false)),
-            ("cafe\u{301}", KeptAnswer(fingerprint: [], created: false, issuedSecret: true)),
+            ("caf\u{E9}", KeptAnswer(fingerprint: [0, 255], created: true)),
+            ("cafe\u{301}", KeptAnswer(fingerprint: [], created: false)),
         ]
         func key(_ text: String) -> DedupeKey {
             DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)

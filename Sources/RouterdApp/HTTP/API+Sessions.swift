@@ -110,8 +110,8 @@ extension API {
         switch reply {
         case .session(let session, let created):
             line(id, created, secret: draft.endpoint?.isIssued(in: session.endpoint) == true ? session.endpoint : nil)
-        case .sessionKept(let session, let answer):
-            line(id, answer.created, secret: answer.issuedSecret ? session?.endpoint : nil)
+        // A secret is shown once.
+        case .sessionKept(let answer): line(id, answer.created, secret: nil)
         case .refused(let refusal): BatchLine.write(Problem(refusal), id: id.text)
         default: BatchLine.write(.unexpectedReply, id: id.text)
         }
