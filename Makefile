@@ -6,7 +6,7 @@ STRICT = --explicit-target-dependency-import-check error
 RELEASE = .build/release/routerd
 CONFIG ?= routerd.yaml
 
-.PHONY: wrk run test demo check soak measure setup release help
+.PHONY: verify-index wrk run test demo check soak measure setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
 
 soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 	ROUTERD_SIM_SEEDS=$(or $(SEEDS),5000) $(SWIFT) test $(STRICT) --filter RouterTests.Simulation
+
+verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
+	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'
 
 measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
 	python3 Scripts/measure.py --routerd $(RELEASE)

@@ -15,8 +15,8 @@ struct KeyTable: ~Copyable {
     private(set) var table = TagTable(fullness: 10)
     private(set) var filter = TagFilter(tags: 16)
     private var filteredRemovals = 0
-    private(set) var given = KeySide(isFolded: false)
-    private(set) var folded = KeySide(isFolded: true)
+    /// What is looked for in a subject as given, and in its lower case.
+    let sides: UnsafeMutablePointer<KeySide>
     var lists = RankedLists()
     private var sketch = KeySketch()
     /// Of the nodes with several keys: the lists where they meet others, and their positions there.
@@ -24,10 +24,21 @@ struct KeyTable: ~Copyable {
 
     init(hash: KeyHash) {
         self.hash = hash
+        sides = .allocate(capacity: 2)
+        sides.initialize(to: KeySide(isFolded: false))
+        (sides + 1).initialize(to: KeySide(isFolded: true))
         _ = lists.make()
     }
 
-    var byteCount: Int { table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount }
+    deinit {
+        sides.deinitialize(count: 2)
+        sides.deallocate()
+    }
+
+    var byteCount: Int {
+        table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + sides[0].byteCount
+            + sides[1].byteCount
+    }
 
     mutating func reserve(_ keys: Int) {
         table.reserve(keys)
@@ -80,7 +91,7 @@ struct KeyTable: ~Copyable {
         var chosen = candidates
         if candidates.count != 1 || CanonicalCode.isList(code) {
             chosen = []
-            if Self.hasTwins(candidates) || chooser.choose(code, sketch, into: &chosen) == nil { chosen = [] }
+            if AccessKey.hasTwins(candidates) || chooser.choose(code, sketch, into: &chosen) == nil { chosen = [] }
         }
         guard !chosen.isEmpty else {
             nodes.base[Int(node)].list = Self.residual
@@ -93,7 +104,7 @@ struct KeyTable: ~Copyable {
             chosen.removeAll { !seen.insert($0.tag).inserted }
         }
         for key in chosen {
-            if key.isFolded { folded.add(key) } else { given.add(key) }
+            sides[key.isFolded ? 1 : 0].add(key)
             put(node, under: key.tag, nodes, order)
         }
         return candidates
@@ -128,7 +139,7 @@ struct KeyTable: ~Copyable {
         }
         for key in candidates {
             guard take(node, from: key.tag, nodes, order) else { continue }
-            if key.isFolded { folded.remove(key) } else { given.remove(key) }
+            sides[key.isFolded ? 1 : 0].remove(key)
         }
         if filteredRemovals > table.count + 1024 { remakeFilter() }
     }
@@ -156,17 +167,6 @@ struct KeyTable: ~Copyable {
         return true
     }
 
-    /// Whether two candidates have one tag but are not one key: then a node could not be found again under what it was
-    /// filed, and is kept in the residual list. It happens once in four thousand million pairs.
-    private static func hasTwins(_ candidates: [AccessKey]) -> Bool {
-        guard candidates.count > 1 else { return false }
-        let sorted = candidates.count > 2 ? candidates.sorted { $0.tag < $1.tag } : candidates
-        return zip(sorted, sorted.dropFirst()).contains { left, right in
-            left.tag == right.tag && (left.place != right.place || left.length != right.length)
-                || left.tag == right.tag && (left.mark != right.mark || left.isFolded != right.isFolded)
-        }
-    }
-
     private mutating func remakeFilter() {
         var fresh = TagFilter(tags: table.capacity * 10 / 16)
         table.forEachTag { fresh.insert($0) }
@@ -181,8 +181,9 @@ struct KeyTable: ~Copyable {
         table = other.table.copy()
         filter = other.filter.copy()
         filteredRemovals = other.filteredRemovals
-        given = other.given.copy()
-        folded = other.folded.copy()
+        sides = .allocate(capacity: 2)
+        sides.initialize(to: other.sides[0].copy())
+        (sides + 1).initialize(to: other.sides[1].copy())
         lists = other.lists.copy()
         sketch = other.sketch.copy()
         memberships = other.memberships

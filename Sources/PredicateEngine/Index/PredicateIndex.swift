@@ -40,9 +40,10 @@ package struct PredicateIndex: ~Copyable {
         // Whoever knows the seed could choose texts with the same tags, so every process has its own.
         var hasher = Hasher()
         hasher.combine(0)
-        let hash = KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize())))
-        self.init(Tables(keys: KeyTable(hash: hash), hash: hash))
+        self.init(hash: KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize()))))
     }
+
+    init(hash: KeyHash) { self.init(Tables(keys: KeyTable(hash: hash), hash: hash)) }
 
     private init(_ tables: consuming Tables) {
         self.tables = .allocate(capacity: 1)
@@ -73,36 +74,20 @@ package struct PredicateIndex: ~Copyable {
 
     package func rank(of node: Node) -> Rank { tables.pointee.nodes[Int(node)].rank }
 
+    /// The records of all nodes, until the next change. Notes may be written, ranks are given by `setRank`.
+    package var records: UnsafeMutablePointer<NodeRecord> {
+        @inline(__always) get { tables.pointee.nodes.base }
+    }
+
+    /// Lets the next new node have a record without moving the others.
+    package mutating func makeRoom() { tables.pointee.nodes.reserve(tables.pointee.nodes.count + 1) }
+
     /// Gives a node another rank, or the same one when its place among those of that rank has changed.
     package mutating func setRank(of node: Node, to rank: Rank, _ order: NodeOrder) {
         tables.pointee.setRank(of: node, to: rank, order)
     }
 
     package func copy() -> PredicateIndex { PredicateIndex(Tables(copying: tables.pointee)) }
-}
-
-/// What is kept of a predicate. Twenty bytes, which is why the rank comes in halves.
-struct NodeRecord: BitwiseCopyable {
-    private var upper: UInt32 = 0
-    private var lower: UInt32 = 0
-    /// Where the code begins.
-    var code: UInt32
-    /// The list in which the node stands, or one of the values below.
-    var list: UInt32 = NodeRecord.alone
-    /// Its position in that list.
-    var position: UInt32 = 0
-
-    /// In no list: nobody shares the node's keys.
-    static var alone: UInt32 { .max }
-    /// In as many lists as the node has keys.
-    static var several: UInt32 { .max - 1 }
-
-    init(code: UInt32) { self.code = code }
-
-    var rank: UInt64 {
-        @inline(__always) get { UInt64(upper) << 32 | UInt64(lower) }
-        set { (upper, lower) = (UInt32(newValue >> 32), UInt32(truncatingIfNeeded: newValue)) }
-    }
 }
 
 extension CanonicalCode {

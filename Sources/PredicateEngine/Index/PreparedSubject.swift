@@ -23,26 +23,62 @@ struct PreparedSubject {
 
     /// Lays the bytes of a text out and hands the subject over. `folds` says whether any case-folded form is asked for.
     ///
-    /// ASCII needs no heap: the bytes are copied to the stack, as long as they are not many.
+    /// ASCII of up to `greatest` bytes needs no heap: memory of a size that is known when this is compiled lies on the
+    /// stack. It comes in two sizes, because the greater one costs as much time as its length to set up.
     @inline(__always)
     static func with<Result>(
         _ bytes: UnsafeBufferPointer<UInt8>, folds: Bool, _ body: (PreparedSubject) -> Result
     ) -> Result {
+        if bytes.count <= usual {
+            return withUnsafeTemporaryAllocation(byteCount: 2 * (usual + 16), alignment: 8) { buffer in
+                guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+                return lay(bytes, at: base, folds, body)
+            }
+        }
+        return withLong(bytes, folds, body)
+    }
+
+    /// Subjects of so many bytes are laid out in a kilobyte of stack.
+    private static var usual: Int { 496 }
+    /// Subjects of so many bytes are laid out on the stack.
+    static var greatest: Int { 4096 }
+
+    @inline(never)
+    private static func withLong<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ folds: Bool, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        guard bytes.count <= greatest else {
+            return withUnsafeTemporaryAllocation(byteCount: 2 * (bytes.count + 16), alignment: 8) { buffer in
+                guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+                return lay(bytes, at: base, folds, body)
+            }
+        }
+        var words = InlineArray<1028, UInt64>(repeating: 0)
+        var span = words.mutableSpan
+        return span.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+            return lay(bytes, at: base, folds, body)
+        }
+    }
+
+    /// Lays a text out at a place with room for it and for its lower case, each followed by eight bytes.
+    @inline(__always)
+    private static func lay<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, at base: UnsafeMutableRawPointer, _ folds: Bool,
+        _ body: (PreparedSubject) -> Result
+    ) -> Result {
         let count = bytes.count
         let room = (count + 15) & ~7
-        return withUnsafeTemporaryAllocation(byteCount: room * 2, alignment: 8) { buffer in
-            guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
-            if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
-            let traits = traits(of: base, count)
-            guard traits.isASCII else { return withForms(bytes, body) }
-            let given = base.assumingMemoryBound(to: UInt8.self)
-            if folds { lowercase(base, into: base + room, room) }
-            let lower = folds ? given + room : given
-            return body(
-                PreparedSubject(
-                    isASCII: true, isPlain: traits.isPlain, given: TextView(bytes: given, count: count, seams: nil),
-                    lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
-        }
+        if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
+        let traits = traits(of: base, count)
+        guard traits.isASCII else { return withForms(bytes, body) }
+        let given = base.assumingMemoryBound(to: UInt8.self)
+        if folds { lowercase(base, into: base + room, room) }
+        let lower = folds ? given + room : given
+        return body(
+            PreparedSubject(
+                isASCII: true, isPlain: traits.isPlain, given: TextView(bytes: given, count: count, seams: nil),
+                lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
     }
 
     private init(isASCII: Bool, isPlain: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {

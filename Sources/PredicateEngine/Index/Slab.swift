@@ -8,10 +8,16 @@
 
     package init(capacity: Int = 0) {
         self.capacity = max(capacity, 1)
-        base = .allocate(capacity: self.capacity)
+        base = Self.allocate(self.capacity)
     }
 
-    deinit { base.deallocate() }
+    deinit { UnsafeMutableRawPointer(base).deallocate() }
+
+    /// Memory that begins where a line of the cache does: an element whose size divides a line's lies in one.
+    private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {
+        UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Element>.stride, alignment: 64)
+            .bindMemory(to: Element.self, capacity: capacity)
+    }
 
     /// The bytes that it takes, unused ones included.
     package var byteCount: Int { capacity * MemoryLayout<Element>.stride }
@@ -40,9 +46,9 @@
     package mutating func reserve(_ wanted: Int) {
         guard wanted > capacity else { return }
         let larger = max(wanted, capacity < 1 << 16 ? capacity * 2 : capacity + capacity / 4, 8)
-        let fresh = UnsafeMutablePointer<Element>.allocate(capacity: larger)
+        let fresh = Self.allocate(larger)
         fresh.moveInitialize(from: base, count: count)
-        base.deallocate()
+        UnsafeMutableRawPointer(base).deallocate()
         (base, capacity) = (fresh, larger)
     }
 

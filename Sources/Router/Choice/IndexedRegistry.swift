@@ -47,6 +47,7 @@ package struct IndexedRegistry: SessionRegistry {
         holder.store.pointee.insert(entry)
     }
 
+    @discardableResult
     package mutating func remove(_ session: SessionID) -> Bool {
         guard let slot = holder.store.pointee.slot(of: session) else { return false }
         makeUnique()
@@ -55,6 +56,7 @@ package struct IndexedRegistry: SessionRegistry {
         return true
     }
 
+    @discardableResult
     package mutating func setState(
         _ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?
     ) -> Bool {

@@ -64,10 +64,10 @@ package struct LinearRegistry: SessionRegistry {
     }
 
     private func matches(_ tier: MatchTier, _ query: RegistryQuery) -> [RegistryEntry] {
-        guard let contentID = query.contentID else {
+        guard let text = query.subject else {
             return tier == .can ? rows.values.map(\.entry).filter { inScope($0, query) } : []
         }
-        var subject = Subject(contentID.text)
+        var subject = Subject(text)
         return rows.values.compactMap { row in
             guard inScope(row.entry, query) else { return nil }
             let holds =

@@ -22,18 +22,32 @@ struct SessionRecord: BitwiseCopyable {
     func position(in tier: MatchTier) -> UInt32 { tier == .prefers ? prefersPosition : canPosition }
 }
 
-/// The sessions that share a predicate: those that prefer by it, and those that can.
+/// The sessions that share a predicate: those that prefer by it, and those that can. They are noted beside the
+/// predicate's node in the index.
 ///
 /// Most predicates belong to one session, so a group is that session's slot; it becomes a list when it has two.
-struct NodeGroups: BitwiseCopyable {
-    var prefers: UInt32 = NodeGroups.nobody
-    var can: UInt32 = NodeGroups.nobody
-    /// The best session: of those that prefer, or else of those that can.
-    var best: UInt32 = NodeGroups.nobody
+typealias NodeGroups = NodeNote
 
+extension NodeNote {
     static var nobody: UInt32 { .max }
     /// Set in the number of a list.
     static var listBit: UInt32 { 1 << 31 }
+
+    var prefers: UInt32 {
+        get { first }
+        set { first = newValue }
+    }
+
+    var can: UInt32 {
+        get { second }
+        set { second = newValue }
+    }
+
+    /// The best session: of those that prefer, or else of those that can.
+    var best: UInt32 {
+        get { third }
+        set { third = newValue }
+    }
 
     subscript(tier: MatchTier) -> UInt32 {
         get { tier == .prefers ? prefers : can }
@@ -44,7 +58,7 @@ struct NodeGroups: BitwiseCopyable {
 /// The order of sessions and of the predicates that they share, over memory that stays where it is for the moment.
 struct SessionOrder {
     let records: UnsafeMutablePointer<SessionRecord>
-    let groups: UnsafeMutablePointer<NodeGroups>
+    let nodes: UnsafeMutablePointer<NodeRecord>
     /// Nil if every packed rank is exact.
     let exact: Unmanaged<ExactRanks>?
 
@@ -62,6 +76,10 @@ struct SessionOrder {
         if let exact {
             let (leftRank, rightRank) = (self.exact(left, exact), self.exact(right, exact))
             if tier == .prefers, leftRank.level != rightRank.level { return leftRank.level > rightRank.level }
+            let (leftBits, rightBits) = (records[Int(left)].rank, records[Int(right)].rank)
+            if PackedRank.state(leftBits) != PackedRank.state(rightBits) {
+                return PackedRank.state(leftBits) > PackedRank.state(rightBits)
+            }
             if leftRank.lastActivatedAt != rightRank.lastActivatedAt {
                 return leftRank.lastActivatedAt > rightRank.lastActivatedAt
             }
@@ -84,7 +102,7 @@ struct SessionOrder {
 
     /// Whether one predicate comes before another: by their best sessions, which stand in the same tier.
     func isNodeBefore(_ left: UInt32, _ right: UInt32) -> Bool {
-        let (leftGroups, rightGroups) = (groups[Int(left)], groups[Int(right)])
+        let (leftGroups, rightGroups) = (nodes[Int(left)].note, nodes[Int(right)].note)
         let tier: MatchTier = leftGroups.prefers != NodeGroups.nobody ? .prefers : .can
         return isBefore(leftGroups.best, rightGroups.best, in: tier)
     }

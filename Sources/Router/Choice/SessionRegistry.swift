@@ -39,18 +39,27 @@ package protocol SessionRegistry: Sendable {
 
 /// What is asked of a registry.
 package struct RegistryQuery: Sendable {
-    /// Only sessions registered for this device; nil for all.
-    package var device: DeviceID?
-    /// The subject of the predicates; nil if the content is not named, and then every session can.
-    package var contentID: ContentID?
+    // Texts that are always there: to copy an optional one, Swift asks its type how, and that takes a sixth of a
+    // decision.
+    private let deviceText: String
+    private let subjectText: String
+    /// Whether the question is about all devices.
+    package let isForAllDevices: Bool
+    private let isAboutContent: Bool
     /// Whether a session that prefers must also be able to.
-    package var prefersRequiresCan: Bool
+    package let prefersRequiresCan: Bool
 
     package init(device: DeviceID? = nil, contentID: ContentID?, prefersRequiresCan: Bool = false) {
-        self.device = device
-        self.contentID = contentID
+        (deviceText, isForAllDevices) = (device?.text ?? "", device == nil)
+        (subjectText, isAboutContent) = (contentID?.text ?? "", contentID != nil)
         self.prefersRequiresCan = prefersRequiresCan
     }
+
+    /// Only sessions registered for this device; nil for all.
+    package var device: DeviceID? { isForAllDevices ? nil : DeviceID(unchecked: deviceText) }
+
+    /// The subject of the predicates; nil if the content is not named, and then every session can.
+    package var subject: String? { isAboutContent ? subjectText : nil }
 }
 
 /// The tiers that a registry knows; the other two are made by the choice.

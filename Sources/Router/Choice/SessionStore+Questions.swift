@@ -5,17 +5,17 @@ extension SessionStore {
     /// The best session of the first tier that has one.
     @inline(__always)
     func best(for query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
-        guard let content = query.contentID, query.device == nil, !query.prefersRequiresCan else {
-            return firstVisited(query)
-        }
-        guard let node = index.best(for: content.text, nodeOrder) else { return nil }
-        let group = groups[Int(node)]
-        return (group.prefers != NodeGroups.nobody ? .prefers : .can, group.best)
+        guard query.isForAllDevices else { return bestOfDevice(query) }
+        guard let subject = query.subject else { return all.best.map { (.can, $0) } }
+        guard let node = index.best(for: subject, nodeOrder) else { return nil }
+        let group = groups(of: node)
+        if group.prefers == NodeGroups.nobody { return (.can, group.best) }
+        if !query.prefersRequiresCan || holds(group.best, .can, subject) { return (.prefers, group.best) }
+        return firstVisited(query)
     }
 
-    /// The same for questions that are not about one predicate at a time: the first session of each tier.
+    /// The same where the best that prefers cannot: the first session of each tier, one after another.
     private func firstVisited(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
-        if query.contentID == nil, query.device == nil { return all.best.map { (.can, $0) } }
         var best: (tier: MatchTier, slot: UInt32)?
         for tier in MatchTier.allCases where best == nil {
             visit(tier, query) {
@@ -26,12 +26,34 @@ extension SessionStore {
         return best
     }
 
+    /// The same among the sessions of a device: each is asked that would be better.
+    private func bestOfDevice(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+        guard let device = query.device else { return nil }
+        let (slots, order) = (devices[device], order)
+        for tier in MatchTier.allCases {
+            var best: UInt32?
+            for slot in slots
+            where best.map({ order.isBefore(slot, $0, in: tier) }) ?? true && stands(slot, in: tier, query) {
+                best = slot
+            }
+            if let best { return (tier, best) }
+        }
+        return nil
+    }
+
+    /// Whether a session is a candidate of the tier.
+    private func stands(_ slot: UInt32, in tier: MatchTier, _ query: RegistryQuery) -> Bool {
+        guard let subject = query.subject else { return tier == .can }
+        guard holds(slot, tier, subject) else { return false }
+        return tier == .can || !query.prefersRequiresCan || holds(slot, .can, subject)
+    }
+
     /// Shows the sessions of a tier, best first, until `show` returns false.
     func visit(_ tier: MatchTier, _ query: RegistryQuery, _ show: (UInt32) -> Bool) {
         if let device = query.device {
             visit(tier, query, among: devices[device], show)
-        } else if let content = query.contentID {
-            visit(tier, content.text, query.prefersRequiresCan, show)
+        } else if let subject = query.subject {
+            visit(tier, subject, query.prefersRequiresCan, show)
         } else if tier == .can, let round = all.rounds.indices.last {
             var frontier = SessionFrontier(tier: .can, order: order)
             frontier.open(.place(0, round: round), all.best)
@@ -42,13 +64,8 @@ extension SessionStore {
     /// Sessions of one device: each is asked.
     private func visit(_ tier: MatchTier, _ query: RegistryQuery, among slots: [UInt32], _ show: (UInt32) -> Bool) {
         let order = order
-        let content = query.contentID?.text
-        let matching = slots.filter { slot in
-            guard let content else { return tier == .can }
-            return holds(slot, tier, content)
-                && (tier == .can || !query.prefersRequiresCan || holds(slot, .can, content))
-        }
-        for slot in matching.sorted(by: { order.isBefore($0, $1, in: tier) }) {
+        let candidates = slots.filter { stands($0, in: tier, query) }
+        for slot in candidates.sorted(by: { order.isBefore($0, $1, in: tier) }) {
             guard show(slot) else { return }
         }
     }
@@ -74,7 +91,7 @@ extension SessionStore {
         index.visit(content, nodeOrder) { rank in
             letOut(of: &frontier, above: rank, showIfWanted)
         } _: { node in
-            let group = groups[Int(node)][tier]
+            let group = groups(of: node)[tier]
             if group & NodeGroups.listBit == 0 {
                 frontier.open(.nothing, group)
             } else if group != NodeGroups.nobody {
@@ -114,63 +131,5 @@ extension SessionStore {
             guard show(next.slot) else { return false }
         }
         return true
-    }
-}
-
-/// Sessions on their way out: the best of them on top, with what stands below it.
-struct SessionFrontier {
-    /// What opens when a session goes out.
-    enum Below {
-        case nothing
-        case list(UInt32, position: Int)
-        case place(Int, round: Int)
-    }
-
-    struct Waiting {
-        var slot: UInt32
-        var below: Below
-    }
-
-    let tier: MatchTier
-    let order: SessionOrder
-    private var heap: [Waiting] = []
-
-    init(tier: MatchTier, order: SessionOrder) {
-        self.tier = tier
-        self.order = order
-    }
-
-    private func isBefore(_ left: Int, _ right: Int) -> Bool {
-        order.isBefore(heap[left].slot, heap[right].slot, in: tier)
-    }
-
-    /// Lets a session in, if there is one.
-    mutating func open(_ below: Below, _ slot: UInt32?) {
-        guard let slot, slot != NodeGroups.nobody else { return }
-        heap.append(Waiting(slot: slot, below: below))
-        var child = heap.count - 1
-        while child > 0, isBefore(child, (child - 1) / 2) {
-            heap.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    /// Lets the best session out, if it ranks above the number.
-    mutating func pop(above rank: UInt64) -> Waiting? {
-        guard let top = heap.first, PackedRank.inTier(tier, order.records[Int(top.slot)].rank) > rank else {
-            return nil
-        }
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            var best = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, best) {
-                best = child
-            }
-            if best == parent { return top }
-            heap.swapAt(parent, best)
-            parent = best
-        }
     }
 }

@@ -11,16 +11,15 @@ import RouterPlugin
 /// A node ranks as its best session does in the better of its tiers, so the best node that holds has the best session
 /// of all: one question answers both tiers.
 struct SessionStore: ~Copyable {
-    private(set) var records = Slab<SessionRecord>()
-    private(set) var groups = Slab<NodeGroups>()
-    private(set) var groupLists = RankedLists()
-    private(set) var index = PredicateIndex()
+    var records = Slab<SessionRecord>()
+    var groupLists = RankedLists()
+    var index = PredicateIndex()
     private(set) var names: ContiguousArray<SessionID> = []
     private var slots = TagTable(fullness: 13)
     private var freeSlots: [UInt32] = []
     private(set) var all = Tournament()
     private(set) var devices = DeviceSlots()
-    private var exact = ExactRanks()
+    var exact = ExactRanks()
     private(set) var count = 0
     var version: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
@@ -31,7 +30,7 @@ struct SessionStore: ~Copyable {
 
     /// The bytes that decisions look at, literals included.
     var decisionBytes: Int {
-        records.byteCount + groups.byteCount + groupLists.byteCount + index.byteCount + all.byteCount
+        records.byteCount + groupLists.byteCount + index.byteCount + all.byteCount
     }
 
     /// The bytes that it takes to find a session by its name, and the name by the session.
@@ -45,10 +44,10 @@ struct SessionStore: ~Copyable {
     @inline(__always)
     var nodeOrder: NodeOrder { SessionOrder.nodeOrder(at: place) }
 
-    /// Has to be called when records, groups or exact ranks have another place.
-    private func placeOrder() {
+    /// Has to be called when records, nodes or exact ranks have another place.
+    func placeOrder() {
         place.pointee = SessionOrder(
-            records: records.base, groups: groups.base, exact: exact.bySlot.isEmpty ? nil : .passUnretained(exact))
+            records: records.base, nodes: index.records, exact: exact.bySlot.isEmpty ? nil : .passUnretained(exact))
     }
 
     mutating func reserve(_ sessions: Int) {
@@ -136,107 +135,10 @@ struct SessionStore: ~Copyable {
         }
     }
 
-    // MARK: - Groups
-
-    private mutating func node(for predicate: Predicate) -> PredicateIndex.Node {
-        let node = index.node(for: predicate, nodeOrder)
-        if node != PredicateIndex.none, node == groups.count {
-            groups.append(NodeGroups())
-            placeOrder()
-        }
-        return node
-    }
-
-    private mutating func join(_ slot: UInt32, _ node: PredicateIndex.Node, _ tier: MatchTier) {
-        guard node != PredicateIndex.none else { return }
-        if tier == .prefers { records.base[Int(slot)].prefers = node } else { records.base[Int(slot)].can = node }
-        let group = groups[Int(node)][tier]
-        if group == NodeGroups.nobody {
-            groups.base[Int(node)][tier] = slot
-        } else {
-            var list = group & ~NodeGroups.listBit
-            if group & NodeGroups.listBit == 0 {
-                list = groupLists.make()
-                groups.base[Int(node)][tier] = list | NodeGroups.listBit
-                change(tier) { $0.insert(group, into: list, $1, $2) }
-            }
-            change(tier) { $0.insert(slot, into: list, $1, $2) }
-        }
-        rank(node)
-    }
-
-    private mutating func leave(_ slot: UInt32, _ tier: MatchTier) {
-        let record = records[Int(slot)]
-        let node = record.node(in: tier)
-        guard node != PredicateIndex.none else { return }
-        let group = groups[Int(node)][tier]
-        if group & NodeGroups.listBit == 0 {
-            groups.base[Int(node)][tier] = NodeGroups.nobody
-        } else {
-            let list = group & ~NodeGroups.listBit
-            change(tier) { $0.remove(at: record.position(in: tier), from: list, $1, $2) }
-            if groupLists.count(list) == 1 {
-                groups.base[Int(node)][tier] = groupLists.items(of: list)[0]
-                groupLists.destroy(list)
-            }
-        }
-        if groups[Int(node)].prefers == NodeGroups.nobody, groups[Int(node)].can == NodeGroups.nobody {
-            index.remove(node, nodeOrder)
-            groups[Int(node)] = NodeGroups()
-        } else {
-            rank(node)
-        }
-    }
-
-    /// Brings a session whose rank has changed to where it belongs in its group.
-    private mutating func settle(_ slot: UInt32, _ tier: MatchTier) {
-        let record = records[Int(slot)]
-        let node = record.node(in: tier)
-        guard node != PredicateIndex.none else { return }
-        let group = groups[Int(node)][tier]
-        if group & NodeGroups.listBit != 0 {
-            let list = group & ~NodeGroups.listBit
-            change(tier) { $0.settle(at: record.position(in: tier), in: list, $1, $2) }
-        }
-        rank(node)
-    }
-
-    /// Changes lists of groups, and keeps the record of where sessions stand.
-    @inline(__always)
-    private mutating func change(
-        _ tier: MatchTier, _ change: (inout RankedLists, RankedLists.IsBefore, RankedLists.Moved) -> Void
-    ) {
-        let order = order
-        change(&groupLists, { order.isBefore($0, $1, in: tier) }) { slot, position in
-            if tier == .prefers {
-                order.records[Int(slot)].prefersPosition = position
-            } else {
-                order.records[Int(slot)].canPosition = position
-            }
-        }
-    }
-
-    /// Lets a node rank as its best session does.
-    private mutating func rank(_ node: PredicateIndex.Node) {
-        let group = groups[Int(node)]
-        let tier: MatchTier = group.prefers != NodeGroups.nobody ? .prefers : .can
-        let best = top(of: group[tier])
-        let rank = PackedRank.inTier(tier, records[Int(best)].rank)
-        if best == group.best, rank == index.rank(of: node), exact.bySlot.isEmpty { return }
-        groups.base[Int(node)].best = best
-        index.setRank(of: node, to: rank, nodeOrder)
-    }
-
-    /// The best session of a group.
-    private func top(of group: UInt32) -> UInt32 {
-        group & NodeGroups.listBit == 0 ? group : groupLists.items(of: group & ~NodeGroups.listBit)[0]
-    }
-
     // MARK: - Copying
 
     private init(copying other: borrowing SessionStore) {
         records = other.records.copy()
-        groups = other.groups.copy()
         groupLists = other.groupLists.copy()
         index = other.index.copy()
         names = other.names

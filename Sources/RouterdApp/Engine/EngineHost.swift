@@ -23,7 +23,7 @@ package actor EngineHost {
     private nonisolated let clock: SteadyClock
     private nonisolated let logger: Logger
 
-    private var engine: Engine<LinearRegistry>
+    private var engine: Engine<IndexedRegistry>
     private var timer: (any DispatchSourceTimer)?
     private var timerDue: Timestamp?
     /// What follows from what was committed, to be done next.
@@ -84,7 +84,7 @@ package actor EngineHost {
     // MARK: Reading
 
     /// Looks at the engine between two batches.
-    package func read<Value: Sendable>(_ body: @Sendable (Engine<LinearRegistry>) -> Value) -> Value {
+    package func read<Value: Sendable>(_ body: @Sendable (Engine<IndexedRegistry>) -> Value) -> Value {
         body(engine)
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import PredicateEngine
@@ -11,6 +12,28 @@ import Testing
             for fault in trial.faults { Issue.record("seed \(seed): \(fault)") }
         }
     }
+
+    /// With 2³² tags no test would ever see two keys share one.
+    @Test("Answers the same where keys share their tags", arguments: [0, 1, 7, 63, 0xF000_0000] as [UInt32])
+    func sharedTags(mask: UInt32) {
+        for seed in 0..<20 as Range<UInt64> {
+            var trial = IndexTrial(seed: seed, mask: mask)
+            for _ in 0..<60 { trial.step() }
+            for fault in trial.faults { Issue.record("mask \(mask), seed \(seed): \(fault)") }
+        }
+    }
+
+    /// `make verify-index` says how many.
+    @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
+    func long(share: UInt64) {
+        for seed in stride(from: 10_000 + share, to: 10_000 + Self.longSeeds, by: 64) {
+            var trial = IndexTrial(seed: seed)
+            for _ in 0..<200 { trial.step() }
+            for fault in trial.faults { Issue.record("seed \(seed): \(fault)") }
+        }
+    }
+
+    private static let longSeeds = getenv("ROUTERD_INDEX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 0
 
     @Test("Equal predicates are one node, and FALSEPREDICATE is none")
     func interning() throws {
@@ -34,11 +57,14 @@ extension NodeOrder {
 /// An index beside a list of the predicates in it, under a random history.
 private struct IndexTrial: ~Copyable {
     private(set) var faults: [String] = []
-    private var index = PredicateIndex()
+    private var index: PredicateIndex
     private var programs: [UInt32: (predicate: Predicate, program: Program, rank: UInt64)] = [:]
     private var random: RandomPredicates
 
-    init(seed: UInt64) { random = RandomPredicates(seed: seed) }
+    init(seed: UInt64, mask: UInt32 = .max) {
+        random = RandomPredicates(seed: seed)
+        index = PredicateIndex(hash: KeyHash(seed: seed, mask: mask))
+    }
 
     /// Shapes that share keys, beside trees of all kinds.
     private mutating func predicate() -> Predicate {

@@ -10,10 +10,12 @@ struct LiveLengths: ~Copyable {
         /// Of 256 bytes, those that have occurred since the length came into use.
         var marks: (UInt64, UInt64, UInt64, UInt64)
 
+        /// Whether the byte may stand at the inner edge. Asked of a place, so that one of the four words is loaded, and
+        /// not chosen by branches that nobody can predict.
         @inline(__always)
-        func has(_ byte: UInt8) -> Bool {
-            let word = byte < 128 ? (byte < 64 ? marks.0 : marks.1) : (byte < 192 ? marks.2 : marks.3)
-            return word &>> UInt64(byte & 63) & 1 != 0
+        static func has(_ byte: UInt8, at place: UnsafePointer<Entry>) -> Bool {
+            let marks = UnsafeRawPointer(place) + MemoryLayout<(Int32, UInt32)>.size
+            return marks.load(fromByteOffset: Int(byte &>> 6) &* 8, as: UInt64.self) &>> UInt64(byte & 63) & 1 != 0
         }
 
         mutating func insert(_ byte: UInt8) {
@@ -31,6 +33,8 @@ struct LiveLengths: ~Copyable {
     private(set) var entries = Slab<Entry>()
 
     init() {}
+
+    var byteCount: Int { entries.byteCount }
 
     mutating func add(_ key: AccessKey) {
         var place = 0
@@ -59,38 +63,4 @@ struct LiveLengths: ~Copyable {
     private init(entries: consuming Slab<Entry>) { self.entries = entries }
 
     func copy() -> LiveLengths { LiveLengths(entries: entries.copy()) }
-}
-
-/// Which windows of one size are in use, by their first two bytes: a map of 65,536 bits that stays in the cache.
-struct LiveWindows: ~Copyable {
-    let size: Int
-    /// All bits of a word that belong to a window.
-    let mask: UInt64
-    private(set) var count = 0
-    /// Empty while no window is in use.
-    private(set) var marks = Slab<UInt64>()
-
-    init(size: Int) {
-        self.size = size
-        mask = size == 8 ? .max : 1 << (UInt64(size) * 8) - 1
-    }
-
-    mutating func add(_ key: AccessKey) {
-        if count == 0 {
-            if marks.count == 0 { _ = marks.extend(by: 1024) }
-            marks.base.initialize(repeating: 0, count: 1024)
-        }
-        count += 1
-        marks.base[key.mark >> 6] |= 1 << UInt64(key.mark & 63)
-    }
-
-    mutating func remove(_ key: AccessKey) { count -= 1 }
-
-    private init(size: Int, count: Int, marks: consuming Slab<UInt64>) {
-        self.init(size: size)
-        self.count = count
-        self.marks = marks
-    }
-
-    func copy() -> LiveWindows { LiveWindows(size: size, count: count, marks: marks.copy()) }
 }
