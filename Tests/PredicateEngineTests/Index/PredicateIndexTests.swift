@@ -28,7 +28,7 @@ import Testing
     func long(share: UInt64) {
         for seed in stride(from: 10_000 + share, to: 10_000 + Self.longSeeds, by: 64) {
             var trial = IndexTrial(seed: seed)
-            for _ in 0..<200 { trial.step() }
+            for _ in 0..<100 { trial.step() }
             for fault in trial.faults { Issue.record("seed \(seed): \(fault)") }
         }
     }

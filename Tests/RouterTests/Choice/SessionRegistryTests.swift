@@ -23,14 +23,14 @@ struct SessionRegistryTests {
 
     @Test("Hundreds of sessions come and go", arguments: 0..<3 as Range<UInt64>)
     func crowd(seed: UInt64) {
-        #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, crowd: 300) == [])
+        #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, crowd: 600) == [])
     }
 
     /// `make verify-index` says how many.
     @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
     func long(share: UInt64) {
         for seed in stride(from: 1000 + share, to: 1000 + Self.longSeeds, by: 64) {
-            #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 120) == [])
+            #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 40) == [])
         }
     }
 
