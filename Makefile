@@ -5,11 +5,12 @@ SWIFT ?= swift
 STRICT = --explicit-target-dependency-import-check error
 RELEASE = .build/release/routerd
 CONFIG ?= routerd.yaml
+SIZES ?= 1,1000,100000
 
-.PHONY: wrk run test demo check soak measure million setup release help
+.PHONY: measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 setup:
 	@Scripts/setup.sh
@@ -34,11 +35,17 @@ demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
 soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 	ROUTERD_SIM_SEEDS=$(or $(SEEDS),5000) $(SWIFT) test $(STRICT) --filter RouterTests.Simulation
 
+verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
+	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'
+
 measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
 	python3 Scripts/measure.py --routerd $(RELEASE)
 
 million: release  ## Register a million sessions over HTTP, route among them while they change, start anew.
 	python3 Scripts/million.py --routerd $(RELEASE)
+
+measure-decisions: release  ## Measure the decision alone; SIZES=1,1000,100000 says among how many sessions.
+	python3 Scripts/decisions.py --routerd $(RELEASE) --sizes $(SIZES)
 
 wrk:
 	@command -v wrk >/dev/null || Scripts/setup.sh wrk

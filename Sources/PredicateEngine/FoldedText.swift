@@ -28,7 +28,7 @@ enum Form: Int, Hashable, Sendable {
 /// both. `seams` is empty when there are none, as in all ASCII text; else it has one entry per byte.
 struct FoldedText: Hashable, Sendable {
     private(set) var bytes: [UInt8]
-    private var seams: [UInt8] = []
+    private(set) var seams: [UInt8] = []
 
     /// ASCII text, or text that is to be compared as given.
     init(unseamed bytes: [UInt8]) { self.bytes = bytes }

@@ -16,13 +16,13 @@
 /// Invariant: positions in the text stand between units (`FoldedText.unitEnd`), so that a wildcard takes whole
 /// scalars of the text as given. Literals begin and end where the text may be cut.
 struct Glob: Hashable, Sendable {
-    private enum Piece: Hashable, Sendable {
+    enum Piece: Hashable, Sendable {
         case literal(FoldedText)
         case one
         case many
     }
 
-    private var pieces: [Piece] = []
+    private(set) var pieces: [Piece] = []
 
     /// Reads a pattern. A backslash before `*`, `?` or a backslash makes that character an ordinary one; before
     /// anything else it is an ordinary character itself.

@@ -158,7 +158,7 @@ extension [Predicate.Operand] {
 
 extension Predicate.Operand {
     /// The value of a number or a boolean.
-    fileprivate var number: Predicate.Number? {
+    var number: Predicate.Number? {
         switch self {
         case .number(let number): number
         case .boolean(let value): .integer(value ? 1 : 0)
@@ -169,13 +169,13 @@ extension Predicate.Operand {
 
 extension Predicate.Options {
     /// The form for `==`, `!=`, order and `BETWEEN`: exact unless a letter asks for folding.
-    fileprivate var valueForm: Form {
+    var valueForm: Form {
         let folded = searchForm
         return folded == .canonical ? .exact : folded
     }
 
     /// The form for `BEGINSWITH`, `ENDSWITH`, `CONTAINS`, `IN` and `LIKE`: canonical unless a letter says otherwise.
-    fileprivate var searchForm: Form {
+    var searchForm: Form {
         if contains(.normalized) { return .exact }
         return switch (contains(.caseInsensitive), contains(.diacriticInsensitive)) {
         case (false, false): .canonical

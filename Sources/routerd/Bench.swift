@@ -10,7 +10,7 @@ struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure the parts that a notification cannot do without.",
         discussion: "`make measure` runs them all beside the daemon and compares; docs/PERFORMANCE.md has the figures.",
-        subcommands: [Echo.self, StoreFloor.self, PostFloor.self])
+        subcommands: [Decisions.self, Echo.self, StoreFloor.self, PostFloor.self])
 
     struct Echo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

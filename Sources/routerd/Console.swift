@@ -36,6 +36,34 @@ enum Console {
         }
     }
 
+    /// Shows each line of a file with its number from 1, without its end, while reading it, so that the whole need not
+    /// be in memory. The last line need not have an end.
+    static func forEachLine(of path: String, _ body: (_ number: Int, _ line: ArraySlice<UInt8>) throws -> Void) throws {
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw UnreadableFile(path: path, reason: String(cString: strerror(errno))) }
+        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        var (waiting, number): ([UInt8], Int) = ([], 0)
+        func show(_ line: ArraySlice<UInt8>) throws {
+            number += 1
+            try body(number, line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+        }
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw UnreadableFile(path: path, reason: String(cString: strerror(errno))) }
+            if count == 0 { break }
+            waiting.append(contentsOf: chunk[..<count])
+            var start = waiting.startIndex
+            while let end = waiting[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                try show(waiting[start..<end])
+                start = end + 1
+            }
+            waiting.removeSubrange(..<start)
+        }
+        if !waiting.isEmpty { try show(waiting[...]) }
+    }
+
     /// The lines that are not empty, without their ends, and their numbers from 1; the last one need not have an end.
     static func lines(_ bytes: [UInt8]) -> [(number: Int, bytes: ArraySlice<UInt8>)] {
         bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()

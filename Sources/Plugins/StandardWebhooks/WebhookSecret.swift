@@ -30,7 +30,9 @@ public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, Custom
     ///
     /// Outside of tests the generator must be one for cryptography, such as `SystemRandomNumberGenerator`.
     public static func generate(using generator: inout some RandomNumberGenerator) -> WebhookSecret {
-        WebhookSecret(key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        // Eight bytes a draw: the system's generator is asked anew for each.
+        let words = (0..<4).map { _ in generator.next() as UInt64 }
+        return WebhookSecret(key: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } })
     }
 
     /// The secret as text, to store it or to show it to its owner.

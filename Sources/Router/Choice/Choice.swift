@@ -39,13 +39,15 @@ package struct Chooser: Sendable {
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
         if rules.isEmpty {
-            guard let best = tenant.registry.best(for: query), let entry = tenant.registry.entry(for: best.session)
+            guard let best = tenant.registry.best(for: query), let session = tenant.sessions[best.session]
             else { return noCandidate([], tenant, notification) }
-            return finished(.taken(entry, best.tier, because: nil), [], tenant, notification)
+            return finished(.taken(session, best.tier, because: nil), [], tenant, notification)
         }
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         for tier in MatchTier.allCases {
-            tenant.registry.visit(tier, for: query) { walk.consider($0, in: tier, of: tenant.registry) }
+            tenant.registry.visit(tier, for: query) { id in
+                tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
+            }
             if let ending = walk.finish() { return finished(ending, walk.vetoes, tenant, notification) }
         }
         return noCandidate(walk.vetoes, tenant, notification)
@@ -56,11 +58,12 @@ package struct Chooser: Sendable {
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         switch ending {
-        case .taken(let entry, let tier, let because):
-            let reason = because ?? Self.reason(entry, tier, contentIsNamed: notification.contentID != nil)
+        case .taken(let session, let tier, let because):
+            let reason = because ?? Self.reason(session, tier, contentIsNamed: notification.contentID != nil)
             let decision = Decision(
-                tier: tier.tier, session: entry.session, reason: reason, vetoes: vetoes, registryVersion: version)
-            return (.session(entry.session), decision)
+                tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
+                registryVersion: version)
+            return (.session(session.key.session), decision)
         case .held(let until, let tier, let reason):
             let decision = Decision(
                 tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
@@ -102,11 +105,11 @@ package struct Chooser: Sendable {
     }
 
     /// What made the session a candidate, in the words of its own predicate.
-    package static func reason(_ entry: RegistryEntry, _ tier: MatchTier, contentIsNamed: Bool) -> String {
+    package static func reason(_ session: SceneSession, _ tier: MatchTier, contentIsNamed: Bool) -> String {
         guard contentIsNamed else { return "no content id: the most relevant session" }
         return switch tier {
-        case .prefers: boundedReason("prefers: \(entry.conditions.prefersToActivate)")
-        case .can: boundedReason("can: \(entry.conditions.canActivate)")
+        case .prefers: boundedReason("prefers: \(session.conditions.prefersToActivate)")
+        case .can: boundedReason("can: \(session.conditions.canActivate)")
         }
     }
 }

@@ -44,40 +44,42 @@ extension Chooser {
         var shown: [Explanation.Considered] = []
         var seen: Set<SessionID> = []
         for tier in MatchTier.allCases {
-            tenant.registry.visit(tier, for: query) { entry in
+            tenant.registry.visit(tier, for: query) { id in
                 guard shown.count < limit else { return false }
-                guard seen.insert(entry.session).inserted else { return true }
-                shown.append(considered(entry, tier.tier, notification, now))
+                guard seen.insert(id).inserted, let session = tenant.sessions[id] else { return true }
+                shown.append(considered(session, tier.tier, notification, now))
                 return true
             }
         }
         var inScope = 0
-        var others: [RegistryEntry] = []
-        tenant.registry.visitAll(device: notification.device) { entry in
+        var others: [(rank: Rank, session: SceneSession)] = []
+        tenant.registry.visitAll(device: notification.device) { id in
             inScope += 1
-            if !seen.contains(entry.session) { others.append(entry) }
+            if !seen.contains(id), let session = tenant.sessions[id] {
+                others.append((Rank(RegistryEntry(session), in: .can), session))
+            }
             return true
         }
-        others.sort { Rank($0, in: .can) < Rank($1, in: .can) }
-        shown += others.prefix(limit - shown.count).map { considered($0, nil, notification, now) }
+        others.sort { $0.rank < $1.rank }
+        shown += others.prefix(limit - shown.count).map { considered($0.session, nil, notification, now) }
         return Explanation(outcome: outcome, decision: decision, considered: shown, sessionsInScope: inScope)
     }
 
     private func considered(
-        _ entry: RegistryEntry, _ tier: Tier?, _ notification: NotificationView, _ now: Timestamp
+        _ session: SceneSession, _ tier: Tier?, _ notification: NotificationView, _ now: Timestamp
     ) -> Explanation.Considered {
         let subject = notification.contentID?.text
         let verdicts = tier.map { tier in
             rules.map {
                 Explanation.RuleVerdict(
-                    rule: $0.id, verdict: $0.verdict(on: entry.candidate(in: tier), for: notification, at: now))
+                    rule: $0.id, verdict: $0.verdict(on: session.candidate(in: tier), for: notification, at: now))
             }
         }
         return Explanation.Considered(
-            session: entry.session, activationState: entry.state,
-            preferenceLevel: entry.conditions.preferenceLevel, lastActivatedAt: entry.lastActivatedAt,
-            can: subject.map { entry.conditions.canActivate.evaluate(with: $0) },
-            prefers: subject.map { entry.conditions.prefersToActivate.evaluate(with: $0) }, tier: tier,
+            session: session.key.session, activationState: session.activationState,
+            preferenceLevel: session.conditions.preferenceLevel, lastActivatedAt: session.lastActivatedAt,
+            can: subject.map { session.conditions.canActivate.evaluate(with: $0) },
+            prefers: subject.map { session.conditions.prefersToActivate.evaluate(with: $0) }, tier: tier,
             verdicts: verdicts ?? [])
     }
 }

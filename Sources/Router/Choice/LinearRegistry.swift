@@ -41,7 +41,7 @@ package struct LinearRegistry: SessionRegistry {
         return true
     }
 
-    package func entry(for session: SessionID) -> RegistryEntry? { rows[session]?.entry }
+    package func contains(_ session: SessionID) -> Bool { rows[session] != nil }
 
     package func best(for query: RegistryQuery) -> RegistryMatch? {
         for tier in MatchTier.allCases {
@@ -51,23 +51,23 @@ package struct LinearRegistry: SessionRegistry {
         return nil
     }
 
-    package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (RegistryEntry) -> Bool) {
+    package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
         for entry in matches(tier, query).sorted(by: { Rank($0, in: tier) < Rank($1, in: tier) }) {
-            guard visit(entry) else { return }
+            guard visit(entry.session) else { return }
         }
     }
 
-    package func visitAll(device: DeviceID?, _ visit: (RegistryEntry) -> Bool) {
+    package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {
         for row in rows.values where device == nil || row.entry.device == device {
-            guard visit(row.entry) else { return }
+            guard visit(row.entry.session) else { return }
         }
     }
 
     private func matches(_ tier: MatchTier, _ query: RegistryQuery) -> [RegistryEntry] {
-        guard let contentID = query.contentID else {
+        guard let text = query.subject else {
             return tier == .can ? rows.values.map(\.entry).filter { inScope($0, query) } : []
         }
-        var subject = Subject(contentID.text)
+        var subject = Subject(text)
         return rows.values.compactMap { row in
             guard inScope(row.entry, query) else { return nil }
             let holds =

@@ -8,7 +8,7 @@ package import RouterPlugin
 package struct RuleWalk {
     /// How a walk ends.
     package enum Ending: Hashable, Sendable {
-        case taken(RegistryEntry, MatchTier, because: String?)
+        case taken(SceneSession, MatchTier, because: String?)
         case held(until: Timestamp, MatchTier, reason: String)
         case dropped(MatchTier, reason: String)
     }
@@ -28,7 +28,7 @@ package struct RuleWalk {
     private let now: Timestamp
     private var ending: Ending?
     /// The best candidate accepted so far, while rules look ahead.
-    private var inHand: (entry: RegistryEntry, tier: MatchTier)?
+    private var inHand: (session: SceneSession, tier: MatchTier)?
     private var shown = 0
     /// Sessions that a rule refused: one that prefers and can is not asked about twice.
     private var refused: Set<SessionID> = []
@@ -41,18 +41,18 @@ package struct RuleWalk {
     }
 
     /// Asks the rules about the next candidate; returns whether another one is wanted.
-    package mutating func consider(
-        _ entry: RegistryEntry, in tier: MatchTier, of registry: some SessionRegistry
+    package mutating func consider<Registry>(
+        _ session: SceneSession, in tier: MatchTier, of tenant: Tenant<Registry>
     ) -> Bool {
-        guard !refused.contains(entry.session) else { return true }
+        guard !refused.contains(session.key.session) else { return true }
         shown += 1
-        switch ask(entry, tier, registry) {
-        case .vetoed: refused.insert(entry.session)
+        switch ask(session, tier, tenant) {
+        case .vetoed: refused.insert(session.key.session)
         case .ended(let ending) where inHand == nil: self.ending = ending
         case .ended: break
-        case .preferred(let because): ending = .taken(entry, tier, because: because)
-        case .accepted where !looksAhead: ending = .taken(entry, tier, because: nil)
-        case .accepted: inHand = inHand ?? (entry, tier)
+        case .preferred(let because): ending = .taken(session, tier, because: because)
+        case .accepted where !looksAhead: ending = .taken(session, tier, because: nil)
+        case .accepted: inHand = inHand ?? (session, tier)
         }
         if ending != nil { return false }
         return inHand == nil || shown < RoutingLimits.lookAhead
@@ -60,13 +60,15 @@ package struct RuleWalk {
 
     /// Ends the tier: the candidate in hand is taken, if there is one.
     package mutating func finish() -> Ending? {
-        if ending == nil, let inHand { ending = .taken(inHand.entry, inHand.tier, because: nil) }
+        if ending == nil, let inHand { ending = .taken(inHand.session, inHand.tier, because: nil) }
         shown = 0
         return ending
     }
 
-    private mutating func ask(_ entry: RegistryEntry, _ tier: MatchTier, _ registry: some SessionRegistry) -> Say {
-        let candidate = entry.candidate(in: tier.tier)
+    private mutating func ask<Registry>(
+        _ session: SceneSession, _ tier: MatchTier, _ tenant: Tenant<Registry>
+    ) -> Say {
+        let candidate = session.candidate(in: tier.tier)
         var preferred: String?
         for rule in rules {
             switch rule.verdict(on: candidate, for: notification, at: now) {
@@ -76,11 +78,11 @@ package struct RuleWalk {
                 preferred = preferred ?? told(rule, reason)
             case .veto(let reason):
                 if vetoes.count < RouterLimits.vetoesKept {
-                    vetoes.append(Veto(session: entry.session, rule: rule.id, reason: boundedReason(reason)))
+                    vetoes.append(Veto(session: session.key.session, rule: rule.id, reason: boundedReason(reason)))
                 }
                 return .vetoed
-            case .redirect(let session, let reason):
-                guard let target = registry.entry(for: session), target.session != entry.session, inScope(target)
+            case .redirect(let other, let reason):
+                guard other != session.key.session, let target = tenant.participant(other), inScope(target)
                 else { continue }
                 return .ended(.taken(target, tier, because: told(rule, reason)))
             case .hold(let until, let reason):
@@ -93,8 +95,8 @@ package struct RuleWalk {
         return preferred.map { .preferred(because: $0) } ?? .accepted
     }
 
-    private func inScope(_ entry: RegistryEntry) -> Bool {
-        notification.device == nil || entry.device == notification.device
+    private func inScope(_ session: SceneSession) -> Bool {
+        notification.device == nil || session.device == notification.device
     }
 
     private func told(_ rule: any RoutingRule, _ reason: String) -> String { "\(rule.id): \(boundedReason(reason))" }

@@ -2,8 +2,11 @@ package import RouterPlugin
 
 /// The sessions of one application that take part in routing, and the question asked of them: who is best for this?
 ///
-/// An index answers the question in well under a microsecond; `LinearRegistry` answers it by looking at every session
-/// and is what an index is compared with. Both give the same answer to the same history of calls.
+/// `IndexedRegistry` answers the question in well under a microsecond; `LinearRegistry` answers it by looking at every
+/// session and is what the index is compared with. Both give the same answer to the same history of calls.
+///
+/// Answers name sessions and say nothing else of them: whoever asks has the sessions, and a registry of a million need
+/// not keep them twice.
 ///
 /// The order of candidates within a tier is total: higher preference level (tier `prefers` only), then activation
 /// state, then most recent activation, then earliest creation.
@@ -24,30 +27,39 @@ package protocol SessionRegistry: Sendable {
     @discardableResult
     mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool
 
-    /// The session with that id.
-    func entry(for session: SessionID) -> RegistryEntry?
+    /// Whether the session takes part.
+    func contains(_ session: SessionID) -> Bool
     /// The best session of the first tier that has one.
     func best(for query: RegistryQuery) -> RegistryMatch?
     /// Shows the sessions of a tier, best first, until `visit` returns false.
-    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (RegistryEntry) -> Bool)
+    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool)
     /// Shows every session in scope, in any order, until `visit` returns false.
-    func visitAll(device: DeviceID?, _ visit: (RegistryEntry) -> Bool)
+    func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool)
 }
 
 /// What is asked of a registry.
 package struct RegistryQuery: Sendable {
-    /// Only sessions registered for this device; nil for all.
-    package var device: DeviceID?
-    /// The subject of the predicates; nil if the content is not named, and then every session can.
-    package var contentID: ContentID?
+    // Texts that are always there: to copy an optional one, Swift asks its type how, and that takes a sixth of a
+    // decision.
+    private let deviceText: String
+    private let subjectText: String
+    /// Whether the question is about all devices.
+    package let isForAllDevices: Bool
+    private let isAboutContent: Bool
     /// Whether a session that prefers must also be able to.
-    package var prefersRequiresCan: Bool
+    package let prefersRequiresCan: Bool
 
     package init(device: DeviceID? = nil, contentID: ContentID?, prefersRequiresCan: Bool = false) {
-        self.device = device
-        self.contentID = contentID
+        (deviceText, isForAllDevices) = (device?.text ?? "", device == nil)
+        (subjectText, isAboutContent) = (contentID?.text ?? "", contentID != nil)
         self.prefersRequiresCan = prefersRequiresCan
     }
+
+    /// Only sessions registered for this device; nil for all.
+    package var device: DeviceID? { isForAllDevices ? nil : DeviceID(unchecked: deviceText) }
+
+    /// The subject of the predicates; nil if the content is not named, and then every session can.
+    package var subject: String? { isAboutContent ? subjectText : nil }
 }
 
 /// The tiers that a registry knows; the other two are made by the choice.
@@ -68,26 +80,21 @@ package struct RegistryMatch: Hashable, Sendable {
     }
 }
 
-/// A session as the registry holds it: what it takes to match and to rank it.
+/// A session as a registry is told of it: what it takes to match and to rank it.
 package struct RegistryEntry: Hashable, Sendable {
     package var session: SessionID
     package var device: DeviceID?
-    package var role: String
-    package var configuration: String
     package var conditions: ActivationConditions
     package var state: ActivationState
     package var lastActivatedAt: Timestamp?
     package var creationSequence: Int64
 
     package init(
-        session: SessionID, device: DeviceID? = nil, role: String = "windowApplication", configuration: String = "",
-        conditions: ActivationConditions = ActivationConditions(), state: ActivationState = .unattached,
-        lastActivatedAt: Timestamp? = nil, creationSequence: Int64
+        session: SessionID, device: DeviceID? = nil, conditions: ActivationConditions = ActivationConditions(),
+        state: ActivationState = .unattached, lastActivatedAt: Timestamp? = nil, creationSequence: Int64
     ) {
         self.session = session
         self.device = device
-        self.role = role
-        self.configuration = configuration
         self.conditions = conditions
         self.state = state
         self.lastActivatedAt = lastActivatedAt
@@ -96,16 +103,19 @@ package struct RegistryEntry: Hashable, Sendable {
 
     package init(_ session: SceneSession) {
         self.init(
-            session: session.key.session, device: session.device, role: session.role,
-            configuration: session.configuration, conditions: session.conditions, state: session.activationState,
-            lastActivatedAt: session.lastActivatedAt, creationSequence: session.creationSequence)
+            session: session.key.session, device: session.device, conditions: session.conditions,
+            state: session.activationState, lastActivatedAt: session.lastActivatedAt,
+            creationSequence: session.creationSequence)
     }
+}
 
-    /// The entry as rules see it.
+extension SceneSession {
+    /// The session as rules see it.
     package func candidate(in tier: Tier) -> Candidate {
         Candidate(
-            session: session, device: device, role: role, configuration: configuration, activationState: state,
-            lastActivatedAt: lastActivatedAt, preferenceLevel: conditions.preferenceLevel, tier: tier)
+            session: key.session, device: device, role: role, configuration: configuration,
+            activationState: activationState, lastActivatedAt: lastActivatedAt,
+            preferenceLevel: conditions.preferenceLevel, tier: tier)
     }
 }
 

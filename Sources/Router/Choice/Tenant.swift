@@ -31,6 +31,11 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
         registry.remove(session)
     }
 
+    /// The session, if it takes part in routing.
+    package func participant(_ session: SessionID) -> SceneSession? {
+        registry.contains(session) ? sessions[session] : nil
+    }
+
     /// Whether there is any session in scope, disabled ones included; looks at all of them if a device is named.
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return !sessions.isEmpty }
@@ -53,8 +58,8 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
 extension SceneSession {
     /// Whether the registry needs to be told of nothing but a new rank.
     fileprivate func differsInStateOnly(from other: SceneSession) -> Bool {
-        RegistryEntry(self).conditions == RegistryEntry(other).conditions && device == other.device
-            && role == other.role && configuration == other.configuration
+        conditions == other.conditions && device == other.device && role == other.role
+            && configuration == other.configuration
             && creationSequence == other.creationSequence
     }
 }

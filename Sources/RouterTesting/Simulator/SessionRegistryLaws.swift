@@ -14,7 +14,23 @@ package enum SessionRegistryLaws {
         of type: Registry.Type, seed: UInt64, steps: Int
     ) -> [String] {
         var trial = RegistryTrial<Registry>(seed: seed)
-        for _ in 0..<steps where trial.violations.list.isEmpty { trial.step() }
+        for _ in 0..<steps where trial.violations.list.isEmpty {
+            trial.step()
+            trial.compare()
+        }
+        return trial.violations.list.map { "seed \(seed): \($0)" }
+    }
+
+    /// The same with so many sessions that what is kept in levels has several: they are compared now and then, while
+    /// they become many and while they become few again.
+    package static func violations<Registry: SessionRegistry>(
+        of type: Registry.Type, seed: UInt64, crowd: Int
+    ) -> [String] {
+        var trial = RegistryTrial<Registry>(seed: seed)
+        for step in 1...4 * crowd where trial.violations.list.isEmpty {
+            trial.step(amongNames: crowd, growing: step <= 2 * crowd)
+            if step % (crowd / 2) == 0 { trial.compare() }
+        }
         return trial.violations.list.map { "seed \(seed): \($0)" }
     }
 }
@@ -23,11 +39,13 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     private(set) var violations = Violations()
     private var registry = Registry()
     private var list: [RegistryEntry] = []
+    /// A copy of the registry, with what was in it. It has a history of its own from then on.
+    private var other: (registry: Registry, list: [RegistryEntry])?
     private var created: Int64 = 0
     private var generator: SeededGenerator
 
     /// Two names that only differ in their bytes are among them.
-    private static var names: [String] { ["a", "b", "c", "d", "e", "f", "g", "h", "\u{E9}", "e\u{301}"] }
+    private var names = ["a", "b", "c", "d", "e", "f", "g", "h", "\u{E9}", "e\u{301}"]
     private static var contents: [String?] {
         [nil, "", "x", "y", "doc/1", "doc/2", "doc/22", "\u{E9}", "e\u{301}", "DOC/1"]
     }
@@ -40,18 +58,33 @@ private struct RegistryTrial<Registry: SessionRegistry> {
         ]
     }
 
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        // Near the ends of what may be packed into few bits, and beyond them.
+        created = pick([0, 0, -3, Int64(UInt32.max) - 3, 1 << 40], or: 0)
+    }
 
-    mutating func step() {
+    mutating func step() { step(inserting: 4) }
+
+    mutating func step(amongNames count: Int, growing isGrowing: Bool) {
+        if names.count < count { names += (names.count..<count).map { "n\($0)" } }
+        step(inserting: isGrowing ? 7 : 1)
+    }
+
+    /// A change; so many in ten are insertions.
+    private mutating func step(inserting share: Int) {
+        if Int.random(in: 0..<16, using: &generator) == 0 { turnToTheOther() }
         let version = registry.version
-        let isChanged: Bool =
-            switch Int.random(in: 0..<10, using: &generator) {
-            case 0..<4: insert()
-            case 4..<6: remove()
-            default: setState()
-            }
+        let draw = Int.random(in: 0..<10, using: &generator)
+        let isChanged = draw < share ? insert() : draw < share + (10 - share) / 3 ? remove() : setState()
         violations.require(isChanged ? registry.version > version : registry.version == version, "the version is wrong")
-        compare()
+    }
+
+    /// Takes a copy, or goes on with the one that was taken.
+    private mutating func turnToTheOther() {
+        let this = (registry, list)
+        if let other { (registry, list) = other }
+        other = this
     }
 
     // MARK: - Changes
@@ -61,7 +94,16 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     }
 
     private mutating func drawTime() -> Timestamp? {
-        Bool.random(using: &generator) ? Timestamp(milliseconds: Int64.random(in: 0...3, using: &generator)) : nil
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0..<8: nil
+        case 8: Timestamp(milliseconds: pick([-7, -1, 1 << 43, 1 << 43 + 1, .max - 1, .max], or: 0))
+        default: Timestamp(milliseconds: Int64.random(in: 0...3, using: &generator))
+        }
+    }
+
+    private mutating func drawLevel() -> Int {
+        Int.random(in: 0..<12, using: &generator) == 0
+            ? pick([.min, -2049, -2048, 2047, 2048, .max], or: 0) : Int.random(in: -1...1, using: &generator)
     }
 
     private mutating func drawDevice() -> DeviceID? {
@@ -73,7 +115,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     }
 
     private mutating func insert() -> Bool {
-        let session = SessionID(unchecked: pick(Self.names, or: ""))
+        let session = SessionID(unchecked: pick(names, or: ""))
         let place = list.firstIndex { $0.session == session }
         // A session that is replaced keeps its place in the order of creation, or gets a new one if it was gone.
         if place == nil || Bool.random(using: &generator) { created += 1 }
@@ -81,7 +123,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
             session: session, device: drawDevice(),
             conditions: ActivationConditions(
                 canActivate: drawPredicate(), prefersToActivate: drawPredicate(),
-                preferenceLevel: Int.random(in: -1...1, using: &generator)),
+                preferenceLevel: drawLevel()),
             state: pick(ActivationState.allCases, or: .background), lastActivatedAt: drawTime(),
             creationSequence: place.map { list[$0].creationSequence } ?? created)
         registry.insert(entry)
@@ -90,7 +132,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     }
 
     private mutating func remove() -> Bool {
-        let session = SessionID(unchecked: pick(Self.names, or: ""))
+        let session = SessionID(unchecked: pick(names, or: ""))
         let place = list.firstIndex { $0.session == session }
         violations.require(registry.remove(session) == (place != nil), "remove of \(session) says the wrong thing")
         if let place { list.remove(at: place) }
@@ -98,7 +140,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     }
 
     private mutating func setState() -> Bool {
-        let session = SessionID(unchecked: pick(Self.names, or: ""))
+        let session = SessionID(unchecked: pick(names, or: ""))
         let (state, time) = (pick(ActivationState.allCases, or: .background), drawTime())
         let place = list.firstIndex { $0.session == session }
         let isDone = registry.setState(session, state, lastActivatedAt: time)
@@ -109,12 +151,12 @@ private struct RegistryTrial<Registry: SessionRegistry> {
 
     // MARK: - Questions
 
-    private mutating func compare() {
+    mutating func compare() {
         violations.require(registry.count == list.count, "count is \(registry.count), not \(list.count)")
-        for name in Self.names {
+        for name in names {
             let session = SessionID(unchecked: name)
-            let expected = list.first { $0.session == session }
-            violations.require(registry.entry(for: session) == expected, "the entry of \(session) is wrong")
+            let isExpected = list.contains { $0.session == session }
+            violations.require(registry.contains(session) == isExpected, "contains of \(session) is wrong")
         }
         for content in Self.contents {
             let device = drawDevice()
@@ -126,32 +168,35 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     }
 
     private mutating func compare(_ query: RegistryQuery) {
-        let name = "content \(query.contentID?.text ?? "-"), device \(query.device?.text ?? "-")"
+        let name = "content \(query.subject ?? "-"), device \(query.device?.text ?? "-")"
         let tiers = MatchTier.allCases.map { (tier: $0, ranked: ranked(in: $0, query)) }
         let first = tiers.first { !$0.ranked.isEmpty }
         let expected = first.map { RegistryMatch(tier: $0.tier, session: $0.ranked[0].session) }
         let best = registry.best(for: query)
         violations.require(best == expected, "\(name): best is \(best as Any), not \(expected as Any)")
         for (tier, ranked) in tiers {
-            violations.require(visited(tier, query) == ranked, "\(name): \(tier) is shown in another order")
+            let (shownOrder, order) = (visited(tier, query), ranked.map(\.session))
+            violations.require(
+                shownOrder == order, "\(name): \(tier) shows \(shownOrder.prefix(9)), not \(order.prefix(9))")
             let stop = Int.random(in: 0...2, using: &generator)
             let shown = visited(tier, query, stopAfter: stop).count
             violations.require(shown == min(stop + 1, ranked.count), "\(name): \(tier) goes on when told to stop")
         }
-        var all: [RegistryEntry] = []
-        registry.visitAll(device: query.device) { entry in
-            all.append(entry)
+        var all: [SessionID] = []
+        registry.visitAll(device: query.device) { session in
+            all.append(session)
             return true
         }
         let inScope = list.filter { query.device == nil || $0.device == query.device }
         violations.require(
-            all.count == inScope.count && Set(all) == Set(inScope), "\(name): visitAll shows \(all.count) others")
+            all.count == inScope.count && Set(all) == Set(inScope.map(\.session)),
+            "\(name): visitAll shows \(all.count) others")
     }
 
-    private func visited(_ tier: MatchTier, _ query: RegistryQuery, stopAfter stop: Int = .max) -> [RegistryEntry] {
-        var shown: [RegistryEntry] = []
-        registry.visit(tier, for: query) { entry in
-            shown.append(entry)
+    private func visited(_ tier: MatchTier, _ query: RegistryQuery, stopAfter stop: Int = .max) -> [SessionID] {
+        var shown: [SessionID] = []
+        registry.visit(tier, for: query) { session in
+            shown.append(session)
             return shown.count <= stop
         }
         return shown
@@ -160,7 +205,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     private func ranked(in tier: MatchTier, _ query: RegistryQuery) -> [RegistryEntry] {
         let candidates = list.filter { entry in
             guard query.device == nil || entry.device == query.device else { return false }
-            guard let content = query.contentID?.text else { return tier == .can }
+            guard let content = query.subject else { return tier == .can }
             let can = entry.conditions.canActivate.evaluate(with: content)
             let prefers = entry.conditions.prefersToActivate.evaluate(with: content)
             return tier == .can ? can : prefers && (can || !query.prefersRequiresCan)

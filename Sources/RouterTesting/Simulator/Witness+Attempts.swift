@@ -83,7 +83,7 @@ extension Witness {
     /// Memory is what was committed, and whatever could go on goes on or has a time when it will.
     ///
     /// To be called when the driver is idle and nothing is postponed.
-    mutating func checkRest(_ engine: Engine<LinearRegistry>, at now: Timestamp) {
+    mutating func checkRest(_ engine: Engine<IndexedRegistry>, at now: Timestamp) {
         for (id, application) in ledger.registrations.applications {
             require(engine.tenants[id]?.application == application, "the engine knows \(id) differently")
         }
@@ -115,7 +115,7 @@ extension Witness {
     }
 
     private mutating func checkHead(
-        _ engine: Engine<LinearRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
+        _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
     ) {
         guard ledger.registrations.openSession(key) != nil else {
             return fail("P8 \(head) waits for a session that is gone: \(key)")
@@ -129,7 +129,7 @@ extension Witness {
     }
 
     private mutating func checkWake(
-        _ engine: Engine<LinearRegistry>, _ time: Timestamp, _ what: String, at now: Timestamp
+        _ engine: Engine<IndexedRegistry>, _ time: Timestamp, _ what: String, at now: Timestamp
     ) {
         require(time > now, "P8 \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")
         require(engine.nextDue.map { $0 <= time } ?? false, "P8 nobody will wake for \(what) at \(time.rfc3339)")

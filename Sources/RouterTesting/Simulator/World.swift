@@ -15,7 +15,7 @@ package struct World {
     package internal(set) var log = ActionLog()
     package internal(set) var statistics = SimulationStatistics()
     var generator: SeededGenerator
-    var driver: EngineDriver<LinearRegistry>
+    var driver: EngineDriver<IndexedRegistry>
     var witness: Witness
     let disk = SimulatedDisk()
     var transfers: [Transfer] = []
@@ -38,7 +38,7 @@ package struct World {
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) }
         witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight)
-        let engine = Engine<LinearRegistry>(
+        let engine = Engine<IndexedRegistry>(
             recovering: RecoveredState(), rules: rules, maximumInFlight: options.maximumInFlight,
             moveLimit: options.moveLimit, generator: SeededGenerator(seed: seed))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
@@ -76,7 +76,7 @@ package struct World {
         }
     }
 
-    private mutating func take(_ answer: EngineDriver<LinearRegistry>.Answer) {
+    private mutating func take(_ answer: EngineDriver<IndexedRegistry>.Answer) {
         guard let command = asked.removeValue(forKey: answer.ticket) else {
             return witness.fail("answered twice: \(answer.reply)")
         }
@@ -103,7 +103,7 @@ package struct World {
         transfers = transfers.filter { _ in Bool.random(using: &generator) }
         disk.revive()
         guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
-        let engine = Engine<LinearRegistry>(
+        let engine = Engine<IndexedRegistry>(
             recovering: state, rules: rules, maximumInFlight: options.maximumInFlight,
             moveLimit: options.moveLimit, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)

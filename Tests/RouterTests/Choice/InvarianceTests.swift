@@ -27,13 +27,13 @@ struct InvarianceTests {
         }
     }
 
-    private static func tenant(_ sessions: [SceneSession]) -> Tenant<LinearRegistry> {
-        var tenant = Tenant<LinearRegistry>(application: .gallery())
+    private static func tenant(_ sessions: [SceneSession]) -> Tenant<IndexedRegistry> {
+        var tenant = Tenant<IndexedRegistry>(application: .gallery())
         for session in sessions { tenant.put(session) }
         return tenant
     }
 
-    private static func outcomes(_ tenant: Tenant<LinearRegistry>) -> [ChoiceOutcome] {
+    private static func outcomes(_ tenant: Tenant<IndexedRegistry>) -> [ChoiceOutcome] {
         contents.flatMap { content in
             [nil, "d1"].map { Chooser().choose(for: .about(content, device: $0), from: tenant, at: .epoch).outcome }
         }

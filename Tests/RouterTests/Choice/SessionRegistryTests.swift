@@ -1,3 +1,4 @@
+import Glibc
 import PredicateEngine
 import Router
 import RouterPlugin
@@ -10,6 +11,66 @@ struct SessionRegistryTests {
     func linear(share: UInt64) {
         for seed in share * 5..<(share + 1) * 5 {
             #expect(SessionRegistryLaws.violations(of: LinearRegistry.self, seed: seed, steps: 25) == [])
+        }
+    }
+
+    @Test("The indexed registry is the plain list", arguments: 0..<8 as Range<UInt64>)
+    func indexed(share: UInt64) {
+        for seed in share * 5..<(share + 1) * 5 {
+            #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 25) == [])
+        }
+    }
+
+    @Test("Hundreds of sessions come and go", arguments: 0..<3 as Range<UInt64>)
+    func crowd(seed: UInt64) {
+        #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, crowd: 600) == [])
+    }
+
+    /// `make verify-index` says how many.
+    @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
+    func long(share: UInt64) {
+        for seed in stride(from: 1000 + share, to: 1000 + Self.longSeeds, by: 64) {
+            #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 40) == [])
+        }
+    }
+
+    private static let longSeeds = getenv("ROUTERD_INDEX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 0
+
+    @Test("A copy answers as when it was made, while its original changes and others read it")
+    func concurrentReaders() async {
+        var registry = IndexedRegistry()
+        func entry(_ number: Int, _ level: Int = 0) -> RegistryEntry {
+            let predicate = (try? Predicate(format: "SELF == 'doc/\(number % 40)'")) ?? .alwaysFalse
+            return RegistryEntry(
+                session: SessionID(unchecked: "s\(number)"),
+                conditions: ActivationConditions(
+                    canActivate: .alwaysTrue, prefersToActivate: predicate, preferenceLevel: level),
+                state: ActivationState.allCases[number % 4], creationSequence: Int64(number))
+        }
+        for number in 0..<400 { registry.insert(entry(number)) }
+        for round in 0..<8 {
+            let snapshot = registry
+            let expected = (0..<40).map { number in
+                snapshot.best(for: RegistryQuery(contentID: ContentID(unchecked: "doc/\(number)")))
+            }
+            await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        (0..<2000).allSatisfy { turn in
+                            let query = RegistryQuery(contentID: ContentID(unchecked: "doc/\(turn % 40)"))
+                            return snapshot.best(for: query) == expected[turn % 40]
+                        }
+                    }
+                }
+                for number in 0..<400 {
+                    registry.remove(SessionID(unchecked: "s\(number)"))
+                    registry.insert(entry(number, (number + round) % 5))
+                    registry.setState(
+                        SessionID(unchecked: "s\((number * 7) % 400)"), .foregroundActive,
+                        lastActivatedAt: Timestamp(milliseconds: Int64(round * 400 + number)))
+                }
+                for await isRight in group { #expect(isRight) }
+            }
         }
     }
 
@@ -38,27 +99,29 @@ extension WrongRegistry {
     mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
         base.setState(session, state, lastActivatedAt: lastActivatedAt)
     }
-    func entry(for session: SessionID) -> RegistryEntry? { base.entry(for: session) }
+    func contains(_ session: SessionID) -> Bool { base.contains(session) }
     func best(for query: RegistryQuery) -> RegistryMatch? { base.best(for: query) }
-    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (RegistryEntry) -> Bool) {
+    func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
         base.visit(tier, for: query, visit)
     }
-    func visitAll(device: DeviceID?, _ visit: (RegistryEntry) -> Bool) { base.visitAll(device: device, visit) }
+    func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) { base.visitAll(device: device, visit) }
 }
 
 /// Looks at devices in `visit` only.
 private struct Forgetful: WrongRegistry {
     var base = LinearRegistry()
     func best(for query: RegistryQuery) -> RegistryMatch? {
-        base.best(for: RegistryQuery(contentID: query.contentID, prefersRequiresCan: query.prefersRequiresCan))
+        base.best(
+            for: RegistryQuery(
+                contentID: query.subject.map { ContentID(unchecked: $0) },
+                prefersRequiresCan: query.prefersRequiresCan))
     }
 }
 
 /// Keeps the old rank of a session whose state changes.
 private struct Stale: WrongRegistry {
     var base = LinearRegistry()
-    mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
-        guard let entry = base.entry(for: session) else { return false }
-        return base.setState(session, entry.state, lastActivatedAt: lastActivatedAt)
+    func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool {
+        base.contains(session)
     }
 }

@@ -67,7 +67,7 @@ extension SceneConfiguration {
     static let unreachable = SceneConfiguration(name: "Unreachable", role: SceneRole.windowApplication)
 }
 
-extension Tenant where Registry == LinearRegistry {
+extension Tenant where Registry == IndexedRegistry {
     /// A tenant whose sessions were created in the order of the list.
     init(_ application: Application = .gallery(), _ scenes: [Scene]) {
         self.init(application: application)

@@ -4,7 +4,7 @@ import RouterTesting
 
 /// An engine with its store and its time, for tests that go step by step.
 struct Workbench {
-    var engine: Engine<LinearRegistry>
+    var engine: Engine<IndexedRegistry>
     let store: ModelStore
     var now = Timestamp.epoch
     private let rules: [any RoutingRule]

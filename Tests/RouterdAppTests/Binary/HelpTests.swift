@@ -6,7 +6,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "eval", "decide", "send", "explain", "receive", "bench", "bench echo", "bench store",
+        "", "serve", "check", "eval", "decide", "send", "explain", "receive", "bench", "bench decide", "bench echo",
+        "bench store",
         "bench post",
     ])
     func isAsRecorded(command: String) async throws {

@@ -1,0 +1,148 @@
+/// The best node found so far. Rank comes first: only what would be better is asked whether it holds.
+struct BestSearch {
+    let nodes: UnsafePointer<NodeRecord>
+    let codes: UnsafePointer<UInt8>
+    let order: NodeOrder
+    var best = PredicateIndex.none
+    var rank: UInt64 = 0
+    /// How many nodes were asked.
+    var asked = 0
+
+    /// So many nodes and lists found by their keys are put in the order of rank before any is asked.
+    static var gathered: Int { 64 }
+    /// Room on the stack for so many positions of a list.
+    private static var frontier: Int { 128 }
+
+    init(nodes: UnsafePointer<NodeRecord>, codes: UnsafePointer<UInt8>, order: NodeOrder) {
+        self.nodes = nodes
+        self.codes = codes
+        self.order = order
+    }
+
+    @inline(__always)
+    private func wouldBeBest(_ node: UInt32) -> Bool {
+        let rank = nodes[Int(node)].rank
+        if rank != self.rank { return rank > self.rank }
+        return best == PredicateIndex.none || (best != node && order.isBefore(node, best))
+    }
+
+    @inline(__always)
+    private mutating func holds(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
+        asked &+= 1
+        return CanonicalCode.holds(codes + Int(nodes[Int(node)].code), for: subject)
+    }
+
+    @inline(__always)
+    mutating func consider(_ node: UInt32, _ subject: PreparedSubject) {
+        guard wouldBeBest(node), holds(node, subject) else { return }
+        best = node
+        rank = nodes[Int(node)].rank
+    }
+
+    /// Looks at what was found by keys, in the order of rank: the first that holds ends it, unless there is a list in
+    /// which something better holds below a top that does not.
+    @inline(__always)
+    mutating func consider(
+        _ lists: RankedLists.View, _ entries: UnsafeMutableBufferPointer<UInt32>, _ count: inout Int,
+        _ subject: PreparedSubject
+    ) {
+        while count > 0 {
+            var (choice, node) = (0, top(entries[0], lists))
+            for index in 1..<max(count, 1) {
+                let other = top(entries[index], lists)
+                if nodes[Int(other)].rank > nodes[Int(node)].rank { (choice, node) = (index, other) }
+            }
+            if nodes[Int(node)].rank < rank { break }
+            let entry = entries[choice]
+            count &-= 1
+            entries[choice] = entries[count]
+            if entry & KeyTable.listBit == 0 {
+                consider(entry, subject)
+            } else {
+                consider(lists, entry & ~KeyTable.listBit, subject)
+            }
+        }
+        count = 0
+    }
+
+    /// The best node of an entry.
+    @inline(__always)
+    private func top(_ entry: UInt32, _ lists: RankedLists.View) -> UInt32 {
+        entry & KeyTable.listBit == 0 ? entry : lists.items(of: entry & ~KeyTable.listBit)[0]
+    }
+
+    /// Looks at a list from its top. Nothing below a node ranks higher than it, so a node that holds, or that would not
+    /// be best, ends its branch; below one that does not hold, the search goes on in the order of rank.
+    @inline(__always)
+    mutating func consider(_ lists: RankedLists.View, _ list: UInt32, _ subject: PreparedSubject) {
+        let count = lists.count(list)
+        guard count > 0 else { return }
+        let items = lists.items(of: list)
+        guard wouldBeBest(items[0]) else { return }
+        if holds(items[0], subject) {
+            best = items[0]
+            rank = nodes[Int(best)].rank
+        } else if count > 1 {
+            descend(items, count, subject)
+        }
+    }
+
+    /// Below a top that does not hold: positions wait on the stack, the best of them last. Where there is no room for
+    /// more, a branch is searched in depth, which needs none.
+    private mutating func descend(
+        _ items: UnsafePointer<UInt32>, _ count: Int, _ subject: PreparedSubject
+    ) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.frontier) { waiting in
+            var length = 0
+            var position = 0
+            while true {
+                for child in RankedLists.children(of: position, count: count) where wouldBeBest(items[child]) {
+                    guard length < waiting.count else {
+                        searchBranch(child, items, count, subject)
+                        continue
+                    }
+                    var place = length
+                    while place > 0, precedes(items[Int(waiting[place - 1])], items[child]) {
+                        waiting[place] = waiting[place - 1]
+                        place -= 1
+                    }
+                    waiting[place] = UInt32(child)
+                    length += 1
+                }
+                guard length > 0 else { return }
+                length -= 1
+                position = Int(waiting[length])
+                let node = items[position]
+                guard wouldBeBest(node) else { return }
+                if holds(node, subject) {
+                    best = node
+                    rank = nodes[Int(node)].rank
+                    return
+                }
+            }
+        }
+    }
+
+    /// Searches the branch below and at a position, going from each to its first child, else to the next that waits.
+    private mutating func searchBranch(
+        _ start: Int, _ items: UnsafePointer<UInt32>, _ count: Int, _ subject: PreparedSubject
+    ) {
+        var position = start
+        while true {
+            let isBetter = wouldBeBest(items[position])
+            if isBetter { consider(items[position], subject) }
+            if isBetter, best != items[position], 4 * position + 1 < count {
+                position = 4 * position + 1
+                continue
+            }
+            while position != start, position % 4 == 0 || position + 1 >= count { position = (position - 1) / 4 }
+            if position == start { return }
+            position += 1
+        }
+    }
+
+    private func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
+        let (leftRank, rightRank) = (nodes[Int(left)].rank, nodes[Int(right)].rank)
+        return leftRank != rightRank ? leftRank > rightRank : order.isBefore(left, right)
+    }
+}

@@ -1,0 +1,162 @@
+/// Finds the keys of a code, and chooses among them.
+///
+///     leaf     its literal; a window of its literal; the start, the end or a window of its pattern
+///     and      the keys of its cheapest term: the others are checked
+///     or       the keys of all its terms: each must have one
+///     negated, ordered, turned, constant: none
+struct KeyChooser {
+    let hash: KeyHash
+
+    /// So many windows are looked at from either end of a literal.
+    private static let windowsFromEnd = 16
+
+    // MARK: - All candidates
+
+    /// Shows every key that the code could be found by. The same code gives the same keys in the same order.
+    func forEachCandidate(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
+        let head = code[0]
+        guard head & CanonicalCode.negated == 0 else { return }
+        switch CanonicalCode.kind(head) {
+        case .and, .or: CanonicalCode.forEachTerm(code) { forEachCandidate($0, body) }
+        default: forEachLeafKey(code, body)
+        }
+    }
+
+    private func forEachLeafKey(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
+        let isFolded = CanonicalCode.form(code[0]).isCaseFolded
+        let (text, length) = (code + 3, CanonicalCode.short(code + 1))
+        switch CanonicalCode.kind(code[0]) {
+        case .equal: body(hash.key(.whole, text, length, isFolded: isFolded))
+        case .beginsWith: body(hash.key(.start, text, length, isFolded: isFolded))
+        case .endsWith: body(hash.key(.end, text, length, isFolded: isFolded))
+        case .contains: forEachWindow(text, length, isFolded, body)
+        case .like: forEachPatternKey(text, length, isFolded, body)
+        default: break
+        }
+    }
+
+    private func forEachWindow(
+        _ text: UnsafePointer<UInt8>, _ length: Int, _ isFolded: Bool, _ body: (AccessKey) -> Void
+    ) {
+        guard let size = AccessKey.windowSizes.first(where: { $0 <= length }) else { return }
+        let windows = length - size + 1
+        for offset in 0..<windows where offset < Self.windowsFromEnd || offset >= windows - Self.windowsFromEnd {
+            body(hash.windowKey(text + offset, size: size, isFolded: isFolded))
+        }
+    }
+
+    private func forEachPatternKey(
+        _ pieces: UnsafePointer<UInt8>, _ length: Int, _ isFolded: Bool, _ body: (AccessKey) -> Void
+    ) {
+        var piece = 0
+        while piece < length {
+            guard pieces[piece] == CanonicalCode.Piece.literal.rawValue else {
+                piece += 1
+                continue
+            }
+            let (text, size) = (pieces + piece + 3, CanonicalCode.short(pieces + piece + 1))
+            if size > 0 {
+                if piece == 0 {
+                    body(hash.key(.start, text, size, isFolded: isFolded))
+                } else if piece + 3 + size == length {
+                    body(hash.key(.end, text, size, isFolded: isFolded))
+                } else {
+                    forEachWindow(text, size, isFolded, body)
+                }
+            }
+            piece += 3 + size
+        }
+    }
+
+    // MARK: - The choice
+
+    /// Appends the chosen keys; returns what they cost, or nil, with nothing appended, if the code has none.
+    func choose(
+        _ code: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
+    ) -> Int? {
+        let head = code[0]
+        guard head & CanonicalCode.negated == 0 else { return nil }
+        switch CanonicalCode.kind(head) {
+        case .and: return chooseTerm(of: code, sketch, into: &keys)
+        case .or: return chooseTerms(of: code, sketch, into: &keys)
+        default:
+            var best: (key: AccessKey, cost: Int)?
+            forEachLeafKey(code) { key in
+                let cost = Self.cost(key, sketch.count(key.tag))
+                if cost < best?.cost ?? .max { best = (key, cost) }
+            }
+            guard let best else { return nil }
+            keys.append(best.key)
+            return best.cost
+        }
+    }
+
+    /// The cheapest term's keys.
+    private func chooseTerm(
+        of list: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
+    ) -> Int? {
+        let start = keys.count
+        var best: Int?
+        var term = list + CanonicalCode.listHeader
+        let end = term + CanonicalCode.long(list + 3)
+        while term < end {
+            let mark = keys.count
+            if let cost = choose(term, sketch, into: &keys) {
+                if cost < best ?? .max {
+                    keys.removeSubrange(start..<mark)
+                    best = cost
+                } else {
+                    keys.removeSubrange(mark...)
+                }
+            }
+            term += CanonicalCode.size(term)
+        }
+        return best
+    }
+
+    /// The keys of every term.
+    private func chooseTerms(
+        of list: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
+    ) -> Int? {
+        let start = keys.count
+        var sum = 0
+        var term = list + CanonicalCode.listHeader
+        let end = term + CanonicalCode.long(list + 3)
+        while term < end {
+            guard let cost = choose(term, sketch, into: &keys) else {
+                keys.removeSubrange(start...)
+                return nil
+            }
+            sum += cost
+            term += CanonicalCode.size(term)
+        }
+        return sum
+    }
+
+    /// What it costs to be found by a key: how many others are, and how often a subject has the key by chance.
+    private static func cost(_ key: AccessKey, _ sharing: Int) -> Int {
+        let chance =
+            switch (key.place, key.length) {
+            case (.whole, _): 0
+            case (.start, 4...), (.end, 4...): 1
+            case (.window, 6...): 3
+            case (.window, 4...): 6
+            case (_, 3): 24
+            case (_, 2): 64
+            default: 256
+            }
+        return sharing * 8 + chance
+    }
+}
+
+extension CanonicalCode {
+    /// Shows the terms of a list.
+    static func forEachTerm(_ list: UnsafePointer<UInt8>, _ body: (UnsafePointer<UInt8>) -> Void) {
+        var term = list + listHeader
+        let end = term + long(list + 3)
+        while term < end {
+            body(term)
+            term += size(term)
+        }
+    }
+}

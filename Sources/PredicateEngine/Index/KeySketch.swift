@@ -1,0 +1,41 @@
+/// How many predicates could be found by a key, roughly and never too few: what makes a key selective.
+///
+/// A row of counters that keys share by the lower bits of their tags. The row doubles as predicates come, each half
+/// starting as a copy of the whole, so no count becomes too small. A counter that is full stays full.
+struct KeySketch: ~Copyable {
+    private static let greatest = 1 << 18
+    private var counters: Slab<UInt16>
+
+    init() {
+        counters = Slab(capacity: 256)
+        let start = counters.extend(by: 256)
+        (counters.base + start).initialize(repeating: 0, count: 256)
+    }
+
+    var byteCount: Int { counters.byteCount }
+
+    func count(_ tag: UInt32) -> Int { Int(counters[Int(tag) & (counters.count - 1)]) }
+
+    mutating func add(_ tag: UInt32) {
+        let place = counters.base + (Int(tag) & (counters.count - 1))
+        if place.pointee < .max { place.pointee += 1 }
+    }
+
+    mutating func remove(_ tag: UInt32) {
+        let place = counters.base + (Int(tag) & (counters.count - 1))
+        if place.pointee < .max, place.pointee > 0 { place.pointee -= 1 }
+    }
+
+    /// Grows with the number of predicates.
+    mutating func fit(_ predicates: Int) {
+        while counters.count < predicates, counters.count < Self.greatest {
+            let half = counters.count
+            let start = counters.extend(by: half)
+            (counters.base + start).initialize(from: counters.base, count: half)
+        }
+    }
+
+    private init(counters: consuming Slab<UInt16>) { self.counters = counters }
+
+    func copy() -> KeySketch { KeySketch(counters: counters.copy()) }
+}

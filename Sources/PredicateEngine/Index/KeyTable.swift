@@ -1,0 +1,193 @@
+/// Where the nodes stand: under their keys, or in the residual list.
+///
+///     tag ──▶ node                 most keys belong to one node
+///         └─▶ list, best on top    the others to as many as there are: the value has its top bit set
+///
+/// Two keys with the same tag share their list, which costs a comparison and never an answer.
+struct KeyTable: ~Copyable {
+    typealias Node = PredicateIndex.Node
+
+    /// The list of nodes without a key.
+    static var residual: UInt32 { 0 }
+    static var listBit: UInt32 { 1 << 31 }
+
+    let hash: KeyHash
+    private(set) var table = TagTable(fullness: 10)
+    private(set) var filter = TagFilter(tags: 16)
+    private var filteredRemovals = 0
+    /// What is looked for in a subject as given, and in its lower case.
+    let sides: UnsafeMutablePointer<KeySide>
+    var lists = RankedLists()
+    private var sketch = KeySketch()
+    /// Of the nodes with several keys: the lists where they meet others, and their positions there.
+    var memberships: [Node: [UInt32: UInt32]] = [:]
+
+    init(hash: KeyHash) {
+        self.hash = hash
+        sides = .allocate(capacity: 2)
+        sides.initialize(to: KeySide(isFolded: false))
+        (sides + 1).initialize(to: KeySide(isFolded: true))
+        _ = lists.make()
+    }
+
+    deinit {
+        sides.deinitialize(count: 2)
+        sides.deallocate()
+    }
+
+    var byteCount: Int {
+        table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + sides[0].byteCount
+            + sides[1].byteCount
+    }
+
+    mutating func reserve(_ keys: Int) {
+        table.reserve(keys)
+        remakeFilter()
+    }
+
+    // MARK: - Filing
+
+    /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
+    /// the first to come could not know.
+    mutating func file(
+        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, nodeCount: Int,
+        _ order: NodeOrder
+    ) {
+        sketch.fit(nodeCount)
+        let candidates = place(node, codes, nodes, order)
+        for key in candidates where Self.isMilestone(sketch.count(key.tag)) { rechoose(key.tag, codes, nodes, order) }
+    }
+
+    /// Whether so many predicates that share a key are the moment to choose again.
+    private static func isMilestone(_ count: Int) -> Bool { count == 8 || count == 64 || count == 512 }
+
+    /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
+    private mutating func rechoose(
+        _ tag: UInt32, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) {
+        guard let entry = table.find(tag, where: { _ in true }) else { return }
+        var moving = [entry]
+        if entry & Self.listBit != 0 {
+            let list = entry & ~Self.listBit
+            guard lists.count(list) <= 64 else { return }
+            moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
+        }
+        for node in moving {
+            unfile(node, codes.place(nodes[Int(node)].code), nodes, order)
+            nodes.base[Int(node)].list = NodeRecord.alone
+            _ = place(node, codes, nodes, order)
+        }
+    }
+
+    /// Puts a node under the keys that are the best now; returns all those it could have had.
+    private mutating func place(
+        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) -> [AccessKey] {
+        let code = codes.place(nodes[Int(node)].code)
+        let chooser = KeyChooser(hash: hash)
+        var candidates: [AccessKey] = []
+        chooser.forEachCandidate(code) { candidates.append($0) }
+        for key in candidates { sketch.add(key.tag) }
+        var chosen = candidates
+        if candidates.count != 1 || CanonicalCode.isList(code) {
+            chosen = []
+            if AccessKey.hasTwins(candidates) || chooser.choose(code, sketch, into: &chosen) == nil { chosen = [] }
+        }
+        guard !chosen.isEmpty else {
+            nodes.base[Int(node)].list = Self.residual
+            insert(node, into: Self.residual, nodes, order)
+            return candidates
+        }
+        if chosen.count > 1 {
+            nodes.base[Int(node)].list = NodeRecord.several
+            var seen: Set<UInt32> = []
+            chosen.removeAll { !seen.insert($0.tag).inserted }
+        }
+        for key in chosen {
+            sides[key.isFolded ? 1 : 0].add(key)
+            put(node, under: key.tag, nodes, order)
+        }
+        return candidates
+    }
+
+    private mutating func put(
+        _ node: Node, under tag: UInt32, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) {
+        guard let value = table.find(tag, where: { _ in true }) else {
+            if table.insert(tag, node) { remakeFilter() } else { filter.insert(tag) }
+            return
+        }
+        if value & Self.listBit != 0 { return insert(node, into: value & ~Self.listBit, nodes, order) }
+        let list = lists.make()
+        table.replace(tag, value, with: list | Self.listBit)
+        insert(value, into: list, nodes, order)
+        insert(node, into: list, nodes, order)
+    }
+
+    /// Takes a node from under its keys. Which of the candidates were chosen is not recorded: the node stands under
+    /// them, and under no other.
+    mutating func unfile(
+        _ node: Node, _ code: UnsafePointer<UInt8>, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) {
+        let chooser = KeyChooser(hash: hash)
+        var candidates: [AccessKey] = []
+        chooser.forEachCandidate(code) { candidates.append($0) }
+        for key in candidates { sketch.remove(key.tag) }
+        let record = nodes[Int(node)]
+        if record.list == Self.residual {
+            return remove(node, at: record.position, from: Self.residual, nodes, order)
+        }
+        for key in candidates {
+            guard take(node, from: key.tag, nodes, order) else { continue }
+            sides[key.isFolded ? 1 : 0].remove(key)
+        }
+        if filteredRemovals > table.count + 1024 { remakeFilter() }
+    }
+
+    /// Takes a node from under a tag; returns whether it stood there.
+    private mutating func take(
+        _ node: Node, from tag: UInt32, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+    ) -> Bool {
+        guard let value = table.find(tag, where: { _ in true }) else { return false }
+        guard value & Self.listBit != 0 else {
+            guard value == node else { return false }
+            table.remove(tag, value)
+            filteredRemovals += 1
+            return true
+        }
+        let list = value & ~Self.listBit
+        guard let position = position(of: node, in: list, nodes) else { return false }
+        remove(node, at: position, from: list, nodes, order)
+        if lists.count(list) == 1 {
+            let last = lists.items(of: list)[0]
+            forget(last, list, nodes)
+            lists.destroy(list)
+            table.replace(tag, value, with: last)
+        }
+        return true
+    }
+
+    private mutating func remakeFilter() {
+        var fresh = TagFilter(tags: table.capacity * 10 / 16)
+        table.forEachTag { fresh.insert($0) }
+        filter = fresh
+        filteredRemovals = 0
+    }
+
+    // MARK: - Copying
+
+    private init(copying other: borrowing KeyTable) {
+        hash = other.hash
+        table = other.table.copy()
+        filter = other.filter.copy()
+        filteredRemovals = other.filteredRemovals
+        sides = .allocate(capacity: 2)
+        sides.initialize(to: other.sides[0].copy())
+        (sides + 1).initialize(to: other.sides[1].copy())
+        lists = other.lists.copy()
+        sketch = other.sketch.copy()
+        memberships = other.memberships
+    }
+
+    func copy() -> KeyTable { KeyTable(copying: self) }
+}

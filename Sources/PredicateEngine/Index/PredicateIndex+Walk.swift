@@ -1,0 +1,101 @@
+extension PredicateIndex {
+    /// Shows the nodes that hold for the subject, best first, until `visit` returns false. Finds each only when it is
+    /// wanted: a list is opened from its top, a node at a time.
+    ///
+    /// - Parameter mayGoOn: Is told, before each node is asked whether it holds, that no node still to come ranks higher
+    ///   than this; says whether any is wanted.
+    package func visit(
+        _ subject: String, _ order: NodeOrder, mayGoOn: (Rank) -> Bool = { _ in true }, _ visit: (Node) -> Bool
+    ) {
+        let tables = tables
+        Array(subject.utf8).withUnsafeBufferPointer { bytes in
+            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
+                let lists = tables.pointee.keys.lists.view
+                var walk = NodeWalk(records: UnsafePointer(tables.pointee.nodes.base), order: order)
+                tables.pointee.keys.forEachEntry(for: subject) { walk.open($0, lists) }
+                walk.open(KeyTable.residual | KeyTable.listBit, lists)
+                while let node = walk.next(lists) {
+                    guard mayGoOn(rank(of: node)) else { return }
+                    if holds(node, for: subject), !visit(node) { return }
+                }
+            }
+        }
+    }
+}
+
+/// Nodes that may hold, on their way out: the best of them on top.
+///
+/// A node with several keys may come several times; equal nodes come one after another, so remembering one is enough.
+private struct NodeWalk {
+    private struct Waiting {
+        var node: UInt32
+        /// The list and position where it stands, if what stands below it is still to come.
+        var list: UInt32
+        var position: Int
+    }
+
+    let records: UnsafePointer<NodeRecord>
+    let order: NodeOrder
+    private var heap: [Waiting] = []
+    private var opened: Set<UInt32> = []
+    private var last = PredicateIndex.none
+
+    init(records: UnsafePointer<NodeRecord>, order: NodeOrder) {
+        self.records = records
+        self.order = order
+    }
+
+    mutating func open(_ entry: UInt32, _ lists: RankedLists.View) {
+        guard entry & KeyTable.listBit != 0 else { return push(Waiting(node: entry, list: .max, position: 0)) }
+        let list = entry & ~KeyTable.listBit
+        guard lists.count(list) > 0, opened.insert(list).inserted else { return }
+        push(Waiting(node: lists.items(of: list)[0], list: list, position: 0))
+    }
+
+    mutating func next(_ lists: RankedLists.View) -> UInt32? {
+        while let top = pop() {
+            if top.list != .max {
+                let items = lists.items(of: top.list)
+                for child in RankedLists.children(of: top.position, count: lists.count(top.list)) {
+                    push(Waiting(node: items[child], list: top.list, position: child))
+                }
+            }
+            guard top.node != last else { continue }
+            last = top.node
+            return last
+        }
+        return nil
+    }
+
+    private func precedes(_ left: Waiting, _ right: Waiting) -> Bool {
+        let (leftRank, rightRank) = (records[Int(left.node)].rank, records[Int(right.node)].rank)
+        if leftRank != rightRank { return leftRank > rightRank }
+        return left.node != right.node && order.isBefore(left.node, right.node)
+    }
+
+    private mutating func push(_ waiting: Waiting) {
+        heap.append(waiting)
+        var child = heap.count - 1
+        while child > 0, precedes(heap[child], heap[(child - 1) / 2]) {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    private mutating func pop() -> Waiting? {
+        guard let top = heap.first, let end = heap.popLast() else { return nil }
+        guard !heap.isEmpty else { return top }
+        heap[0] = end
+        var parent = 0
+        while true {
+            var best = parent
+            for child in 2 * parent + 1..<min(2 * parent + 3, max(heap.count, 2 * parent + 1))
+            where precedes(heap[child], heap[best]) {
+                best = child
+            }
+            if best == parent { return top }
+            heap.swapAt(parent, best)
+            parent = best
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// Predicates that are asked together: which of those that hold for a subject ranks best?
+///
+///     subject ──▶ tags of its starts, ends, windows ──▶ filter ──▶ table ──▶ node, or list of nodes
+///                                                                              │ ranks higher than the best so far?
+///                                                                              ▼
+///                     residual list, best first, down to the best so far ──▶ code holds? ──▶ the best so far
+///
+/// A node is one predicate, however often and in whatever words it was given. Its owner says how it ranks, by a
+/// number and, among equal numbers, by the order that comes with each call; the index knows nothing of what the owner
+/// keeps under a node. Nodes are few or many: what is looked at is what shares a key with the subject and ranks
+/// higher than what is known to hold.
+///
+/// A predicate without a key, such as a negation, an order or `TRUEPREDICATE`, stands in the residual list.
+/// `FALSEPREDICATE` stands nowhere.
+package struct PredicateIndex: ~Copyable {
+    /// A predicate in the index.
+    package typealias Node = UInt32
+    /// The greater comes first.
+    package typealias Rank = UInt64
+
+    /// No node.
+    package static var none: Node { .max }
+
+    /// Everything else. It lies behind a pointer, because a closure that looks at a value without copies makes one.
+    struct Tables: ~Copyable {
+        var nodes = Slab<NodeRecord>()
+        var freeNodes: [Node] = []
+        var codes = CodeStore()
+        /// From the hash of a code to its node.
+        var interned = TagTable(fullness: 13)
+        var keys: KeyTable
+        /// How many nodes look at a subject's lower case.
+        var foldingNodes = 0
+        let hash: KeyHash
+    }
+
+    let tables: UnsafeMutablePointer<Tables>
+
+    package init() {
+        // Whoever knows the seed could choose texts with the same tags, so every process has its own.
+        var hasher = Hasher()
+        hasher.combine(0)
+        self.init(hash: KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize()))))
+    }
+
+    init(hash: KeyHash) { self.init(Tables(keys: KeyTable(hash: hash), hash: hash)) }
+
+    private init(_ tables: consuming Tables) {
+        self.tables = .allocate(capacity: 1)
+        self.tables.initialize(to: tables)
+    }
+
+    deinit {
+        tables.deinitialize(count: 1)
+        tables.deallocate()
+    }
+
+    /// How many nodes there are.
+    package var count: Int { tables.pointee.count }
+
+    /// The bytes that it takes, literals included.
+    package var byteCount: Int { tables.pointee.byteCount }
+
+    /// Makes room for so many predicates.
+    package mutating func reserve(_ predicates: Int) { tables.pointee.reserve(predicates) }
+
+    /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
+    package mutating func node(for predicate: Predicate, _ order: NodeOrder) -> Node {
+        tables.pointee.node(for: predicate, order)
+    }
+
+    /// Forgets a node.
+    package mutating func remove(_ node: Node, _ order: NodeOrder) { tables.pointee.remove(node, order) }
+
+    package func rank(of node: Node) -> Rank { tables.pointee.nodes[Int(node)].rank }
+
+    /// The records of all nodes, until the next change. Notes may be written, ranks are given by `setRank`.
+    package var records: UnsafeMutablePointer<NodeRecord> {
+        @inline(__always) get { tables.pointee.nodes.base }
+    }
+
+    /// Lets the next new node have a record without moving the others.
+    package mutating func makeRoom() { tables.pointee.nodes.reserve(tables.pointee.nodes.count + 1) }
+
+    /// Gives a node another rank, or the same one when its place among those of that rank has changed.
+    package mutating func setRank(of node: Node, to rank: Rank, _ order: NodeOrder) {
+        tables.pointee.setRank(of: node, to: rank, order)
+    }
+
+    package func copy() -> PredicateIndex { PredicateIndex(Tables(copying: tables.pointee)) }
+}
+
+extension CanonicalCode {
+    /// `FALSEPREDICATE`.
+    static let never: [UInt8] = [head(.constant)]
+
+    /// Whether any leaf looks at the subject in another case.
+    static func folds(_ code: UnsafePointer<UInt8>) -> Bool {
+        switch kind(code[0]) {
+        case .and, .or:
+            var folds = false
+            forEachTerm(code) { folds = folds || self.folds($0) }
+            return folds
+        default: return form(code[0]).isCaseFolded
+        }
+    }
+}
+
+extension KeyHash {
+    func tag(of code: [UInt8]) -> UInt32 { code.withUnsafeBufferPointer { tag(of: $0) } }
+
+    /// The tag of a code as a whole.
+    func tag(of code: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        let raw = UnsafeRawBufferPointer(code)
+        var (state, offset) = (~seed, 0)
+        while offset + 8 <= raw.count {
+            state = next(state, raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
+        }
+        var rest: UInt64 = 0
+        while offset < raw.count {
+            rest = rest << 8 | UInt64(raw[offset])
+            offset += 1
+        }
+        return tag(state, rest, .whole, false, raw.count)
+    }
+}

@@ -1,0 +1,172 @@
+/// A subject laid out for decisions: its forms side by side in memory that lives as long as the question.
+///
+///     ASCII      given, lower case: every form is one of the two
+///     else       five forms, each with its seams
+///
+/// Every text is followed by eight bytes that may be read and mean nothing, so that words can be loaded at any offset.
+struct PreparedSubject {
+    let isASCII: Bool
+    /// Whether the text is ASCII without control characters: no line ends anywhere in it.
+    let isPlain: Bool
+    /// The text as given.
+    let given: TextView
+    /// ASCII text in lower case; the text as given if nobody asks for another case.
+    let lower: TextView
+    /// By form; nil for ASCII.
+    private let forms: UnsafePointer<TextView>?
+
+    @inline(__always)
+    func view(_ form: Form) -> TextView {
+        if let forms { return forms[form.rawValue] }
+        return form.isCaseFolded ? lower : given
+    }
+
+    /// Lays the bytes of a text out and hands the subject over. `folds` says whether any case-folded form is asked for.
+    ///
+    /// ASCII of up to `greatest` bytes needs no heap: memory of a size that is known when this is compiled lies on the
+    /// stack. It comes in two sizes, because the greater one costs as much time as its length to set up.
+    @inline(__always)
+    static func with<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, folds: Bool, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        if bytes.count <= usual {
+            return withUnsafeTemporaryAllocation(byteCount: 2 * (usual + 16), alignment: 8) { buffer in
+                guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+                return lay(bytes, at: base, folds, body)
+            }
+        }
+        return withLong(bytes, folds, body)
+    }
+
+    /// Subjects of so many bytes are laid out in a kilobyte of stack.
+    private static var usual: Int { 496 }
+    /// Subjects of so many bytes are laid out on the stack.
+    static var greatest: Int { 4096 }
+
+    @inline(never)
+    private static func withLong<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ folds: Bool, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        guard bytes.count <= greatest else {
+            return withUnsafeTemporaryAllocation(byteCount: 2 * (bytes.count + 16), alignment: 8) { buffer in
+                guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+                return lay(bytes, at: base, folds, body)
+            }
+        }
+        var words = InlineArray<1028, UInt64>(repeating: 0)
+        var span = words.mutableSpan
+        return span.withUnsafeMutableBytes { buffer in
+            guard let base = buffer.baseAddress else { return body(PreparedSubject(nothing: ())) }
+            return lay(bytes, at: base, folds, body)
+        }
+    }
+
+    /// Lays a text out at a place with room for it and for its lower case, each followed by eight bytes.
+    @inline(__always)
+    private static func lay<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, at base: UnsafeMutableRawPointer, _ folds: Bool,
+        _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        let count = bytes.count
+        let room = (count + 15) & ~7
+        if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
+        let traits = traits(of: base, count)
+        guard traits.isASCII else { return withForms(bytes, body) }
+        let given = base.assumingMemoryBound(to: UInt8.self)
+        if folds { lowercase(base, into: base + room, room) }
+        let lower = folds ? given + room : given
+        return body(
+            PreparedSubject(
+                isASCII: true, isPlain: traits.isPlain, given: TextView(bytes: given, count: count, seams: nil),
+                lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
+    }
+
+    private init(isASCII: Bool, isPlain: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {
+        self.isASCII = isASCII
+        self.isPlain = isPlain
+        self.given = given
+        self.lower = lower
+        self.forms = forms
+    }
+
+    /// The empty text, should there be no memory to lay one out in.
+    private init(nothing: Void) {
+        let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
+        self.init(isASCII: true, isPlain: true, given: empty, lower: empty, forms: nil)
+    }
+
+    /// Looks at whole words: a byte below 0x20 borrows from its top bit when 0x20 is taken from it. The zeros behind the
+    /// text do so too, so its last word is made up with blanks.
+    @inline(__always)
+    private static func traits(of base: UnsafeMutableRawPointer, _ count: Int) -> (isASCII: Bool, isPlain: Bool) {
+        let top: UInt64 = 0x8080_8080_8080_8080
+        let blanks: UInt64 = 0x2020_2020_2020_2020
+        var (all, low, offset): (UInt64, UInt64, Int) = (0, 0, 0)
+        while offset &+ 8 <= count {
+            let word = base.load(fromByteOffset: offset, as: UInt64.self)
+            all |= word
+            low |= (word &- blanks) & ~word
+            offset &+= 8
+        }
+        if offset < count {
+            let rest: UInt64 = .max &<< (UInt64(count &- offset) &* 8)
+            let word = base.load(fromByteOffset: offset, as: UInt64.self) & ~rest | blanks & rest
+            all |= word
+            low |= (word &- blanks) & ~word
+        }
+        return (all & top == 0, (all | low) & top == 0)
+    }
+
+    /// Eight letters at a time: a byte in A…Z carries into its top bit when 0x80 - "A" is added, and does not when
+    /// 0x7F - "Z" is.
+    @inline(__always)
+    private static func lowercase(_ base: UnsafeMutableRawPointer, into target: UnsafeMutableRawPointer, _ room: Int) {
+        var offset = 0
+        while offset < room {
+            let word = base.load(fromByteOffset: offset, as: UInt64.self)
+            let low = word & 0x7F7F_7F7F_7F7F_7F7F
+            let fromA = low &+ 0x3F3F_3F3F_3F3F_3F3F
+            let beyondZ = low &+ 0x2525_2525_2525_2525
+            let capital = fromA & ~beyondZ & ~word & 0x8080_8080_8080_8080
+            target.storeBytes(of: word | capital >> 2, toByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+    }
+
+    /// The five forms of a text that is not ASCII, on the heap.
+    private static func withForms<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ body: (PreparedSubject) -> Result
+    ) -> Result {
+        let texts = (0..<Form.count).map { Folding.fold(Array(bytes), into: Form(rawValue: $0) ?? .exact) }
+        let room = texts.reduce(0) { $0 + 2 * ($1.bytes.count + 8) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { buffer in
+            withUnsafeTemporaryAllocation(of: TextView.self, capacity: Form.count) { views in
+                guard let base = buffer.baseAddress, let forms = views.baseAddress else {
+                    return body(PreparedSubject(nothing: ()))
+                }
+                buffer.initialize(repeating: 0)
+                var next = base
+                for (index, text) in texts.enumerated() {
+                    let hasSeams = text.copy(bytes: next, seams: next + text.bytes.count + 8)
+                    let seams = hasSeams ? UnsafePointer(next + text.bytes.count + 8) : nil
+                    (forms + index).initialize(
+                        to: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams))
+                    next += 2 * (text.bytes.count + 8)
+                }
+                return body(
+                    PreparedSubject(isASCII: false, isPlain: false, given: forms[0], lower: forms[0], forms: forms))
+            }
+        }
+    }
+}
+
+extension FoldedText {
+    /// Copies the text out; returns whether it has seams.
+    fileprivate func copy(bytes target: UnsafeMutablePointer<UInt8>, seams seamTarget: UnsafeMutablePointer<UInt8>)
+        -> Bool
+    {
+        for (index, byte) in bytes.enumerated() { target[index] = byte }
+        for (index, seam) in seams.enumerated() { seamTarget[index] = seam }
+        return !seams.isEmpty
+    }
+}

@@ -1,0 +1,96 @@
+/// Patterns of `LIKE`, as `Glob` explains them.
+extension TextView {
+    /// Whether the whole text matches the pieces of a pattern; `Glob` says how that is found out.
+    func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+        var (piece, offset) = (0, 0)
+        var fallback: (piece: Int, offset: Int)?
+        while true {
+            if piece == length {
+                if offset == count { return true }
+            } else {
+                switch CanonicalCode.Piece(rawValue: pieces[piece]) {
+                case .many:
+                    piece += 1
+                    fallback = (piece, offset)
+                    continue
+                case .literal:
+                    let size = CanonicalCode.short(pieces + piece + 1)
+                    if size <= count - offset, matches(pieces + piece + 3, size, at: offset), canCut(at: offset),
+                        canCut(at: offset + size)
+                    {
+                        piece += 3 + size
+                        offset += size
+                        continue
+                    }
+                case .one, nil:
+                    if offset < count, !isLineTerminator(at: offset) {
+                        piece += 1
+                        offset = unitEnd(after: offset)
+                        continue
+                    }
+                }
+            }
+            // What follows the last star fails here: let the star take one more unit, and try again.
+            guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
+            offset = unitEnd(after: last.offset)
+            piece = last.piece
+            fallback = (piece, offset)
+        }
+    }
+
+    /// The same for a text in which a unit is a byte and no line ends. Most texts that fail do so at the pattern's end,
+    /// so that is looked at first; after a star, bytes that cannot begin what follows it are passed over.
+    func isPlainLike(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+        guard endsAs(pieces, length) else { return false }
+        var (piece, offset) = (0, 0)
+        var (starPiece, starOffset) = (-1, 0)
+        while true {
+            if piece == length {
+                if offset == count { return true }
+            } else if pieces[piece] == CanonicalCode.Piece.literal.rawValue {
+                let size = CanonicalCode.short(pieces + piece + 1)
+                if size <= count &- offset, matches(pieces + piece + 3, size, at: offset) {
+                    piece &+= 3 &+ size
+                    offset &+= size
+                    continue
+                }
+            } else if pieces[piece] == CanonicalCode.Piece.one.rawValue {
+                if offset < count {
+                    piece &+= 1
+                    offset &+= 1
+                    continue
+                }
+            } else {
+                piece &+= 1
+                if piece == length { return true }
+                (starPiece, starOffset) = (piece, offset)
+                continue
+            }
+            guard starPiece >= 0 else { return false }
+            starOffset &+= 1
+            // A literal may have become empty when it was stripped of marks.
+            if pieces[starPiece] == CanonicalCode.Piece.literal.rawValue,
+                CanonicalCode.short(pieces + starPiece + 1) > 0
+            {
+                let first = pieces[starPiece &+ 3]
+                while starOffset < count, bytes[starOffset] != first { starOffset &+= 1 }
+            }
+            guard starOffset <= count else { return false }
+            (piece, offset) = (starPiece, starOffset)
+        }
+    }
+
+    /// Whether the text ends with the pattern's last piece, if that is a literal.
+    @inline(__always)
+    private func endsAs(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+        var (piece, next) = (0, 0)
+        while next < length {
+            piece = next
+            let isLiteral = pieces[piece] == CanonicalCode.Piece.literal.rawValue
+            next = piece &+ (isLiteral ? 3 &+ CanonicalCode.short(pieces + piece + 1) : 1)
+        }
+        guard pieces[piece] == CanonicalCode.Piece.literal.rawValue else { return true }
+        let size = CanonicalCode.short(pieces + piece + 1)
+        return size <= count && matches(pieces + piece + 3, size, at: count &- size)
+    }
+}

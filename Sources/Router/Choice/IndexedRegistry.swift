@@ -1,0 +1,96 @@
+import PredicateEngine
+package import RouterPlugin
+
+/// The registry that decides without looking at the sessions that it does not need.
+///
+/// A value like every registry: a copy is independent, and costs its size when either is changed next.
+package struct IndexedRegistry: SessionRegistry {
+    /// Owns the store, which cannot be copied by itself. It lies behind a pointer, so that reading it is a load: of a
+    /// property that can change, Swift would check at each access that nobody is changing it.
+    ///
+    /// Safety: a store with several owners is never changed; whoever changes it has made sure to be the only one.
+    private final class Holder: @unchecked Sendable {
+        let store: UnsafeMutablePointer<SessionStore>
+
+        init(_ store: consuming SessionStore) {
+            self.store = .allocate(capacity: 1)
+            self.store.initialize(to: store)
+        }
+
+        deinit {
+            store.deinitialize(count: 1)
+            store.deallocate()
+        }
+    }
+
+    private var holder = Holder(SessionStore())
+
+    package init() {}
+
+    package var count: Int { holder.store.pointee.count }
+    package var version: UInt64 { holder.store.pointee.version }
+
+    /// The bytes of what decisions look at, literals included; unused room counts.
+    package var decisionBytes: Int { holder.store.pointee.decisionBytes }
+    /// The bytes of the names of sessions, and of what finds a session by its name.
+    package var nameBytes: Int { holder.store.pointee.nameBytes }
+
+    /// Makes room for so many sessions at once.
+    package mutating func reserve(_ sessions: Int) {
+        makeUnique()
+        holder.store.pointee.reserve(sessions)
+    }
+
+    package mutating func insert(_ entry: RegistryEntry) {
+        makeUnique()
+        holder.store.pointee.version += 1
+        holder.store.pointee.insert(entry)
+    }
+
+    @discardableResult
+    package mutating func remove(_ session: SessionID) -> Bool {
+        guard let slot = holder.store.pointee.slot(of: session) else { return false }
+        makeUnique()
+        holder.store.pointee.version += 1
+        holder.store.pointee.remove(slot)
+        return true
+    }
+
+    @discardableResult
+    package mutating func setState(
+        _ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?
+    ) -> Bool {
+        guard let slot = holder.store.pointee.slot(of: session) else { return false }
+        makeUnique()
+        holder.store.pointee.version += 1
+        holder.store.pointee.setState(slot, state, lastActivatedAt: lastActivatedAt)
+        return true
+    }
+
+    package func contains(_ session: SessionID) -> Bool { holder.store.pointee.slot(of: session) != nil }
+
+    package func best(for query: RegistryQuery) -> RegistryMatch? {
+        guard let best = holder.store.pointee.best(for: query) else { return nil }
+        return RegistryMatch(tier: best.tier, session: holder.store.pointee.names[Int(best.slot)])
+    }
+
+    package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
+        holder.store.pointee.visit(tier, query) { visit(holder.store.pointee.names[Int($0)]) }
+    }
+
+    package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {
+        if let device {
+            for slot in holder.store.pointee.devices[device] where !visit(holder.store.pointee.names[Int(slot)]) {
+                return
+            }
+        } else {
+            for slot in 0..<holder.store.pointee.records.count where holder.store.pointee.records[slot].rank != 0 {
+                guard visit(holder.store.pointee.names[slot]) else { return }
+            }
+        }
+    }
+
+    private mutating func makeUnique() {
+        if !isKnownUniquelyReferenced(&holder) { holder = Holder(holder.store.pointee.copy()) }
+    }
+}

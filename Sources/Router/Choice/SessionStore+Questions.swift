@@ -1,0 +1,135 @@
+import PredicateEngine
+import RouterPlugin
+
+extension SessionStore {
+    /// The best session of the first tier that has one.
+    @inline(__always)
+    func best(for query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+        guard query.isForAllDevices else { return bestOfDevice(query) }
+        guard let subject = query.subject else { return all.best.map { (.can, $0) } }
+        guard let node = index.best(for: subject, nodeOrder) else { return nil }
+        let group = groups(of: node)
+        if group.prefers == NodeGroups.nobody { return (.can, group.best) }
+        if !query.prefersRequiresCan || holds(group.best, .can, subject) { return (.prefers, group.best) }
+        return firstVisited(query)
+    }
+
+    /// The same where the best that prefers cannot: the first session of each tier, one after another.
+    private func firstVisited(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+        var best: (tier: MatchTier, slot: UInt32)?
+        for tier in MatchTier.allCases where best == nil {
+            visit(tier, query) {
+                best = (tier, $0)
+                return false
+            }
+        }
+        return best
+    }
+
+    /// The same among the sessions of a device: each is asked that would be better.
+    private func bestOfDevice(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+        guard let device = query.device else { return nil }
+        let (slots, order) = (devices[device], order)
+        for tier in MatchTier.allCases {
+            var best: UInt32?
+            for slot in slots
+            where best.map({ order.isBefore(slot, $0, in: tier) }) ?? true && stands(slot, in: tier, query) {
+                best = slot
+            }
+            if let best { return (tier, best) }
+        }
+        return nil
+    }
+
+    /// Whether a session is a candidate of the tier.
+    private func stands(_ slot: UInt32, in tier: MatchTier, _ query: RegistryQuery) -> Bool {
+        guard let subject = query.subject else { return tier == .can }
+        guard holds(slot, tier, subject) else { return false }
+        return tier == .can || !query.prefersRequiresCan || holds(slot, .can, subject)
+    }
+
+    /// Shows the sessions of a tier, best first, until `show` returns false.
+    func visit(_ tier: MatchTier, _ query: RegistryQuery, _ show: (UInt32) -> Bool) {
+        if let device = query.device {
+            visit(tier, query, among: devices[device], show)
+        } else if let subject = query.subject {
+            visit(tier, subject, query.prefersRequiresCan, show)
+        } else if tier == .can, let round = all.rounds.indices.last {
+            var frontier = SessionFrontier(tier: .can, order: order)
+            frontier.open(.place(0, round: round), all.best)
+            _ = letOut(of: &frontier, show)
+        }
+    }
+
+    /// Sessions of one device: each is asked.
+    private func visit(_ tier: MatchTier, _ query: RegistryQuery, among slots: [UInt32], _ show: (UInt32) -> Bool) {
+        let order = order
+        let candidates = slots.filter { stands($0, in: tier, query) }
+        for slot in candidates.sorted(by: { order.isBefore($0, $1, in: tier) }) {
+            guard show(slot) else { return }
+        }
+    }
+
+    private func holds(_ slot: UInt32, _ tier: MatchTier, _ content: String) -> Bool {
+        let node = records[Int(slot)].node(in: tier)
+        return node != PredicateIndex.none && index.holds(node, for: content)
+    }
+
+    /// Sessions by their predicates. A predicate that holds puts the best of its group on the way out; a session goes out
+    /// when no predicate still to come ranks as high.
+    ///
+    /// A node's rank counts both tiers: in tier `can` the nodes by which somebody prefers come first, out of turn. Whoever
+    /// asks for tier `can` has seen them in tier `prefers`, or there are none.
+    private func visit(_ tier: MatchTier, _ content: String, _ requiresCan: Bool, _ show: (UInt32) -> Bool) {
+        var frontier = SessionFrontier(tier: tier, order: order)
+        var isWanted = true
+        func showIfWanted(_ slot: UInt32) -> Bool {
+            if requiresCan, tier == .prefers, !holds(slot, .can, content) { return true }
+            isWanted = show(slot)
+            return isWanted
+        }
+        index.visit(content, nodeOrder) { rank in
+            letOut(of: &frontier, above: rank, showIfWanted)
+        } _: { node in
+            let group = groups(of: node)[tier]
+            if group & NodeGroups.listBit == 0 {
+                frontier.open(.nothing, group)
+            } else if group != NodeGroups.nobody {
+                let list = group & ~NodeGroups.listBit
+                frontier.open(.list(list, position: 0), groupLists.items(of: list)[0])
+            }
+            return true
+        }
+        if isWanted { _ = letOut(of: &frontier, showIfWanted) }
+    }
+
+    /// Shows the sessions on the way out that rank above a number; returns whether more are wanted.
+    private func letOut(
+        of frontier: inout SessionFrontier, above rank: UInt64 = 0, _ show: (UInt32) -> Bool
+    ) -> Bool {
+        while let next = frontier.pop(above: rank) {
+            switch next.below {
+            case .nothing: break
+            case .list(let list, let position):
+                let items = groupLists.items(of: list)
+                for child in RankedLists.children(of: position, count: groupLists.count(list)) {
+                    frontier.open(.list(list, position: child), items[child])
+                }
+            case .place(let place, let round):
+                for player in all.players(of: place, in: round, slots: records.count) {
+                    if round == 0 {
+                        let isTaken = records[player].rank != 0
+                        frontier.open(.nothing, isTaken ? UInt32(player) : nil)
+                    } else {
+                        let winner = all.winner(of: player, in: round - 1)
+                        frontier.open(.place(player, round: round - 1), winner == NodeGroups.nobody ? nil : winner)
+                    }
+                }
+                // The winner comes again, as one of those who played.
+                continue
+            }
+            guard show(next.slot) else { return false }
+        }
+        return true
+    }
+}

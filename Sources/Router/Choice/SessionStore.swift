@@ -1,0 +1,156 @@
+import PredicateEngine
+import RouterPlugin
+
+/// Sessions, the predicates that they share, and who is best of each: everything of `IndexedRegistry` in one value.
+///
+///     session ──▶ slot ──▶ record ──▶ node of prefers ──▶ group ──┐
+///                            └──────▶ node of can ─────▶ group ──┤ best session of either
+///                                                                 ▼
+///     content ──▶ index ──▶ best node that holds ──▶ its best session
+///
+/// A node ranks as its best session does in the better of its tiers, so the best node that holds has the best session
+/// of all: one question answers both tiers.
+struct SessionStore: ~Copyable {
+    var records = Slab<SessionRecord>()
+    var groupLists = RankedLists()
+    var index = PredicateIndex()
+    private(set) var names: ContiguousArray<SessionID> = []
+    private var slots = TagTable(fullness: 13)
+    private var freeSlots: [UInt32] = []
+    private(set) var all = Tournament()
+    private(set) var devices = DeviceSlots()
+    var exact = ExactRanks()
+    private(set) var count = 0
+    var version: UInt64 = 0
+    private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
+
+    init() { placeOrder() }
+
+    deinit { place.deallocate() }
+
+    /// The bytes that decisions look at, literals included.
+    var decisionBytes: Int {
+        records.byteCount + groupLists.byteCount + index.byteCount + all.byteCount
+    }
+
+    /// The bytes that it takes to find a session by its name, and the name by the session.
+    var nameBytes: Int { names.capacity * MemoryLayout<SessionID>.stride + slots.byteCount }
+
+    /// The order of sessions. It lies where the index can be pointed to it.
+    var order: SessionOrder {
+        @inline(__always) get { place.pointee }
+    }
+
+    @inline(__always)
+    var nodeOrder: NodeOrder { SessionOrder.nodeOrder(at: place) }
+
+    /// Has to be called when records, nodes or exact ranks have another place.
+    func placeOrder() {
+        place.pointee = SessionOrder(
+            records: records.base, nodes: index.records, exact: exact.bySlot.isEmpty ? nil : .passUnretained(exact))
+    }
+
+    mutating func reserve(_ sessions: Int) {
+        records.reserve(sessions)
+        names.reserveCapacity(sessions)
+        slots.reserve(sessions)
+        placeOrder()
+    }
+
+    // MARK: - Sessions
+
+    private static func tag(_ session: SessionID) -> UInt32 {
+        UInt32(truncatingIfNeeded: UInt64(bitPattern: Int64(session.hashValue)) >> 32)
+    }
+
+    func slot(of session: SessionID) -> UInt32? {
+        slots.find(Self.tag(session)) { names[Int($0)] == session }
+    }
+
+    mutating func insert(_ entry: RegistryEntry) {
+        if let slot = slot(of: entry.session) { remove(slot) }
+        let slot = takeSlot(for: entry.session)
+        rank(slot, entry)
+        if let device = entry.device { records.base[Int(slot)].device = devices.insert(slot, device) }
+        let conditions = entry.conditions
+        let prefers = node(for: conditions.prefersToActivate)
+        join(slot, prefers, .prefers)
+        join(slot, node(for: conditions.canActivate), .can)
+        all.update(slot, slots: records.count, order)
+    }
+
+    mutating func remove(_ slot: UInt32) {
+        for tier in MatchTier.allCases { leave(slot, tier) }
+        devices.remove(slot, records[Int(slot)].device)
+        records[Int(slot)] = SessionRecord()
+        exact.bySlot[slot] = nil
+        all.update(slot, slots: records.count, order)
+        slots.remove(Self.tag(names[Int(slot)]), slot)
+        freeSlots.append(slot)
+        count -= 1
+    }
+
+    mutating func setState(_ slot: UInt32, _ state: ActivationState, lastActivatedAt: Timestamp?) {
+        let record = records[Int(slot)]
+        let level = exact.bySlot[slot]?.level ?? PackedRank.level(record.rank)
+        let rank = PackedRank(level: level, state: state, lastActivatedAt: lastActivatedAt)
+        if !rank.isExact || exact.bySlot[slot] != nil {
+            exact.bySlot[slot] = ExactRanks.Rank(
+                level: level, lastActivatedAt: lastActivatedAt?.milliseconds ?? .min,
+                creationSequence: exact.bySlot[slot]?.creationSequence ?? Int64(record.creation))
+            placeOrder()
+        }
+        records.base[Int(slot)].rank = rank.bits
+        for tier in MatchTier.allCases { settle(slot, tier) }
+        all.update(slot, slots: records.count, order)
+    }
+
+    private mutating func takeSlot(for session: SessionID) -> UInt32 {
+        let slot: UInt32
+        if let free = freeSlots.popLast() {
+            slot = free
+            names[Int(slot)] = session
+        } else {
+            slot = UInt32(records.count)
+            records.append(SessionRecord())
+            names.append(session)
+            placeOrder()
+        }
+        slots.insert(Self.tag(session), slot)
+        count += 1
+        return slot
+    }
+
+    private mutating func rank(_ slot: UInt32, _ entry: RegistryEntry) {
+        let rank = PackedRank(
+            level: entry.conditions.preferenceLevel, state: entry.state, lastActivatedAt: entry.lastActivatedAt)
+        let creation = UInt32(clamping: entry.creationSequence)
+        records.base[Int(slot)].rank = rank.bits
+        records.base[Int(slot)].creation = creation
+        if !rank.isExact || Int64(creation) != entry.creationSequence {
+            exact.bySlot[slot] = ExactRanks.Rank(
+                level: entry.conditions.preferenceLevel, lastActivatedAt: entry.lastActivatedAt?.milliseconds ?? .min,
+                creationSequence: entry.creationSequence)
+            placeOrder()
+        }
+    }
+
+    // MARK: - Copying
+
+    private init(copying other: borrowing SessionStore) {
+        records = other.records.copy()
+        groupLists = other.groupLists.copy()
+        index = other.index.copy()
+        names = other.names
+        slots = other.slots.copy()
+        freeSlots = other.freeSlots
+        all = other.all.copy()
+        devices = other.devices
+        exact = ExactRanks(other.exact.bySlot)
+        count = other.count
+        version = other.version
+        placeOrder()
+    }
+
+    func copy() -> SessionStore { SessionStore(copying: self) }
+}

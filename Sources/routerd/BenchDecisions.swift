@@ -1,0 +1,57 @@
+import ArgumentParser
+import Router
+import RouterPlugin
+import RouterdApp
+
+extension Bench {
+    struct Decisions: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "decide", abstract: "Measure the decision alone, in this process.",
+            discussion: """
+                Files are those of `routerd decide`. Times are in nanoseconds: nsMean over a loop, percentiles of calls
+                timed one by one, less what it takes to read the clock. hashLookupNs and linearScanNs are for comparison:
+                finding one of as many texts in a hash map, and deciding by asking every session.
+                """)
+
+        @Option(help: "Sessions as JSON lines.")
+        var sessions: String
+        @Option(help: "Content ids, one a line.")
+        var subjects: String
+        @Option(name: .customLong("repeat"), help: "How often all subjects are decided.")
+        var rounds = 10
+        @Flag(help: "Print JSON, which is what is printed anyway.")
+        var json = false
+
+        func validate() throws {
+            guard rounds > 0 else { throw ValidationError("--repeat has to be at least 1.") }
+        }
+
+        func run() throws {
+            var entries: [RegistryEntry] = []
+            try SessionFile(path: sessions).forEach { entries.append(RegistryEntry($0)) }
+            let queries = try SessionFile.subjects(subjects).map { RegistryQuery(contentID: $0) }
+            guard !queries.isEmpty else { throw ValidationError("\(subjects) holds no subject.") }
+            var trial = DecisionTrial(entries: entries, queries: queries)
+            let decisions = trial.decide(rounds: rounds)
+            let timed = trial.timeEach(rounds: rounds)
+            let (stateChange, replace) = (trial.changeStates(), trial.replaceSessions())
+            let (hashLookup, linearScan) = (trial.lookUp(), trial.scan())
+            Console.print(
+                JSONWriter.object {
+                    $0.field("sessions", entries.count)
+                    $0.field("buildSeconds", trial.buildSeconds)
+                    $0.field("bytesPerSession", trial.bytesPerSession)
+                    $0.field("decisions", decisions.count)
+                    $0.field("nsMean", decisions.meanNanoseconds)
+                    $0.field("nsP50", timed[permille: 500])
+                    $0.field("nsP99", timed[permille: 990])
+                    $0.field("nsP999", timed[permille: 999])
+                    $0.field("checksum", trial.checksum)
+                    $0.field("stateChangeNs", stateChange)
+                    $0.field("replaceNs", replace)
+                    $0.field("hashLookupNs", hashLookup)
+                    $0.field("linearScanNs", linearScan)
+                })
+        }
+    }
+}

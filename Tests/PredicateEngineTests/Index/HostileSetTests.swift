@@ -1,0 +1,120 @@
+import Testing
+
+@testable import PredicateEngine
+
+/// Sets of predicates made to be slow. What a question may take is counted, never timed: predicates that are asked
+/// whether they hold, and tags that are looked up.
+@Suite("Hostile sets of predicates") struct HostileSetTests {
+    /// An index in which the first format ranks first.
+    private struct Ranked: ~Copyable {
+        var index = PredicateIndex()
+        var nodes: [PredicateIndex.Node: Int] = [:]
+
+        init(_ formats: [String]) throws {
+            for (place, format) in formats.enumerated().reversed() {
+                let node = index.node(for: try Predicate(format: format), .byNode)
+                if node == PredicateIndex.none { continue }
+                index.setRank(of: node, to: UInt64(formats.count - place), .byNode)
+                nodes[node] = place
+            }
+        }
+
+        /// Which of the formats is best, and how many had to be asked.
+        func best(for subject: String) -> (place: Int?, asked: Int) {
+            var effort = IndexEffort()
+            let best = index.best(for: subject, .byNode, &effort)
+            return (best.flatMap { nodes[$0] }, effort.asked)
+        }
+
+        /// How many tags are looked up for an ASCII subject.
+        func tags(of subject: String) -> Int {
+            var count = 0
+            Array(subject.utf8).withUnsafeBufferPointer { bytes in
+                PreparedSubject.with(bytes, folds: true) { subject in
+                    let hash = index.tables.pointee.hash
+                    KeySide.forEachTag(index.tables.pointee.keys.sides, of: subject.given, hash) { _ in count += 1 }
+                    KeySide.forEachTag(index.tables.pointee.keys.sides + 1, of: subject.lower, hash) { _ in count += 1 }
+                }
+            }
+            return count
+        }
+    }
+
+    @Test("Suffixes of one letter, all of which hold")
+    func suffixes() throws {
+        let count = 400
+        let set = try Ranked((1...count).map { "SELF ENDSWITH '\(String(repeating: "a", count: $0))'" }.reversed())
+        let subject = String(repeating: "a", count: 4096)
+        let (place, asked) = set.best(for: subject)
+        #expect(place == 0)
+        // The best of each gathered batch may be asked.
+        #expect(asked <= count / 64 + 1)
+        #expect(set.tags(of: subject) == count)
+        let near = set.best(for: subject + "b")
+        #expect(near.place == nil && near.asked == 0)
+    }
+
+    @Test("Windows of every size, at every offset of a long subject")
+    func windows() throws {
+        let sizes = (1...8).map { String(repeating: "a", count: $0) }
+        let set = try Ranked(sizes.flatMap { ["SELF CONTAINS '\($0)'", "SELF CONTAINS[c] '\($0)'"] })
+        let subject = String(repeating: "a", count: 4096)
+        #expect(set.tags(of: subject) <= 2 * (8 * 4096 + 1))
+        let (place, asked) = set.best(for: subject)
+        // Each that is asked ranks higher than all that were asked before it.
+        #expect(place == 0 && asked <= 16, "asked \(asked)")
+    }
+
+    @Test("A common beginning and an end of its own: the common one is no key")
+    func nearMisses() throws {
+        let set = try Ranked((0..<800).map { "SELF BEGINSWITH 'myapp://doc/' AND SELF ENDSWITH '/page/\($0)'" })
+        for number in [0, 7, 400, 799] {
+            let hit = set.best(for: "myapp://doc/\(number)/page/\(number)")
+            #expect(hit.place == number)
+            #expect(hit.asked <= 8, "asked \(hit.asked)")
+            let miss = set.best(for: "myapp://doc/\(number)/page/\(number)x")
+            #expect(miss.place == nil)
+            #expect(miss.asked <= 8, "asked \(miss.asked)")
+        }
+    }
+
+    @Test("Negations cost one question and one for each that is false")
+    func negations() throws {
+        let set = try Ranked((0..<800).map { "NOT SELF == 'doc/\($0)' AND NOT SELF == 'doc/\($0 + 1)'" })
+        #expect(set.best(for: "other") == (0, 1))
+        // Of the three best, the subject makes the first two false.
+        #expect(set.best(for: "doc/1") == (2, 3))
+        #expect(set.best(for: "doc/799") == (0, 1))
+    }
+
+    @Test("Patterns with many stars are asked only where their rarest literal is")
+    func nestedPatterns() throws {
+        let stars = String(repeating: "a*", count: 20)
+        let set = try Ranked((0..<300).map { "SELF LIKE '*\(stars)b\($0)'" })
+        let subject = String(repeating: "a", count: 4000)
+        let miss = set.best(for: subject + "b")
+        #expect(miss.place == nil && miss.asked == 0)
+        let hit = set.best(for: subject + "b77")
+        #expect(hit.place == 77 && hit.asked <= 2, "asked \(hit.asked)")
+    }
+
+    @Test("What nothing can be found by is asked, best first, until one holds")
+    func residual() throws {
+        let set = try Ranked((0..<500).map { "SELF > 'm\($0 + 100)'" })
+        #expect(set.best(for: "z") == (0, 1))
+        let miss = set.best(for: "a")
+        #expect(miss.place == nil && miss.asked == 500)
+    }
+
+    @Test(
+        "Subjects of all lengths are laid out the same", arguments: [0, 1, 7, 8, 495, 496, 497, 4095, 4096, 4097, 9000])
+    func lengths(count: Int) throws {
+        let text = String(repeating: "aB3/", count: count / 4 + 1).prefix(count)
+        let set = try Ranked([
+            "SELF ==[c] '\(text.prefix(1000))'", "SELF ENDSWITH[c] '\(text.suffix(30))' AND SELF BEGINSWITH 'aB3/aB'",
+            "SELF LIKE '*'",
+        ])
+        let expected = count <= 1000 ? 0 : 1
+        #expect(set.best(for: String(text)).place == expected)
+    }
+}

@@ -1,0 +1,132 @@
+import Glibc
+import Testing
+
+@testable import PredicateEngine
+
+@Suite("The predicate index") struct PredicateIndexTests {
+    @Test("Answers as asking every predicate does, through changes", arguments: 0..<8 as Range<UInt64>)
+    func random(share: UInt64) {
+        for seed in share * 25..<(share + 1) * 25 {
+            var trial = IndexTrial(seed: seed)
+            for _ in 0..<60 { trial.step() }
+            for fault in trial.faults { Issue.record("seed \(seed): \(fault)") }
+        }
+    }
+
+    /// With 2³² tags no test would ever see two keys share one.
+    @Test("Answers the same where keys share their tags", arguments: [0, 1, 7, 63, 0xF000_0000] as [UInt32])
+    func sharedTags(mask: UInt32) {
+        for seed in 0..<20 as Range<UInt64> {
+            var trial = IndexTrial(seed: seed, mask: mask)
+            for _ in 0..<60 { trial.step() }
+            for fault in trial.faults { Issue.record("mask \(mask), seed \(seed): \(fault)") }
+        }
+    }
+
+    /// `make verify-index` says how many.
+    @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
+    func long(share: UInt64) {
+        for seed in stride(from: 10_000 + share, to: 10_000 + Self.longSeeds, by: 64) {
+            var trial = IndexTrial(seed: seed)
+            for _ in 0..<100 { trial.step() }
+            for fault in trial.faults { Issue.record("seed \(seed): \(fault)") }
+        }
+    }
+
+    private static let longSeeds = getenv("ROUTERD_INDEX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 0
+
+    @Test("Equal predicates are one node, and FALSEPREDICATE is none")
+    func interning() throws {
+        var index = PredicateIndex()
+        let one = index.node(for: try Predicate(format: "SELF IN {'b', 'a'}"), .byNode)
+        let other = index.node(for: try Predicate(format: "'a' == SELF OR SELF == 'b'"), .byNode)
+        let never = index.node(for: .alwaysFalse, .byNode)
+        let count = index.count
+        #expect(one == other && count == 1)
+        #expect(never == PredicateIndex.none)
+    }
+}
+
+extension NodeOrder {
+    /// Of two nodes of one rank, the one with the smaller number comes first.
+    static var byNode: NodeOrder {
+        NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, left, right in left < right }
+    }
+}
+
+/// An index beside a list of the predicates in it, under a random history.
+private struct IndexTrial: ~Copyable {
+    private(set) var faults: [String] = []
+    private var index: PredicateIndex
+    private var programs: [UInt32: (predicate: Predicate, program: Program, rank: UInt64)] = [:]
+    private var random: RandomPredicates
+
+    init(seed: UInt64, mask: UInt32 = .max) {
+        random = RandomPredicates(seed: seed)
+        index = PredicateIndex(hash: KeyHash(seed: seed, mask: mask))
+    }
+
+    /// Shapes that share keys, beside trees of all kinds.
+    private mutating func predicate() -> Predicate {
+        let formats = [
+            "SELF == 'a/%'", "SELF BEGINSWITH 'a/'", "SELF BEGINSWITH 'a/' AND NOT SELF ENDSWITH '%'",
+            "SELF ENDSWITH '/%'", "SELF CONTAINS '/%'", "SELF LIKE 'a/*%'", "SELF LIKE '*%?'", "NOT SELF == 'a/%'",
+            "SELF IN {'a/%', 'a/1', 'b'}", "SELF > 'a/%'", "SELF CONTAINS[cd] 'A/%' OR SELF CONTAINS[cd] 'é'",
+            "SELF ==[c] 'A/%'", "SELF BEGINSWITH 'a/' OR SELF ENDSWITH '%'", "TRUEPREDICATE",
+        ]
+        if random.random.chance(3),
+            let predicate = try? Predicate(root: random.tree(), span: SourceSpan(offset: 0, length: 0))
+        {
+            return predicate
+        }
+        let format = random.random.pick(formats).split(separator: "%", omittingEmptySubsequences: false)
+        return (try? Predicate(format: format.joined(separator: String(random.random.below(12))))) ?? .alwaysTrue
+    }
+
+    mutating func step() {
+        switch random.random.below(4) {
+        case 0: if let node = programs.keys.sorted().randomElement(using: &random.random) { remove(node) }
+        case 1: if let node = programs.keys.sorted().randomElement(using: &random.random) { rank(node) }
+        default:
+            let predicate = predicate()
+            let node = index.node(for: predicate, .byNode)
+            if node == PredicateIndex.none { break }
+            programs[node] = programs[node] ?? (predicate, Program(predicate), 0)
+            rank(node)
+        }
+        if index.count != programs.count { faults.append("count is \(index.count), not \(programs.count)") }
+        for _ in 0..<4 { compare() }
+    }
+
+    private mutating func rank(_ node: UInt32) {
+        let rank = UInt64(1 + random.random.below(5))
+        programs[node]?.rank = rank
+        index.setRank(of: node, to: rank, .byNode)
+    }
+
+    private mutating func remove(_ node: UInt32) {
+        programs[node] = nil
+        index.remove(node, .byNode)
+    }
+
+    private mutating func compare() {
+        let near = programs.values.map(\.predicate.root).randomElement(using: &random.random) ?? .constant(true)
+        let texts = ["a/1", "a/7", "A/11", "b", "xa/3", "é/2", random.subject(near: near) ?? ""]
+        let text = random.random.pick(texts)
+        var subject = Subject(text)
+        var expected: [UInt32] = []
+        for (node, entry) in programs where entry.program.evaluate(&subject) { expected.append(node) }
+        let ranks = programs.mapValues(\.rank)
+        expected.sort { (ranks[$1] ?? 0, $0) < (ranks[$0] ?? 0, $1) }
+        let best = index.best(for: text, .byNode)
+        if best != expected.first {
+            faults.append("\(text.debugDescription): best is \(String(describing: best)), not \(expected)")
+        }
+        var visited: [UInt32] = []
+        index.visit(text, .byNode) { node in
+            visited.append(node)
+            return true
+        }
+        if visited != expected { faults.append("\(text.debugDescription): visits \(visited), not \(expected)") }
+    }
+}
