@@ -166,7 +166,10 @@ struct PushPayloadSourceTests {
                 ["", "-1", "+1", "1.5", "1e3", " 1", "٣", "9223372036854775807", "99999999999999999999"],
                 "bad-expiration-date"
             ),
-            ("apns-collapse-id", ["", String(repeating: "x", count: 65), "a\u{0}", "a\u{7F}"], "bad-collapse-id"),
+            (
+                "apns-collapse-id", ["", String(repeating: "x", count: 65), "a\u{0}", "a\u{7F}", "k\u{FFFD}"],
+                "bad-collapse-id"
+            ),
             (
                 "apns-id",
                 [

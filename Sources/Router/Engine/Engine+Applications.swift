@@ -48,11 +48,14 @@ extension Engine {
         var plan = Plan(
             changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id), .notifications(id)],
             writes: [.application(id)])
-        let waiting = planner.lanes.values.lazy.filter { $0.key.application == id }
-            .flatMap { $0.queue.map(\.notification) }
-        let ending = held.values.filter { $0.application == id } + waiting
-        for notification in ending.sorted(by: { $0.sequence < $1.sequence }) {
-            recall(notification, as: .applicationDeleted, at: now, in: &plan)
+        let lanes = planner.lanes.values.filter { $0.key.application == id }.sorted { $0.key < $1.key }
+        for delivery in lanes.lazy.flatMap(\.queue) {
+            recall(
+                delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting, at: now,
+                in: &plan)
+        }
+        for notification in held.values.filter({ $0.application == id }).sorted(by: { $0.sequence < $1.sequence }) {
+            recall(notification, as: .applicationDeleted, isInFlight: false, at: now, in: &plan)
         }
         return plan
     }

@@ -91,8 +91,10 @@ extension Engine {
     mutating func place(
         _ notification: UnsettledNotification, payload: [UInt8]?, _ closed: inout Set<SessionKey>
     ) {
+        let isPlaced = notification.heldUntil != nil || notification.decision.session != nil
         if let key = notification.collapseKey {
-            newest[key] = max(newest[key] ?? notification.sequence, notification.sequence)
+            let newest = max(self.newest[key] ?? notification.sequence, notification.sequence)
+            self.newest[key] = isPlaced || newest != notification.sequence ? newest : nil
         }
         if let until = notification.heldUntil {
             held[notification.sequence] = notification

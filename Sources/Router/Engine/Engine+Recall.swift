@@ -31,14 +31,15 @@ extension Engine {
             return plan
         }
         plan.reply = .cancelled(isInFlight(notification.sequence) ? .inFlight : .cancelled)
-        recall(notification, as: .cancelled, at: now, in: &plan)
+        recall(notification, as: .cancelled, isInFlight: isInFlight(notification.sequence), at: now, in: &plan)
         return plan
     }
 
     /// A newer notification has come: the one that stood under the same collapse id is obsolete.
     func supersede(_ key: CollapseKey, at now: Timestamp, in plan: inout Plan) {
         guard let notification = newest[key].flatMap(unsettled) else { return }
-        recall(notification, as: .superseded, at: now, in: &plan)
+        recall(
+            notification, as: .superseded, isInFlight: isInFlight(notification.sequence), at: now, in: &plan)
     }
 
     func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
@@ -46,12 +47,13 @@ extension Engine {
     }
 
     func recall(
-        _ notification: UnsettledNotification, as recall: Recall, at now: Timestamp, in plan: inout Plan
+        _ notification: UnsettledNotification, as recall: Recall, isInFlight: Bool, at now: Timestamp,
+        in plan: inout Plan
     ) {
         let sequence = notification.sequence
         plan.reads.append(.delivery(sequence))
         plan.writes.append(.delivery(sequence))
-        if !isInFlight(sequence) {
+        if !isInFlight {
             plan.changes.append(.settle(sequence, recall.settlement, at: now))
         } else if notification.recall == nil {
             plan.changes.append(.recall(sequence, recall))

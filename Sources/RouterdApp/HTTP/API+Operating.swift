@@ -4,8 +4,13 @@ import Router
 import RouterPlugin
 
 extension API {
-    @Sendable func status(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    /// Figures of all tenants, so not for a key of one.
+    @Sendable func status(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
+        guard caller.key?.application == nil else {
+            throw Problem(
+                .forbidden, "key-of-one-application", "The status is of all applications; the key is for one.")
+        }
         let census = try store.census()
         let (figures, times) = await host.figures
         return .json(

@@ -107,6 +107,9 @@ struct KeyTests {
                 try await daemon.call(.get, "/v1/applications", headers: root).ids("applications") == [
                     "mine", "theirs",
                 ])
+            expectProblem(
+                try await daemon.call(.get, "/v1/status", headers: mine), 403, "key-of-one-application")
+            #expect(try await daemon.call(.get, "/v1/status", headers: root).status == 200)
             #expect(try await daemon.call(.get, "/v1/notifications", headers: mine).ids("notifications") == [own.id])
             #expect(
                 try await daemon.call(.get, "/v1/notifications", headers: root).ids("notifications") == [
