@@ -21,7 +21,6 @@ struct Admission<Item> {
     }
 
     var running: Int { slots - freeSlots.count }
-    var waitingCount: Int { waiting.count }
     var canStart: Bool { !waiting.isEmpty && !freeSlots.isEmpty }
 
     /// Takes the item, or says no because the queue is full. One that could start at once does not count as waiting.

@@ -27,12 +27,17 @@ public struct SourceRequest: Sendable {
 
     /// The value of a header that may occur once.
     ///
-    /// - Throws: `duplicate-header` if it occurs more than once.
+    /// Header fields reach a source as text. Bytes that are none have become U+FFFD on the way, and two values one.
+    ///
+    /// - Throws: `duplicate-header` if it occurs more than once, `header-not-utf8` if it was no text.
     public func header(_ name: String) throws(SourceError) -> String? {
         var found: String?
         for field in headers where field.name == name {
             guard found == nil else {
                 throw SourceError(code: "duplicate-header", message: "The header \(name) occurs more than once.")
+            }
+            guard !field.value.unicodeScalars.contains("\u{FFFD}") else {
+                throw SourceError(code: "header-not-utf8", message: "The header \(name) is not UTF-8.")
             }
             found = field.value
         }
@@ -41,7 +46,7 @@ public struct SourceRequest: Sendable {
 
     /// The key under which the sender may repeat the request: the header `Idempotency-Key`.
     ///
-    /// - Throws: `bad-idempotency-key` unless it has 1 to 255 printable ASCII characters; `duplicate-header`.
+    /// - Throws: `bad-idempotency-key` unless it has 1 to 255 printable ASCII characters; what `header` throws.
     public func idempotencyKey() throws(SourceError) -> String? {
         guard let value = try header("idempotency-key") else { return nil }
         guard (1...255).contains(value.utf8.count), value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {

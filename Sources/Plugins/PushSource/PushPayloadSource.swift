@@ -25,7 +25,7 @@ public struct PushPayloadSource: PayloadSource {
     /// One notification, or why there is none.
     ///
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `content-id-not-a-string`, `invalid-content-id`; and
-    ///   for headers `duplicate-header`, `bad-message-id`, `bad-expiration-date`, `bad-priority`, `bad-collapse-id`,
+    ///   for headers `duplicate-header`, `header-not-utf8`, `bad-message-id`, `bad-expiration-date`, `bad-priority`, `bad-collapse-id`,
     ///   `bad-idempotency-key`.
     public func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] {
         let headers = try PushHeaders(request)
@@ -34,16 +34,6 @@ public struct PushPayloadSource: PayloadSource {
             expiration: headers.expiration, collapseID: headers.collapseID, dedupeKeys: headers.dedupeKeys
         )
         return [notification]
-    }
-
-    /// Header fields reach a source as text. Bytes that are none have become U+FFFD on the way, and two ids one.
-    private func headerContentID(_ request: SourceRequest) throws(SourceError) -> String? {
-        let text = try request.header("target-content-id")
-        guard text?.unicodeScalars.contains("\u{FFFD}") != true else {
-            let message = "The header target-content-id is not UTF-8."
-            throw SourceError(code: "invalid-content-id", message: message)
-        }
-        return text
     }
 
     private func contentID(of request: SourceRequest) throws(SourceError) -> ContentID? {
@@ -68,7 +58,7 @@ public struct PushPayloadSource: PayloadSource {
                 throw SourceError(code: "content-id-not-a-string", message: message, offset: offset)
             }
         }
-        if found == nil, let text = try headerContentID(request), !text.isEmpty { found = (text, nil) }
+        if found == nil, let text = try request.header("target-content-id"), !text.isEmpty { found = (text, nil) }
         guard let found else { return nil }
         do {
             return try ContentID(found.text)

@@ -14,8 +14,9 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
 
     package mutating func put(_ session: SceneSession) {
         let previous = sessions.updateValue(session, forKey: session.key.session)
-        if session.disabled == nil { gone.remove(session.key.session) } else { gone.insert(session.key.session) }
+        if previous?.disabled != nil { gone.remove(session.key.session) }
         if session.disabled != nil {
+            gone.insert(session.key.session)
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
@@ -26,8 +27,7 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     }
 
     package mutating func remove(_ session: SessionID) {
-        sessions[session] = nil
-        gone.remove(session)
+        if sessions.removeValue(forKey: session)?.disabled != nil { gone.remove(session) }
         registry.remove(session)
     }
 

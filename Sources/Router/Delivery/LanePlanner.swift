@@ -34,6 +34,11 @@ package struct LanePlanner: Sendable {
 
     package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
 
+    /// The delivery's lane, if its session is gone.
+    func closedLane(of sequence: NotificationSequence) -> SessionKey? {
+        laneOf[sequence].flatMap { lanes[$0]?.isClosed == true ? $0 : nil }
+    }
+
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
         laneOf[sequence].flatMap { lanes[$0]?.delivery(sequence) }
     }

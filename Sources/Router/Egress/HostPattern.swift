@@ -5,23 +5,18 @@ package struct HostPattern: Hashable, Sendable {
     private let name: String
     private let isWildcard: Bool
 
-    /// Why a text is no pattern. The words complete "The value …".
-    package struct Invalid: Error, Hashable, Sendable {
-        package let reason: String
-    }
-
     /// Reads a name as a URL has it; `*.` before it stands for one label or more.
-    package init(_ text: String) throws(Invalid) {
+    package init(_ text: String) throws(InvalidGrantText) {
         var name = Self.canonical(text)[...]
         isWildcard = name.hasPrefix("*.")
         if isWildcard { name = name.dropFirst(2) }
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.allSatisfy(Self.isLabel), let last = labels.last, name.utf8.count <= 253 else {
-            throw Invalid(reason: "must be the name of a host, or '*.' and a domain")
+            throw InvalidGrantText(reason: "must be the name of a host, or '*.' and a domain")
         }
         // 10.1, 2130706433 and 0x7f000001 are addresses to a URL's parser, and never reach a pattern.
         guard !last.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !last.hasPrefix("0x") else {
-            throw Invalid(reason: "must be a name; an address is granted as network")
+            throw InvalidGrantText(reason: "must be a name; an address is granted as network")
         }
         self.name = String(name)
     }

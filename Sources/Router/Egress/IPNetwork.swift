@@ -6,27 +6,24 @@ package struct IPNetwork: Hashable, Sendable {
     /// How many leading bits all addresses of the range share.
     package let length: Int
 
-    /// Why a text names no range. The words complete "The value …".
-    package struct Invalid: Error, Hashable, Sendable {
-        package let reason: String
-    }
-
     /// Reads `ADDRESS/LENGTH`; an address alone is the range of itself. An IPv4-mapped range becomes one of IPv4.
-    package init(_ text: String) throws(Invalid) {
+    package init(_ text: String) throws(InvalidGrantText) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(first) else {
-            throw Invalid(reason: "must be an address or a range such as 10.20.0.0/16 or fd12:3456::/32")
+            throw InvalidGrantText(reason: "must be an address or a range such as 10.20.0.0/16 or fd12:3456::/32")
         }
         var length = address.width
         if parts.count == 2 {
             guard parts[1].utf8.count <= 3, parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
                 let read = Int(parts[1]), read <= address.width
-            else { throw Invalid(reason: "must have a prefix length from 0 to \(address.width) after the slash") }
+            else {
+                throw InvalidGrantText(reason: "must have a prefix length from 0 to \(address.width) after the slash")
+            }
             length = read
         }
         let network = IPNetwork(containing: address, length: length)
         guard network.base == address else {
-            throw Invalid(reason: "has bits beyond its prefix; the range is \(network)")
+            throw InvalidGrantText(reason: "has bits beyond its prefix; the range is \(network)")
         }
         if address.unmapped != address, length >= 96 {
             self.init(containing: address.unmapped, length: length - 96)

@@ -12,6 +12,7 @@ package enum Command: Sendable {
     case putSession(SessionKey, SessionDraft, once: DedupeKey? = nil)
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
+    /// Calls a notification back.
     case cancel(NotificationID)
     /// What waits in the session's lane for its next attempt is tried now.
     case resume(SessionKey)

@@ -18,13 +18,13 @@ extension Engine {
             case .recordAttempt, .keepAnswer, .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
-                if let key = planner.lane(of: sequence) { closed.insert(key) }
+                if let key = planner.closedLane(of: sequence) { closed.insert(key) }
             case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
                 reassign(sequence, decision, placement, &closed)
             case .settle(let sequence, _, _):
                 // It may have been one of many that wait for a session that is gone.
-                if let key = planner.lane(of: sequence) { closed.insert(key) }
+                if let key = planner.closedLane(of: sequence) { closed.insert(key) }
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
             }
@@ -76,7 +76,7 @@ extension Engine {
         _ sequence: NotificationSequence, _ decision: Decision, _ placement: Placement,
         _ closed: inout Set<SessionKey>
     ) {
-        if let key = planner.lane(of: sequence) { closed.insert(key) }
+        if let key = planner.closedLane(of: sequence) { closed.insert(key) }
         let queued = planner.remove(sequence)
         guard var notification = held.removeValue(forKey: sequence) ?? queued?.notification else { return }
         notification.decision = decision

@@ -30,8 +30,9 @@ extension Engine {
             plan.reply = stored.state == .cancelled ? .cancelled(.cancelled) : .refused(.settled(id, stored.state))
             return plan
         }
-        plan.reply = .cancelled(isInFlight(notification.sequence) ? .inFlight : .cancelled)
-        recall(notification, as: .cancelled, isInFlight: isInFlight(notification.sequence), at: now, in: &plan)
+        let isInFlight = isInFlight(notification.sequence)
+        plan.reply = .cancelled(isInFlight ? .inFlight : .cancelled)
+        recall(notification, as: .cancelled, isInFlight: isInFlight, at: now, in: &plan)
         return plan
     }
 

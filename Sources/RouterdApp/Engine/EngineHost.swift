@@ -131,11 +131,11 @@ package actor EngineHost {
         for _ in 0..<DaemonLimits.roundsPerDrain {
             let now = clock.now
             ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
-            startAttempts()
             let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
-            guard !entries.isEmpty || !ownWork.isEmpty else { return rest() }
-            process(entries)
+            let hadWork = !entries.isEmpty || !ownWork.isEmpty
+            if hadWork { process(entries) }
             startAttempts()
+            guard hadWork || !ownWork.isEmpty else { return rest() }
         }
         executor.queue.async { self.assumeIsolated { $0.drain() } }
     }

@@ -96,7 +96,7 @@ struct EgressPolicyTests {
             "::1", "bücher.example", "a/b", "a:80", String(repeating: "a", count: 64),
         ])
     func notAPattern(text: String) {
-        let error = #expect(throws: HostPattern.Invalid.self) { try HostPattern(text) }
+        let error = #expect(throws: InvalidGrantText.self) { try HostPattern(text) }
         #expect(error?.reason.isEmpty == false)
     }
 

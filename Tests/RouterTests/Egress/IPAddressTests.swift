@@ -63,12 +63,12 @@ struct IPAddressTests {
             "10.0.0.0/0x8", "10.0.0.1/8", "::1/64", "10.0.0.0/ 8", "0127.0.0.1", "10.0.0.0/99999999999999999999",
         ])
     func notARange(text: String) {
-        let error = #expect(throws: IPNetwork.Invalid.self) { try IPNetwork(text) }
+        let error = #expect(throws: InvalidGrantText.self) { try IPNetwork(text) }
         #expect(error?.reason.isEmpty == false)
     }
 
     @Test func aRangeWithBitsBeyondItsPrefixIsToldAsItShouldBe() {
-        let error = #expect(throws: IPNetwork.Invalid.self) { try IPNetwork("10.1.2.3/8") }
+        let error = #expect(throws: InvalidGrantText.self) { try IPNetwork("10.1.2.3/8") }
         #expect(error?.reason == "has bits beyond its prefix; the range is 10.0.0.0/8")
     }
 

@@ -8,16 +8,6 @@ import Testing
 struct ApplicationTests {
     private static let A = SessionKey.gallery("A")
 
-    private func put(_ bench: inout Workbench, _ draft: SessionDraft) throws -> Reply {
-        try bench.run(.putSession(Self.A, draft))
-    }
-
-    private func patch(_ bench: inout Workbench, _ change: (inout SessionPatch) -> Void) throws -> Reply {
-        var patch = SessionPatch()
-        change(&patch)
-        return try bench.run(.patchSession(Self.A, patch))
-    }
-
     @Test("PUT of an application creates, replaces, and changes nothing if nothing is new")
     func putApplication() throws {
         var bench = Workbench()
@@ -57,10 +47,12 @@ struct ApplicationTests {
     @Test("A configuration that sessions are reached at cannot be taken away")
     func configurationInUse() throws {
         var bench = try Workbench(.gallery(), [])
-        _ = try put(&bench, SessionDraft())
+        _ = try bench.run(.putSession(Self.A, SessionDraft()))
         let without = Application.gallery(configurations: [.unreachable])
         #expect(try bench.run(.putApplication(.of(without))).refusal == .configurationInUse("Default"))
-        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://own", secret: nil, freshSecret: "s")) }
+        _ = try bench.patch(Self.A) {
+            $0.endpoint = .set(EndpointPatch(url: "https://own", secret: nil, freshSecret: "s"))
+        }
         #expect(try bench.run(.putApplication(.of(without))).application != nil)
     }
 
@@ -88,8 +80,8 @@ struct ApplicationTests {
         _ = try bench.run(.deleteApplication(.gallery))
         #expect(bench.session("A") == nil)
         #expect(try bench.run(.deleteApplication(.gallery)).refusal == .unknownApplication(.gallery))
-        #expect(try put(&bench, SessionDraft()).refusal == .unknownApplication(.gallery))
-        #expect(try patch(&bench) { _ in }.refusal == .unknownApplication(.gallery))
+        #expect(try bench.run(.putSession(Self.A, SessionDraft())).refusal == .unknownApplication(.gallery))
+        #expect(try bench.patch(Self.A) { _ in }.refusal == .unknownApplication(.gallery))
         #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownApplication(.gallery))
     }
 }

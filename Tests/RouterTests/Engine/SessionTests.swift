@@ -12,12 +12,6 @@ struct SessionTests {
         try bench.run(.putSession(key, draft))
     }
 
-    private func patch(_ bench: inout Workbench, _ change: (inout SessionPatch) -> Void) throws -> Reply {
-        var patch = SessionPatch()
-        change(&patch)
-        return try bench.run(.patchSession(Self.A, patch))
-    }
-
     @Test("PUT of a session replaces it whole, but for its place in the order of creation and its last activation")
     func putSession() throws {
         var bench = try Workbench(.gallery(), [])
@@ -55,7 +49,7 @@ struct SessionTests {
             try put(&bench, SessionDraft(role: "windowExternalDisplay", configuration: "Unreachable")).refusal
                 == .unknownConfiguration("Unreachable"))
         #expect(try put(&bench, SessionDraft()).refusal == .endpointMissing)
-        #expect(try patch(&bench) { _ in }.refusal == .unknownSession(Self.A))
+        #expect(try bench.patch(Self.A) { _ in }.refusal == .unknownSession(Self.A))
         #expect(try bench.run(.deleteSession(Self.A)).refusal == .unknownSession(Self.A))
         #expect(try bench.store.recover().sessions.isEmpty)
     }
@@ -76,11 +70,11 @@ struct SessionTests {
         var bench = try Workbench(.gallery(), [Scene("A", .background)])
         #expect(bench.session("A")?.lastActivatedAt == nil)
         bench.now = .second(1)
-        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        _ = try bench.patch(Self.A) { $0.activationState = .foregroundActive }
         bench.now = .second(2)
-        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        _ = try bench.patch(Self.A) { $0.activationState = .foregroundActive }
         #expect(bench.session("A")?.lastActivatedAt == .second(1))
-        _ = try patch(&bench) { $0.activationState = .background }
+        _ = try bench.patch(Self.A) { $0.activationState = .background }
         bench.now = .second(3)
         #expect(
             try put(&bench, SessionDraft(activationState: .foregroundActive)).session?.lastActivatedAt == .second(3))
@@ -92,14 +86,14 @@ struct SessionTests {
     func patchNothing() throws {
         var bench = try Workbench(.gallery(), [Scene("A", prefers: "SELF == 'x'", .foregroundActive, device: "d")])
         let before = bench.session("A")
-        _ = try patch(&bench) { _ in }
+        _ = try bench.patch(Self.A) { _ in }
         #expect(bench.session("A") == before)
     }
 
     @Test("PATCH sets and takes away")
     func patchFields() throws {
         var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'", level: 3, device: "d")])
-        _ = try patch(&bench) {
+        _ = try bench.patch(Self.A) {
             $0.device = .set("e")
             $0.canActivate = .set(.format("SELF == 'y'"))
             $0.prefersToActivate = .set(.format("SELF == 'z'"))
@@ -110,7 +104,7 @@ struct SessionTests {
         #expect(set.device == "e" && set.conditions.preferenceLevel == 7 && set.leaseExpiresAt == .second(60))
         #expect(set.conditions.canActivate == .format("SELF == 'y'"))
         #expect(set.conditions.prefersToActivate == .format("SELF == 'z'"))
-        _ = try patch(&bench) {
+        _ = try bench.patch(Self.A) {
             $0.device = .remove
             $0.canActivate = .remove
             $0.prefersToActivate = .remove
@@ -127,7 +121,7 @@ struct SessionTests {
     func patchEndpoint() throws {
         var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
         _ = try put(&bench, SessionDraft(endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s")))
-        #expect(try patch(&bench) { $0.endpoint = .remove }.refusal == .endpointMissing)
+        #expect(try bench.patch(Self.A) { $0.endpoint = .remove }.refusal == .endpointMissing)
         #expect(bench.session("A")?.endpoint?.url == "https://1")
     }
 
@@ -136,15 +130,15 @@ struct SessionTests {
         var bench = try Workbench(.gallery(), [])
         func patched(_ url: String?, _ secret: SessionPatch.Change<String>?) throws -> Endpoint? {
             let endpoint = EndpointPatch(url: url, secret: secret, freshSecret: "fresh")
-            return try patch(&bench) { $0.endpoint = .set(endpoint) }.session?.endpoint
+            return try bench.patch(Self.A) { $0.endpoint = .set(endpoint) }.session?.endpoint
         }
         _ = try put(&bench, SessionDraft(endpoint: EndpointDraft(url: "https://1", secret: "mine", freshSecret: "s")))
         #expect(try patched("https://2", nil) == Endpoint(url: "https://2", secret: "mine"))
         #expect(try patched(nil, .set("new")) == Endpoint(url: "https://2", secret: "new"))
         #expect(try patched(nil, .remove) == Endpoint(url: "https://2", secret: "fresh"))
-        _ = try patch(&bench) { $0.endpoint = .remove }
+        _ = try bench.patch(Self.A) { $0.endpoint = .remove }
         #expect(
-            try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: nil, secret: .set("x"), freshSecret: "s")) }
+            try bench.patch(Self.A) { $0.endpoint = .set(EndpointPatch(url: nil, secret: .set("x"), freshSecret: "s")) }
                 .refusal
                 == .endpointURLMissing)
         #expect(try patched("https://3", nil) == Endpoint(url: "https://3", secret: "fresh"))
@@ -153,18 +147,19 @@ struct SessionTests {
     @Test("PATCH merges dictionaries and bounds what comes of it")
     func patchUserInfo() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
-        _ = try patch(&bench) { $0.userInfo = ["a": 1, "b": ["c": 2, "d": 3]] }
-        _ = try patch(&bench) { $0.userInfo = ["a": nil, "b": ["c": nil, "e": 4]] }
+        _ = try bench.patch(Self.A) { $0.userInfo = ["a": 1, "b": ["c": 2, "d": 3]] }
+        _ = try bench.patch(Self.A) { $0.userInfo = ["a": nil, "b": ["c": nil, "e": 4]] }
         #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
-        _ = try patch(&bench) { $0.stateRestorationActivity = ["activityType": "edit"] }
+        _ = try bench.patch(Self.A) { $0.stateRestorationActivity = ["activityType": "edit"] }
         #expect(bench.session("A")?.stateRestorationActivity == ["activityType": "edit"])
-        _ = try patch(&bench) { $0.stateRestorationActivity = .null }
+        _ = try bench.patch(Self.A) { $0.stateRestorationActivity = .null }
         #expect(bench.session("A")?.stateRestorationActivity == nil)
         let big = JSONValue.string(String(repeating: "x", count: RouterLimits.userInfoBytes))
         let refusal = Refusal.tooMuchUserInfo(limit: RouterLimits.userInfoBytes)
-        #expect(try patch(&bench) { $0.userInfo = .object(JSONObject(key: "k", big)) }.refusal == refusal)
+        #expect(try bench.patch(Self.A) { $0.userInfo = .object(JSONObject(key: "k", big)) }.refusal == refusal)
         #expect(
-            try patch(&bench) { $0.stateRestorationActivity = .object(JSONObject(key: "k", big)) }.refusal == refusal)
+            try bench.patch(Self.A) { $0.stateRestorationActivity = .object(JSONObject(key: "k", big)) }.refusal
+                == refusal)
         #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
     }
 
@@ -174,10 +169,12 @@ struct SessionTests {
         try bench.accept()
         try bench.finish(try #require(try bench.start().first), .status(410))
         #expect(bench.session("A")?.disabled == .gone)
-        _ = try patch(&bench) { $0.activationState = .foregroundActive }
+        _ = try bench.patch(Self.A) { $0.activationState = .foregroundActive }
         #expect(bench.session("A")?.disabled == .gone)
         #expect(try bench.accept().accepted?.decision.session == "B")
-        _ = try patch(&bench) { $0.endpoint = .set(EndpointPatch(url: "https://new", secret: nil, freshSecret: "s")) }
+        _ = try bench.patch(Self.A) {
+            $0.endpoint = .set(EndpointPatch(url: "https://new", secret: nil, freshSecret: "s"))
+        }
         #expect(bench.session("A")?.disabled == nil)
         #expect(try bench.accept().accepted?.decision.session == "A")
     }

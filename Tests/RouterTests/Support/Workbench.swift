@@ -67,6 +67,13 @@ struct Workbench {
                 .of(content, device: device, expiration: expiration, keys: keys, payload: payload, to: application)))
     }
 
+    @discardableResult
+    mutating func patch(_ key: SessionKey, _ change: (inout SessionPatch) -> Void) throws -> Reply {
+        var patch = SessionPatch()
+        change(&patch)
+        return try run(.patchSession(key, patch))
+    }
+
     /// Starts what may start; expired ones are settled.
     mutating func start() throws -> [AttemptStart] {
         let started = engine.startAttempts(at: now)
