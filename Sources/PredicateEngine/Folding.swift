@@ -20,8 +20,7 @@ struct Folding {
 
     /// The text, valid UTF-8, in a form. ASCII never touches the tables.
     static func fold(_ bytes: [UInt8], into form: Form) -> FoldedText {
-        if form == .exact { return FoldedText(unseamed: bytes) }
-        if bytes.allSatisfy({ $0 < 0x80 }) {
+        if form == .exact || bytes.allSatisfy({ $0 < 0x80 }) {
             return FoldedText(unseamed: form.isCaseFolded ? bytes.map(Self.lowercased) : bytes)
         }
         var folding = Folding(form: form)
@@ -29,6 +28,17 @@ struct Folding {
         folding.sortMarks()
         if form.isStripped { folding.pieces.removeAll { Self.isDiacritic($0.order) } }
         return folding.assembled()
+    }
+
+    /// Appends the bytes of the text in a form.
+    static func append(_ bytes: [UInt8], in form: Form, to target: inout [UInt8]) {
+        guard form == .exact || bytes.allSatisfy({ $0 < 0x80 }) else {
+            return target += fold(bytes, into: form).bytes
+        }
+        let start = target.count
+        target += bytes
+        guard form.isCaseFolded else { return }
+        for place in start..<target.count { target[place] = lowercased(target[place]) }
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

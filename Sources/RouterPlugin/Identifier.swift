@@ -1,3 +1,5 @@
+import Glibc
+
 /// What an identifier names.
 public protocol IdentifierKind: Sendable {
     /// Which texts may be one.
@@ -60,7 +62,16 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
 
     /// Whether both are the same bytes.
     public static func == (lhs: Self, rhs: Self) -> Bool {
-        lhs.text.utf8.elementsEqual(rhs.text.utf8)
+        lhs.text.utf8Span.span.withUnsafeBufferPointer { left in
+            rhs.text.utf8Span.span.withUnsafeBufferPointer { right in isSame(left, right) }
+        }
+    }
+
+    private static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
+            return left.count == right.count
+        }
+        return memcmp(first, second, left.count) == 0
     }
 
     /// Order of the UTF-8 bytes.
@@ -70,8 +81,7 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
 
     /// Feeds the bytes, so that equal identifiers hash alike.
     public func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        text.utf8Span.span.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(UInt8(0xFF))
     }
 }

@@ -1,7 +1,6 @@
 /// The best node found so far. Rank comes first: only what would be better is asked whether it holds.
 struct BestSearch {
-    let nodes: UnsafePointer<NodeRecord>
-    let codes: UnsafePointer<UInt8>
+    let nodes: NodePlaces
     let order: NodeOrder
     var best = PredicateIndex.none
     var rank: UInt64 = 0
@@ -13,46 +12,52 @@ struct BestSearch {
     /// Room on the stack for so many positions of a list.
     private static var frontier: Int { 128 }
 
-    init(nodes: UnsafePointer<NodeRecord>, codes: UnsafePointer<UInt8>, order: NodeOrder) {
+    init(nodes: NodePlaces, order: NodeOrder) {
         self.nodes = nodes
-        self.codes = codes
         self.order = order
     }
 
     @inline(__always)
     private func wouldBeBest(_ node: UInt32) -> Bool {
-        let rank = nodes[Int(node)].rank
+        let rank = nodes[node].rank
         if rank != self.rank { return rank > self.rank }
-        return best == PredicateIndex.none || (best != node && order.isBefore(node, best))
+        return best == PredicateIndex.none || (best != node && order.isBefore(node, best, nodes))
     }
 
     @inline(__always)
     private mutating func holds(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
         asked &+= 1
-        return CanonicalCode.holds(codes + Int(nodes[Int(node)].code), for: subject)
+        return CanonicalCode.holds(nodes.code(node), for: subject)
     }
 
     @inline(__always)
     mutating func consider(_ node: UInt32, _ subject: PreparedSubject) {
         guard wouldBeBest(node), holds(node, subject) else { return }
         best = node
-        rank = nodes[Int(node)].rank
+        rank = nodes[node].rank
     }
 
-    /// Looks at what was found by keys, in the order of rank: the first that holds ends it, unless there is a list in
-    /// which something better holds below a top that does not.
-    @inline(__always)
+    /// Looks at what stands under tags, in the order of rank: the first that holds ends it, unless there is a list in
+    /// which something better holds below a top that does not. Leaves no tags.
     mutating func consider(
-        _ lists: RankedLists.View, _ entries: UnsafeMutableBufferPointer<UInt32>, _ count: inout Int,
-        _ subject: PreparedSubject
+        _ keys: TagTable.View, _ lists: RankedLists.View, _ tags: UnsafeMutableBufferPointer<UInt32>,
+        _ count: inout Int, _ subject: PreparedSubject
     ) {
+        let entries = tags
+        var known = 0
+        for index in 0..<count {
+            guard let entry = keys.find(tags[index]) else { continue }
+            entries[known] = entry
+            known &+= 1
+        }
+        count = known
         while count > 0 {
             var (choice, node) = (0, top(entries[0], lists))
             for index in 1..<max(count, 1) {
                 let other = top(entries[index], lists)
-                if nodes[Int(other)].rank > nodes[Int(node)].rank { (choice, node) = (index, other) }
+                if nodes[other].rank > nodes[node].rank { (choice, node) = (index, other) }
             }
-            if nodes[Int(node)].rank < rank { break }
+            if nodes[node].rank < rank { break }
             let entry = entries[choice]
             count &-= 1
             entries[choice] = entries[count]
@@ -81,7 +86,7 @@ struct BestSearch {
         guard wouldBeBest(items[0]) else { return }
         if holds(items[0], subject) {
             best = items[0]
-            rank = nodes[Int(best)].rank
+            rank = nodes[best].rank
         } else if count > 1 {
             descend(items, count, subject)
         }
@@ -116,7 +121,7 @@ struct BestSearch {
                 guard wouldBeBest(node) else { return }
                 if holds(node, subject) {
                     best = node
-                    rank = nodes[Int(node)].rank
+                    rank = nodes[node].rank
                     return
                 }
             }
@@ -142,7 +147,7 @@ struct BestSearch {
     }
 
     private func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
-        let (leftRank, rightRank) = (nodes[Int(left)].rank, nodes[Int(right)].rank)
-        return leftRank != rightRank ? leftRank > rightRank : order.isBefore(left, right)
+        let (leftRank, rightRank) = (nodes[left].rank, nodes[right].rank)
+        return leftRank != rightRank ? leftRank > rightRank : order.isBefore(left, right, nodes)
     }
 }

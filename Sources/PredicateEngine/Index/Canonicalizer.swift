@@ -14,160 +14,198 @@
 /// `LIKE 'a*'` is *not* `BEGINSWITH 'a'`: a wildcard takes no line end. `NOT SELF < 'a'` is not `SELF >= 'a'`: neither
 /// holds for the absent subject, but the former does.
 struct Canonicalizer {
-    private typealias Code = [UInt8]
+    /// The code of the predicate that was written last. Its memory is used again for the next.
+    var code: [UInt8] = []
+
+    init() {}
 
     /// The canonical code of a predicate.
-    static func code(of predicate: Predicate) -> [UInt8] { code(predicate.root, isNegated: false) }
-
-    private static func constant(_ value: Bool) -> Code {
-        [CanonicalCode.head(.constant) | (value ? CanonicalCode.negated : 0)]
+    static func code(of predicate: Predicate) -> [UInt8] {
+        var canonicalizer = Canonicalizer()
+        canonicalizer.write(predicate)
+        return canonicalizer.code
     }
 
-    private static func code(_ tree: Predicate.Tree, isNegated: Bool) -> Code {
+    /// Writes the code of a predicate in place of the one before.
+    mutating func write(_ predicate: Predicate) {
+        code.removeAll(keepingCapacity: true)
+        write(predicate.root, isNegated: false)
+    }
+
+    mutating func write(_ constant: Bool) {
+        code.append(CanonicalCode.head(.constant) | (constant ? CanonicalCode.negated : 0))
+    }
+
+    private mutating func write(_ tree: Predicate.Tree, isNegated: Bool) {
         switch tree {
-        case .constant(let value): return constant(value != isNegated)
-        case .comparison(let comparison): return code(comparison, isNegated)
-        case .not(let operand): return code(operand, isNegated: !isNegated)
-        case .and(let terms): return list(.and, isNegated, terms) { code($0, isNegated: $1) }
-        case .or(let terms): return list(.or, isNegated, terms) { code($0, isNegated: $1) }
+        case .constant(let value): write(value != isNegated)
+        case .comparison(let comparison): write(comparison, isNegated)
+        case .not(let operand): write(operand, isNegated: !isNegated)
+        case .and(let terms): write(.and, isNegated, terms) { $0.write($1, isNegated: $2) }
+        case .or(let terms): write(.or, isNegated, terms) { $0.write($1, isNegated: $2) }
         }
     }
 
     // MARK: - Lists
 
     /// A list; negated, it is the other list of its negated terms.
-    private static func list<Term>(
-        _ kind: CanonicalCode.Kind, _ isNegated: Bool, _ terms: [Term], _ code: (Term, Bool) -> Code
-    ) -> Code {
+    private mutating func write<Term>(
+        _ kind: CanonicalCode.Kind, _ isNegated: Bool, _ terms: [Term],
+        _ write: (inout Canonicalizer, Term, Bool) -> Void
+    ) {
         let kind = isNegated ? (kind == .and ? .or : .and) : kind
-        // The value that decides the whole list.
-        let decisive = constant(kind == .or)
-        var codes: [Code] = []
+        let start = code.count
+        code.append(CanonicalCode.head(kind))
+        code.append(contentsOf: repeatElement(0, count: CanonicalCode.listHeader - 1))
+        var count = 0
         for term in terms {
-            let code = code(term, isNegated)
-            if code == decisive { return decisive }
-            if CanonicalCode.kind(code[0]) == .constant { continue }
-            if CanonicalCode.kind(code[0]) == kind { codes += split(code) } else { codes.append(code) }
-        }
-        codes.sort { $0.lexicographicallyPrecedes($1) }
-        codes = codes.enumerated().filter { $0.offset == 0 || codes[$0.offset - 1] != $0.element }.map(\.element)
-        guard codes.count > 1 else { return codes.first ?? constant(kind == .and) }
-        let length = codes.reduce(0) { $0 + $1.count }
-        var list: Code = [CanonicalCode.head(kind)]
-        append(codes.count, bytes: 2, to: &list)
-        append(length, bytes: 4, to: &list)
-        return codes.reduce(into: list) { $0 += $1 }
-    }
-
-    /// The terms of a list.
-    private static func split(_ list: Code) -> [Code] {
-        var terms: [Code] = []
-        list.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return }
-            var offset = CanonicalCode.listHeader
-            while offset < buffer.count {
-                let size = CanonicalCode.size(base + offset)
-                terms.append(Array(buffer[offset..<offset + size]))
-                offset += size
+            let place = code.count
+            write(&self, term, isNegated)
+            switch CanonicalCode.kind(code[place]) {
+            case .constant:
+                let value = code[place] & CanonicalCode.negated != 0
+                code.removeSubrange(place...)
+                guard value == (kind == .or) else { continue }
+                // It decides the whole list.
+                code.removeSubrange(start...)
+                return self.write(value)
+            case kind:
+                count += number(at: place + 1, bytes: 2)
+                code.removeSubrange(place..<place + CanonicalCode.listHeader)
+            default: count += 1
             }
         }
-        return terms
+        let terms = start + CanonicalCode.listHeader
+        if count > 1 { count = sortTerms(from: terms) }
+        switch count {
+        case 0:
+            code.removeSubrange(start...)
+            self.write(kind == .and)
+        case 1: code.removeSubrange(start..<terms)
+        default:
+            set(count, at: start + 1, bytes: 2)
+            set(code.count - terms, at: start + 3, bytes: 4)
+        }
     }
 
-    private static func append(_ number: Int, bytes: Int, to code: inout Code) {
-        for index in 0..<bytes { code.append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
+    /// Puts the terms that stand from the place on in the order of their bytes, each of them once; returns how many.
+    private mutating func sortTerms(from start: Int) -> Int {
+        var places: [Range<Int>] = []
+        var place = start
+        while place < code.count {
+            let size = code.withUnsafeBufferPointer { $0.baseAddress.map { CanonicalCode.size($0 + place) } ?? 1 }
+            places.append(place..<place + size)
+            place += size
+        }
+        func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+            code[left].lexicographicallyPrecedes(code[right])
+        }
+        if zip(places, places.dropFirst()).allSatisfy(precedes) { return places.count }
+        places.sort(by: precedes)
+        var (sorted, count): ([UInt8], Int) = ([], 0)
+        for (index, place) in places.enumerated()
+        where index == 0 || !code[place].elementsEqual(code[places[index - 1]]) {
+            sorted += code[place]
+            count += 1
+        }
+        code.replaceSubrange(start..., with: sorted)
+        return count
+    }
+
+    func number(at place: Int, bytes: Int) -> Int {
+        (0..<bytes).reduce(0) { $0 | Int(code[place + $1]) << (8 * $1) }
+    }
+
+    mutating func set(_ number: Int, at place: Int, bytes: Int) {
+        for index in 0..<bytes { code[place + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
     }
 
     // MARK: - Comparisons
 
-    private static func code(_ comparison: Predicate.Comparison, _ isNegated: Bool) -> Code {
+    private mutating func write(_ comparison: Predicate.Comparison, _ isNegated: Bool) {
         let (operation, right, options) = (comparison.operation, comparison.right, comparison.options)
         guard let quantifier = comparison.quantifier, case .aggregate(let elements) = comparison.left else {
-            return code(comparison.left, operation, right, options, isNegated)
+            return write(comparison.left, operation, right, options, isNegated)
         }
-        return list(quantifier == .all ? .and : .or, isNegated != (quantifier == .notAny), elements) {
-            code($0, operation, right, options, $1)
+        write(quantifier == .all ? .and : .or, isNegated != (quantifier == .notAny), elements) {
+            $0.write($1, operation, right, options, $2)
         }
     }
 
-    private static func code(
+    private mutating func write(
         _ left: Predicate.Operand, _ operation: Predicate.Operator, _ right: Predicate.Operand,
         _ options: Predicate.Options, _ isNegated: Bool
-    ) -> Code {
+    ) {
         switch operation {
-        case .equal: return equality(left, right, options, isNegated)
-        case .notEqual: return equality(left, right, options, !isNegated)
-        case .less: return order(left, .less, right, options, isNegated)
-        case .lessOrEqual: return order(left, .lessOrEqual, right, options, isNegated)
-        case .greater: return order(left, .greater, right, options, isNegated)
-        case .greaterOrEqual: return order(left, .greaterOrEqual, right, options, isNegated)
+        case .equal: equality(left, right, options, isNegated)
+        case .notEqual: equality(left, right, options, !isNegated)
+        case .less: order(left, .less, right, options, isNegated)
+        case .lessOrEqual: order(left, .lessOrEqual, right, options, isNegated)
+        case .greater: order(left, .greater, right, options, isNegated)
+        case .greaterOrEqual: order(left, .greaterOrEqual, right, options, isNegated)
         case .between:
-            guard case .aggregate(let bounds) = right, bounds.count == 2 else { return constant(isNegated) }
+            guard case .aggregate(let bounds) = right, bounds.count == 2 else { return write(isNegated) }
             let sides: [(TextTest.Relation, Predicate.Operand)] = [
                 (.greaterOrEqual, bounds[0]), (.lessOrEqual, bounds[1]),
             ]
-            return list(.and, isNegated, sides) { order(left, $0.0, $0.1, options, $1) }
-        case .isIn: return membership(of: left, in: right, options, isNegated)
-        case .contains: return membership(of: right, in: left, options, isNegated)
-        case .beginsWith: return text(left, .beginsWith, right, options.searchForm, isNegated)
-        case .endsWith: return text(left, .endsWith, right, options.searchForm, isNegated)
-        case .like: return text(left, .like, right, options.searchForm, isNegated)
+            write(.and, isNegated, sides) { $0.order(left, $1.0, $1.1, options, $2) }
+        case .isIn: membership(of: left, in: right, options, isNegated)
+        case .contains: membership(of: right, in: left, options, isNegated)
+        case .beginsWith: text(left, .beginsWith, right, options.searchForm, isNegated)
+        case .endsWith: text(left, .endsWith, right, options.searchForm, isNegated)
+        case .like: text(left, .like, right, options.searchForm, isNegated)
         }
     }
 
-    private static func membership(
+    private mutating func membership(
         of item: Predicate.Operand, in container: Predicate.Operand, _ options: Predicate.Options, _ isNegated: Bool
-    ) -> Code {
+    ) {
         guard case .aggregate(let elements) = container else {
             return text(container, .contains, item, options.searchForm, isNegated)
         }
-        return list(.or, isNegated, elements) { equality(item, $0, [], $1) }
+        write(.or, isNegated, elements) { $0.equality(item, $1, [], $2) }
     }
 
-    private static func equality(
+    private mutating func equality(
         _ left: Predicate.Operand, _ right: Predicate.Operand, _ options: Predicate.Options, _ isNegated: Bool
-    ) -> Code {
+    ) {
         switch (left, right) {
         case (.aggregate(let lefts), .aggregate(let rights)):
-            guard lefts.count == rights.count else { return constant(isNegated) }
-            return list(.and, isNegated, Array(zip(lefts, rights))) { equality($0.0, $0.1, [], $1) }
-        case (.null, .null): return constant(!isNegated)
-        case (.subject, .null), (.null, .subject):
-            return [CanonicalCode.head(.absent) | (isNegated ? CanonicalCode.negated : 0)]
+            guard lefts.count == rights.count else { return write(isNegated) }
+            write(.and, isNegated, Array(zip(lefts, rights))) { $0.equality($1.0, $1.1, [], $2) }
+        case (.null, .null): write(!isNegated)
+        case (.subject, .null), (.null, .subject): head(.absent, .exact, isNegated)
         case (.subject, .subject), (.subject, .text), (.text, .subject), (.text, .text):
-            return text(left, .equal, right, options.valueForm, isNegated)
+            text(left, .equal, right, options.valueForm, isNegated)
         default:
-            guard let left = left.number, let right = right.number else { return constant(isNegated) }
-            return constant(left.isSame(as: right) != isNegated)
+            guard let left = left.number, let right = right.number else { return write(isNegated) }
+            write(left.isSame(as: right) != isNegated)
         }
     }
 
-    private static func order(
+    private mutating func order(
         _ left: Predicate.Operand, _ relation: TextTest.Relation, _ right: Predicate.Operand,
         _ options: Predicate.Options, _ isNegated: Bool
-    ) -> Code {
+    ) {
         guard let leftNumber = left.number, let rightNumber = right.number else {
             return text(left, relation, right, options.valueForm, isNegated)
         }
-        return constant(leftNumber.stands(relation, to: rightNumber) != isNegated)
+        write(leftNumber.stands(relation, to: rightNumber) != isNegated)
     }
 
-    private static func text(
+    private mutating func text(
         _ left: Predicate.Operand, _ relation: TextTest.Relation, _ right: Predicate.Operand, _ form: Form,
         _ isNegated: Bool
-    ) -> Code {
+    ) {
         switch (left, right) {
-        case (.subject, .text(let literal)):
-            return LeafCode.literal(relation, literal.utf8, form, isNegated)
-        case (.text(let literal), .subject):
-            return LeafCode.turned(relation, literal.utf8, form, isNegated)
-        case (.subject, .subject):
-            return LeafCode.mirrored(relation, form, isNegated)
+        case (.subject, .text(let text)): literal(relation, text.utf8, form, isNegated)
+        case (.text(let text), .subject): turned(relation, text.utf8, form, isNegated)
+        case (.subject, .subject): mirrored(relation, form, isNegated)
         case (.text(let left), .text(let right)):
             var nobody = Subject(nil)
             let test = TextTest(relation: relation, form: form, left: left.utf8, right: right.utf8)
-            return constant(test.holds(for: &nobody) != isNegated)
-        default: return constant(isNegated)
+            write(test.holds(for: &nobody) != isNegated)
+        default: write(isNegated)
         }
     }
 }

@@ -12,8 +12,14 @@ struct KeyChooser {
 
     // MARK: - All candidates
 
-    /// Shows every key that the code could be found by. The same code gives the same keys in the same order.
-    func forEachCandidate(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
+    /// Every key that the code could be found by. The same code gives the same keys in the same order.
+    func candidates(of code: UnsafePointer<UInt8>) -> [AccessKey] {
+        var candidates: [AccessKey] = []
+        forEachCandidate(code) { candidates.append($0) }
+        return candidates
+    }
+
+    private func forEachCandidate(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
         let head = code[0]
         guard head & CanonicalCode.negated == 0 else { return }
         switch CanonicalCode.kind(head) {
@@ -22,13 +28,24 @@ struct KeyChooser {
         }
     }
 
+    /// The key of a code that has one candidate and no choice, as most have; nil for others.
+    func onlyKey(_ code: UnsafePointer<UInt8>) -> AccessKey? {
+        let place: AccessKey.Place
+        switch (code[0] & CanonicalCode.negated, CanonicalCode.kind(code[0])) {
+        case (0, .equal): place = .whole
+        case (0, .beginsWith): place = .start
+        case (0, .endsWith): place = .end
+        default: return nil
+        }
+        let isFolded = CanonicalCode.form(code[0]).isCaseFolded
+        return hash.key(place, code + 3, CanonicalCode.short(code + 1), isFolded: isFolded)
+    }
+
     private func forEachLeafKey(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
+        if let key = onlyKey(code) { return body(key) }
         let isFolded = CanonicalCode.form(code[0]).isCaseFolded
         let (text, length) = (code + 3, CanonicalCode.short(code + 1))
         switch CanonicalCode.kind(code[0]) {
-        case .equal: body(hash.key(.whole, text, length, isFolded: isFolded))
-        case .beginsWith: body(hash.key(.start, text, length, isFolded: isFolded))
-        case .endsWith: body(hash.key(.end, text, length, isFolded: isFolded))
         case .contains: forEachWindow(text, length, isFolded, body)
         case .like: forEachPatternKey(text, length, isFolded, body)
         default: break

@@ -3,7 +3,9 @@
 /// A row of counters that keys share by the lower bits of their tags. The row doubles as predicates come, each half
 /// starting as a copy of the whole, so no count becomes too small. A counter that is full stays full.
 struct KeySketch: ~Copyable {
-    private static let greatest = 1 << 18
+    private static let greatest = 1 << 19
+    /// So many counters for each predicate, which may have dozens of keys to choose from: with fewer, chance would choose.
+    private static let countersEach = 16
     private var counters: Slab<UInt16>
 
     init() {
@@ -28,7 +30,7 @@ struct KeySketch: ~Copyable {
 
     /// Grows with the number of predicates.
     mutating func fit(_ predicates: Int) {
-        while counters.count < predicates, counters.count < Self.greatest {
+        while counters.count < predicates * Self.countersEach, counters.count < Self.greatest {
             let half = counters.count
             let start = counters.extend(by: half)
             (counters.base + start).initialize(from: counters.base, count: half)

@@ -15,8 +15,8 @@ struct KeyTable: ~Copyable {
     private(set) var table = TagTable(fullness: 10)
     private(set) var filter = TagFilter(tags: 16)
     private var filteredRemovals = 0
-    /// What is looked for in a subject as given, and in its lower case.
-    let sides: UnsafeMutablePointer<KeySide>
+    /// What is in use of all keys.
+    let live: UnsafeMutablePointer<LiveKeys>
     var lists = RankedLists()
     private var sketch = KeySketch()
     /// Of the nodes with several keys: the lists where they meet others, and their positions there.
@@ -24,20 +24,18 @@ struct KeyTable: ~Copyable {
 
     init(hash: KeyHash) {
         self.hash = hash
-        sides = .allocate(capacity: 2)
-        sides.initialize(to: KeySide(isFolded: false))
-        (sides + 1).initialize(to: KeySide(isFolded: true))
+        live = .allocate(capacity: 1)
+        live.initialize(to: LiveKeys())
         _ = lists.make()
     }
 
     deinit {
-        sides.deinitialize(count: 2)
-        sides.deallocate()
+        live.deinitialize(count: 1)
+        live.deallocate()
     }
 
     var byteCount: Int {
-        table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + sides[0].byteCount
-            + sides[1].byteCount
+        table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + live.pointee.byteCount
     }
 
     mutating func reserve(_ keys: Int) {
@@ -50,12 +48,14 @@ struct KeyTable: ~Copyable {
     /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
     /// the first to come could not know.
     mutating func file(
-        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, nodeCount: Int,
+        _ node: Node, _ nodes: NodePlaces, nodeCount: Int,
         _ order: NodeOrder
     ) {
         sketch.fit(nodeCount)
-        let candidates = place(node, codes, nodes, order)
-        for key in candidates where Self.isMilestone(sketch.count(key.tag)) { rechoose(key.tag, codes, nodes, order) }
+        place(node, nodes, order) { keys, candidate in
+            guard Self.isMilestone(keys.sketch.count(candidate.tag)) else { return }
+            keys.rechoose(candidate.tag, nodes, order)
+        }
     }
 
     /// Whether so many predicates that share a key are the moment to choose again.
@@ -63,7 +63,7 @@ struct KeyTable: ~Copyable {
 
     /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
     private mutating func rechoose(
-        _ tag: UInt32, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+        _ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
     ) {
         guard let entry = table.find(tag, where: { _ in true }) else { return }
         var moving = [entry]
@@ -73,45 +73,56 @@ struct KeyTable: ~Copyable {
             moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
         }
         for node in moving {
-            unfile(node, codes.place(nodes[Int(node)].code), nodes, order)
-            nodes.base[Int(node)].list = NodeRecord.alone
-            _ = place(node, codes, nodes, order)
+            unfile(node, nodes, order)
+            nodes.record(node).pointee.list = NodeRecord.alone
+            place(node, nodes, order)
         }
     }
 
-    /// Puts a node under the keys that are the best now; returns all those it could have had.
+    /// Puts a node under the keys that are the best now, then shows all those that it could have had.
     private mutating func place(
-        _ node: Node, _ codes: borrowing CodeStore, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
-    ) -> [AccessKey] {
-        let code = codes.place(nodes[Int(node)].code)
+        _ node: Node, _ nodes: NodePlaces, _ order: NodeOrder,
+        _ then: (inout KeyTable, AccessKey) -> Void = { _, _ in }
+    ) {
+        let code = nodes.code(node)
         let chooser = KeyChooser(hash: hash)
-        var candidates: [AccessKey] = []
-        chooser.forEachCandidate(code) { candidates.append($0) }
+        if let key = chooser.onlyKey(code) {
+            sketch.add(key.tag)
+            live.pointee.add(key)
+            put(node, under: key.tag, nodes, order)
+            return then(&self, key)
+        }
+        let candidates = chooser.candidates(of: code)
         for key in candidates { sketch.add(key.tag) }
-        var chosen = candidates
-        if candidates.count != 1 || CanonicalCode.isList(code) {
-            chosen = []
-            if AccessKey.hasTwins(candidates) || chooser.choose(code, sketch, into: &chosen) == nil { chosen = [] }
-        }
-        guard !chosen.isEmpty else {
-            nodes.base[Int(node)].list = Self.residual
+        let chosen = choose(among: candidates, code, chooser)
+        if chosen.isEmpty {
+            nodes.record(node).pointee.list = Self.residual
             insert(node, into: Self.residual, nodes, order)
-            return candidates
         }
+        if chosen.count > 1 { nodes.record(node).pointee.list = NodeRecord.several }
+        for key in chosen {
+            live.pointee.add(key)
+            put(node, under: key.tag, nodes, order)
+        }
+        for key in candidates { then(&self, key) }
+    }
+
+    /// The keys under which a code is found at the least cost, each once; none if it cannot be found by keys.
+    private func choose(
+        among candidates: [AccessKey], _ code: UnsafePointer<UInt8>, _ chooser: KeyChooser
+    ) -> [AccessKey] {
+        if candidates.isEmpty || AccessKey.hasTwins(candidates) { return [] }
+        var chosen: [AccessKey] = []
+        guard chooser.choose(code, sketch, into: &chosen) != nil else { return [] }
         if chosen.count > 1 {
-            nodes.base[Int(node)].list = NodeRecord.several
             var seen: Set<UInt32> = []
             chosen.removeAll { !seen.insert($0.tag).inserted }
         }
-        for key in chosen {
-            sides[key.isFolded ? 1 : 0].add(key)
-            put(node, under: key.tag, nodes, order)
-        }
-        return candidates
+        return chosen
     }
 
     private mutating func put(
-        _ node: Node, under tag: UInt32, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+        _ node: Node, under tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
     ) {
         guard let value = table.find(tag, where: { _ in true }) else {
             if table.insert(tag, node) { remakeFilter() } else { filter.insert(tag) }
@@ -127,26 +138,27 @@ struct KeyTable: ~Copyable {
     /// Takes a node from under its keys. Which of the candidates were chosen is not recorded: the node stands under
     /// them, and under no other.
     mutating func unfile(
-        _ node: Node, _ code: UnsafePointer<UInt8>, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+        _ node: Node, _ nodes: NodePlaces, _ order: NodeOrder
     ) {
+        let code = nodes.code(node)
         let chooser = KeyChooser(hash: hash)
-        var candidates: [AccessKey] = []
-        chooser.forEachCandidate(code) { candidates.append($0) }
-        for key in candidates { sketch.remove(key.tag) }
-        let record = nodes[Int(node)]
-        if record.list == Self.residual {
-            return remove(node, at: record.position, from: Self.residual, nodes, order)
-        }
-        for key in candidates {
-            guard take(node, from: key.tag, nodes, order) else { continue }
-            sides[key.isFolded ? 1 : 0].remove(key)
+        if let key = chooser.onlyKey(code) {
+            sketch.remove(key.tag)
+            if take(node, from: key.tag, nodes, order) { live.pointee.remove(key) }
+        } else {
+            let (candidates, record) = (chooser.candidates(of: code), nodes[node])
+            for key in candidates { sketch.remove(key.tag) }
+            if record.list == Self.residual {
+                return remove(node, at: record.position, from: Self.residual, nodes, order)
+            }
+            for key in candidates where take(node, from: key.tag, nodes, order) { live.pointee.remove(key) }
         }
         if filteredRemovals > table.count + 1024 { remakeFilter() }
     }
 
     /// Takes a node from under a tag; returns whether it stood there.
     private mutating func take(
-        _ node: Node, from tag: UInt32, _ nodes: borrowing Slab<NodeRecord>, _ order: NodeOrder
+        _ node: Node, from tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
     ) -> Bool {
         guard let value = table.find(tag, where: { _ in true }) else { return false }
         guard value & Self.listBit != 0 else {
@@ -181,9 +193,8 @@ struct KeyTable: ~Copyable {
         table = other.table.copy()
         filter = other.filter.copy()
         filteredRemovals = other.filteredRemovals
-        sides = .allocate(capacity: 2)
-        sides.initialize(to: other.sides[0].copy())
-        (sides + 1).initialize(to: other.sides[1].copy())
+        live = .allocate(capacity: 1)
+        live.initialize(to: other.live.pointee.copy())
         lists = other.lists.copy()
         sketch = other.sketch.copy()
         memberships = other.memberships

@@ -1,107 +1,106 @@
-/// Which windows are in use, by their size and their first two bytes.
+/// Which windows are in use, by their face, their size and their first two bytes.
 ///
-///     pairs      65,536 bits   two bytes begin a window of some size: asked at every offset of a subject
-///     a size     65,536 bits   two bytes begin a window of this size: asked where `pairs` says yes
+///     map     65,536 words, one for each pair of bytes: the sizes of the windows that begin so
+///             bits 0…5     in the subject as given     8, 6, 4, 3, 2, 1 bytes
+///             bits 6…11    in its lower case           the same
 ///
-/// The maps are small enough to stay in the cache, and are there only for sizes that have been used. A window of one
-/// byte has no pair; it is looked for apart from the others.
+/// A window of one byte is marked under every pair that begins with it. The pairs of ordinary text lie in a few
+/// kilobytes of the map, so it stays in the cache. It is there only if a window has been used.
 struct LiveWindows: ~Copyable {
-    struct Size: BitwiseCopyable {
-        var size: Int
-        var count: Int
-        /// All bits of a word that belong to a window.
-        var mask: UInt64
-    }
-
-    /// A map has so many words.
-    private static var mapWords: Int { 1024 }
+    private static var pairs: Int { 1 << 16 }
+    private static var sizeCount: Int { 6 }
 
     /// How many windows there are.
     private(set) var count = 0
-    /// The sizes that have been used, in the order in which they came.
-    private var sizes = Slab<Size>()
-    /// The map of pairs, then those of the sizes.
-    private var marks = Slab<UInt64>()
+    /// Of each face and size, in the order of their bits.
+    private var counts = InlineArray<12, Int>(repeating: 0)
+    private var map = Slab<UInt16>()
 
     init() {}
 
-    var byteCount: Int { sizes.byteCount + marks.byteCount }
+    var byteCount: Int { map.byteCount }
 
     mutating func add(_ key: AccessKey) {
-        let number = number(of: key.length)
+        if map.count == 0 {
+            let start = map.extend(by: Self.pairs)
+            (map.base + start).initialize(repeating: 0, count: Self.pairs)
+        }
+        let bit = Self.bit(of: key)
         count += 1
-        sizes.base[number].count += 1
-        mark(key.mark, inMap: number + 1)
-        if key.length > 1 { mark(key.mark, inMap: 0) }
+        counts[bit] += 1
+        guard key.length == 1 else {
+            map.base[key.mark] |= 1 << UInt16(bit)
+            return
+        }
+        for next in 0..<256 { map.base[key.mark | next << 8] |= 1 << UInt16(bit) }
     }
 
-    /// Removes a window. Its marks stay until it was the last of its size.
+    /// Removes a window. Its mark stays until it was the last of its size.
     mutating func remove(_ key: AccessKey) {
-        let number = number(of: key.length)
+        let bit = Self.bit(of: key)
         count -= 1
-        sizes.base[number].count -= 1
-        guard sizes[number].count == 0 else { return }
-        clear(map: number + 1)
-        clear(map: 0)
-        for other in 0..<sizes.count where sizes[other].size > 1 {
-            for word in 0..<Self.mapWords { marks.base[word] |= marks[(other + 1) * Self.mapWords + word] }
-        }
+        counts[bit] -= 1
+        guard counts[bit] == 0 else { return }
+        for pair in 0..<Self.pairs { map.base[pair] &= ~(1 << UInt16(bit)) }
+    }
+
+    private static func bit(of key: AccessKey) -> Int {
+        let place = AccessKey.windowSizes.firstIndex(of: key.length) ?? 0
+        return key.isFolded ? place + sizeCount : place
     }
 
     /// Shows the tag of every window in use that the text may have.
+    ///
+    /// First every offset is looked at without a branch, then those are gone through where a window may begin: where
+    /// they are, no processor can guess, and a wrong guess costs as much as ten offsets.
     @inline(__always)
-    func forEachTag(of text: TextView, _ hash: KeyHash, isFolded: Bool, _ body: (UInt32) -> Void) {
-        let (marks, sizes, sizeCount) = (marks.base, sizes.base, sizes.count)
-        let mapWords = Self.mapWords
-        var offset = 0
-        while offset &+ 1 < text.count {
-            let pair = Int(UnsafeRawPointer(text.bytes + offset).loadUnaligned(as: UInt16.self).littleEndian)
-            if marks[pair &>> 6] &>> UInt64(pair & 63) & 1 != 0 {
-                for number in 0..<sizeCount where sizes[number].size <= text.count &- offset {
-                    let map = marks + (number &+ 1) &* mapWords
-                    guard map[pair &>> 6] &>> UInt64(pair & 63) & 1 != 0, sizes[number].size > 1 else { continue }
-                    let word = KeyHash.word(text.bytes + offset) & sizes[number].mask
-                    body(hash.window(word, isFolded, sizes[number].size))
+    func forEachTag(of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void) {
+        let map = UnsafePointer(map.base)
+        let wanted: UInt16 = (faces.contains(.given) ? 0x3F : 0) | (faces.contains(.lower) ? 0xFC0 : 0)
+        var start = 0
+        while start < text.count {
+            var hits: UInt64 = 0
+            let length = min(text.count &- start, 64)
+            for step in 0..<length {
+                let isLive = map[Self.pair(at: text.bytes + (start &+ step))] & wanted != 0
+                hits |= (isLive ? 1 : 0) &<< UInt64(step)
+            }
+            while hits != 0 {
+                let offset = start &+ hits.trailingZeroBitCount
+                hits &= hits &- 1
+                var sizes = map[Self.pair(at: text.bytes + offset)] & wanted
+                while sizes != 0 {
+                    let bit = sizes.trailingZeroBitCount
+                    sizes &= sizes &- 1
+                    let size = Self.size(bit)
+                    guard size <= text.count &- offset else { continue }
+                    let word = KeyHash.word(text.bytes + offset) & .max &>> UInt64(64 &- size &* 8)
+                    body(hash.window(word, bit >= Self.sizeCount, size))
                 }
             }
-            offset &+= 1
-        }
-        for number in 0..<sizeCount where sizes[number].size == 1 && sizes[number].count > 0 {
-            let map = marks + (number &+ 1) &* mapWords
-            for offset in 0..<text.count {
-                let byte = Int(text.bytes[offset])
-                if map[byte &>> 6] &>> UInt64(byte & 63) & 1 != 0 { body(hash.window(UInt64(byte), isFolded, 1)) }
-            }
+            start &+= 64
         }
     }
 
-    /// The number of a size, which comes into use if it was not.
-    private mutating func number(of size: Int) -> Int {
-        for number in 0..<sizes.count where sizes[number].size == size { return number }
-        if sizes.count == 0 { addMap() }
-        addMap()
-        sizes.append(Size(size: size, count: 0, mask: size == 8 ? .max : 1 << (UInt64(size) * 8) - 1))
-        return sizes.count - 1
+    /// The two bytes at a place. Behind the last byte of a text stands one that means nothing, and that no window of
+    /// more than one byte is long enough to reach.
+    @inline(__always)
+    private static func pair(at place: UnsafePointer<UInt8>) -> Int {
+        Int(UnsafeRawPointer(place).loadUnaligned(as: UInt16.self).littleEndian)
     }
 
-    private mutating func addMap() {
-        let start = marks.extend(by: Self.mapWords)
-        (marks.base + start).initialize(repeating: 0, count: Self.mapWords)
+    /// The size that a bit stands for: `AccessKey.windowSizes` in one word.
+    @inline(__always)
+    private static func size(_ bit: Int) -> Int {
+        let place = bit >= sizeCount ? bit &- sizeCount : bit
+        return Int(0x01_02_03_04_06_08 &>> (place &* 8) & 0xFF)
     }
 
-    private func mark(_ pair: Int, inMap map: Int) {
-        marks.base[map * Self.mapWords + pair >> 6] |= 1 << UInt64(pair & 63)
-    }
-
-    private func clear(map: Int) {
-        (marks.base + map * Self.mapWords).update(repeating: 0, count: Self.mapWords)
-    }
-
-    private init(count: Int, sizes: consuming Slab<Size>, marks: consuming Slab<UInt64>) {
+    private init(count: Int, counts: InlineArray<12, Int>, map: consuming Slab<UInt16>) {
         self.count = count
-        self.sizes = sizes
-        self.marks = marks
+        self.counts = counts
+        self.map = map
     }
 
-    func copy() -> LiveWindows { LiveWindows(count: count, sizes: sizes.copy(), marks: marks.copy()) }
+    func copy() -> LiveWindows { LiveWindows(count: count, counts: counts, map: map.copy()) }
 }

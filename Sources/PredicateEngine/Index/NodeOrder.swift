@@ -4,15 +4,19 @@
 /// valid for the call that it is passed to, and no longer.
 package struct NodeOrder {
     private let context: UnsafeRawPointer
-    private let function: @convention(c) (UnsafeRawPointer, UInt32, UInt32) -> Bool
+    private let function: @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt64>, UInt32, UInt32) -> Bool
 
+    /// - Parameter function: Is given the pointer, `NodePlaces.words`, and the two nodes.
     package init(
-        _ context: UnsafeRawPointer, _ function: @escaping @convention(c) (UnsafeRawPointer, UInt32, UInt32) -> Bool
+        _ context: UnsafeRawPointer,
+        _ function: @escaping @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt64>, UInt32, UInt32) -> Bool
     ) {
         self.context = context
         self.function = function
     }
 
     @inline(__always)
-    func isBefore(_ left: UInt32, _ right: UInt32) -> Bool { function(context, left, right) }
+    func isBefore(_ left: UInt32, _ right: UInt32, _ nodes: NodePlaces) -> Bool {
+        function(context, nodes.words, left, right)
+    }
 }

@@ -1,8 +1,6 @@
-/// What is kept of a predicate: half a line of the cache, so that whoever has read the rank has all of it.
+/// What is kept of a predicate; its code follows.
 package struct NodeRecord: BitwiseCopyable {
     package internal(set) var rank: UInt64 = 0
-    /// Where the code begins.
-    var code: UInt32
     /// The list in which the node stands, or one of the values below.
     var list: UInt32 = NodeRecord.alone
     /// Its position in that list.
@@ -15,12 +13,32 @@ package struct NodeRecord: BitwiseCopyable {
     /// In as many lists as the node has keys.
     static var several: UInt32 { .max - 1 }
 
-    init(code: UInt32) { self.code = code }
+    init() {}
 }
 
-/// Twelve bytes beside each node that mean nothing to the index; all ones in a new node.
+/// Eight bytes beside each node that mean nothing to the index; all ones in a new node.
 package struct NodeNote: BitwiseCopyable {
     package var first: UInt32 = .max
     package var second: UInt32 = .max
-    package var third: UInt32 = .max
+}
+
+/// Where nodes are, until the next one is made: a node is the place of its record, in words of eight bytes.
+package struct NodePlaces {
+    let words: UnsafeMutablePointer<UInt64>
+
+    package init(words: UnsafeMutablePointer<UInt64>) { self.words = words }
+
+    @inline(__always)
+    package func record(_ node: UInt32) -> UnsafeMutablePointer<NodeRecord> {
+        UnsafeMutableRawPointer(words + Int(node)).assumingMemoryBound(to: NodeRecord.self)
+    }
+
+    @inline(__always)
+    package subscript(node: UInt32) -> NodeRecord { record(node).pointee }
+
+    @inline(__always)
+    func code(_ node: UInt32) -> UnsafePointer<UInt8> {
+        UnsafePointer(
+            UnsafeMutableRawPointer(words + Int(node) + NodeStore.recordWords).assumingMemoryBound(to: UInt8.self))
+    }
 }

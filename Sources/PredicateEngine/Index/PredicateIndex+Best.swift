@@ -8,10 +8,7 @@ extension PredicateIndex {
     /// The same, telling what it takes.
     @inline(__always)
     package func best(for subject: String, _ order: NodeOrder, _ effort: inout IndexEffort) -> Node? {
-        if let best = subject.utf8.withContiguousStorageIfAvailable({ best(forBytes: $0, order, &effort) }) {
-            return best
-        }
-        return Array(subject.utf8).withUnsafeBufferPointer { best(forBytes: $0, order, &effort) }
+        subject.utf8Span.span.withUnsafeBufferPointer { best(forBytes: $0, order, &effort) }
     }
 
     /// The same for UTF-8.
@@ -20,18 +17,20 @@ extension PredicateIndex {
         forBytes bytes: UnsafeBufferPointer<UInt8>, _ order: NodeOrder, _ effort: inout IndexEffort
     ) -> Node? {
         let tables = tables
-        let records = UnsafePointer(tables.pointee.nodes.base)
+        let nodes = tables.pointee.nodes.places
         return PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
-            var search = BestSearch(nodes: records, codes: tables.pointee.codes.place(0), order: order)
+            var search = BestSearch(nodes: nodes, order: order)
             let lists = tables.pointee.keys.lists.view
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered) { entries in
+            let (keys, filter) = (tables.pointee.keys.table.view, tables.pointee.keys.filter.view)
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered) { found in
                 var count = 0
-                tables.pointee.keys.forEachEntry(for: subject) { entry in
-                    if count == entries.count { search.consider(lists, entries, &count, subject) }
-                    entries[count] = entry
-                    count &+= 1
+                LiveKeys.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
+                    if count == found.count { search.consider(keys, lists, found, &count, subject) }
+                    found[count] = tag
+                    // A tag that nobody has is written over by the next one: no branch to guess.
+                    count &+= filter.mayContain(tag) ? 1 : 0
                 }
-                search.consider(lists, entries, &count, subject)
+                search.consider(keys, lists, found, &count, subject)
             }
             search.consider(lists, KeyTable.residual, subject)
             effort.asked &+= search.asked
@@ -41,15 +40,13 @@ extension PredicateIndex {
 
     /// Whether the node's predicate holds for the subject.
     package func holds(_ node: Node, for subject: String) -> Bool {
-        func answer(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        subject.utf8Span.span.withUnsafeBufferPointer { bytes in
             PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { holds(node, for: $0) }
         }
-        if let answer = subject.utf8.withContiguousStorageIfAvailable(answer) { return answer }
-        return Array(subject.utf8).withUnsafeBufferPointer(answer)
     }
 
     func holds(_ node: Node, for subject: PreparedSubject) -> Bool {
-        CanonicalCode.holds(tables.pointee.codes.place(tables.pointee.nodes[Int(node)].code), for: subject)
+        CanonicalCode.holds(tables.pointee.nodes.places.code(node), for: subject)
     }
 }
 
@@ -65,27 +62,13 @@ package struct IndexEffort: Equatable, Sendable {
 extension KeyTable {
     /// Shows what stands under every tag that the subject may have: nodes and lists of nodes.
     ///
-    /// A side of a subject of n bytes has at most n starts, n ends, itself, and n windows of each of six sizes: however
-    /// many predicates there are, 8n + 1 tags are looked up at most.
-    @inline(__always)
+    /// A text of n bytes has at most n starts, n ends, itself, and n windows of each of six sizes: however many
+    /// predicates there are, 8n + 1 tags of each face are looked up at most.
     func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
-        guard table.count > 0 else { return }
-        let (table, filter, hash) = (table.view, filter.view, hash)
-        let sides = UnsafePointer(sides)
-        func look(_ tag: UInt32) {
+        let (table, filter) = (table.view, filter.view)
+        LiveKeys.forEachTag(live, of: subject, hash) { tag in
             guard filter.mayContain(tag), let entry = table.find(tag) else { return }
             body(entry)
-        }
-        if subject.isASCII {
-            if sides[0].keyCount > 0 { KeySide.forEachTag(sides, of: subject.given, hash, look) }
-            if sides[1].keyCount > 0 { KeySide.forEachTag(sides + 1, of: subject.lower, hash, look) }
-        } else {
-            for form in [Form.exact, .canonical, .stripped] {
-                KeySide.forEachTag(sides, of: subject.view(form), hash, look)
-            }
-            for form in [Form.caseFolded, .strippedAndCaseFolded] {
-                KeySide.forEachTag(sides + 1, of: subject.view(form), hash, look)
-            }
         }
     }
 }

@@ -8,10 +8,10 @@ extension PredicateIndex {
         _ subject: String, _ order: NodeOrder, mayGoOn: (Rank) -> Bool = { _ in true }, _ visit: (Node) -> Bool
     ) {
         let tables = tables
-        Array(subject.utf8).withUnsafeBufferPointer { bytes in
+        subject.utf8Span.span.withUnsafeBufferPointer { bytes in
             PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
                 let lists = tables.pointee.keys.lists.view
-                var walk = NodeWalk(records: UnsafePointer(tables.pointee.nodes.base), order: order)
+                var walk = NodeWalk(nodes: tables.pointee.nodes.places, order: order)
                 tables.pointee.keys.forEachEntry(for: subject) { walk.open($0, lists) }
                 walk.open(KeyTable.residual | KeyTable.listBit, lists)
                 while let node = walk.next(lists) {
@@ -34,14 +34,14 @@ private struct NodeWalk {
         var position: Int
     }
 
-    let records: UnsafePointer<NodeRecord>
+    let nodes: NodePlaces
     let order: NodeOrder
     private var heap: [Waiting] = []
     private var opened: Set<UInt32> = []
     private var last = PredicateIndex.none
 
-    init(records: UnsafePointer<NodeRecord>, order: NodeOrder) {
-        self.records = records
+    init(nodes: NodePlaces, order: NodeOrder) {
+        self.nodes = nodes
         self.order = order
     }
 
@@ -68,9 +68,9 @@ private struct NodeWalk {
     }
 
     private func precedes(_ left: Waiting, _ right: Waiting) -> Bool {
-        let (leftRank, rightRank) = (records[Int(left.node)].rank, records[Int(right.node)].rank)
+        let (leftRank, rightRank) = (nodes[left.node].rank, nodes[right.node].rank)
         if leftRank != rightRank { return leftRank > rightRank }
-        return left.node != right.node && order.isBefore(left.node, right.node)
+        return left.node != right.node && order.isBefore(left.node, right.node, nodes)
     }
 
     private mutating func push(_ waiting: Waiting) {

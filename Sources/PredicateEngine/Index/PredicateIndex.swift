@@ -23,15 +23,14 @@ package struct PredicateIndex: ~Copyable {
 
     /// Everything else. It lies behind a pointer, because a closure that looks at a value without copies makes one.
     struct Tables: ~Copyable {
-        var nodes = Slab<NodeRecord>()
-        var freeNodes: [Node] = []
-        var codes = CodeStore()
+        var nodes = NodeStore()
         /// From the hash of a code to its node.
         var interned = TagTable(fullness: 13)
         var keys: KeyTable
         /// How many nodes look at a subject's lower case.
         var foldingNodes = 0
         let hash: KeyHash
+        var canonicalizer = Canonicalizer()
     }
 
     let tables: UnsafeMutablePointer<Tables>
@@ -61,6 +60,12 @@ package struct PredicateIndex: ~Copyable {
     /// The bytes that it takes, literals included.
     package var byteCount: Int { tables.pointee.byteCount }
 
+    /// A tag of any text, for tables that the owner keeps beside the index: nobody who does not know the index's seed can
+    /// choose texts with the same tags.
+    package func tag(of text: String) -> UInt32 {
+        text.utf8Span.span.withUnsafeBufferPointer { tables.pointee.hash.tag(of: $0) }
+    }
+
     /// Makes room for so many predicates.
     package mutating func reserve(_ predicates: Int) { tables.pointee.reserve(predicates) }
 
@@ -72,15 +77,12 @@ package struct PredicateIndex: ~Copyable {
     /// Forgets a node.
     package mutating func remove(_ node: Node, _ order: NodeOrder) { tables.pointee.remove(node, order) }
 
-    package func rank(of node: Node) -> Rank { tables.pointee.nodes[Int(node)].rank }
+    package func rank(of node: Node) -> Rank { tables.pointee.nodes.places[node].rank }
 
-    /// The records of all nodes, until the next change. Notes may be written, ranks are given by `setRank`.
-    package var records: UnsafeMutablePointer<NodeRecord> {
-        @inline(__always) get { tables.pointee.nodes.base }
+    /// Where the nodes are, until the next one is made. Notes may be written, ranks are given by `setRank`.
+    package var places: NodePlaces {
+        @inline(__always) get { tables.pointee.nodes.places }
     }
-
-    /// Lets the next new node have a record without moving the others.
-    package mutating func makeRoom() { tables.pointee.nodes.reserve(tables.pointee.nodes.count + 1) }
 
     /// Gives a node another rank, or the same one when its place among those of that rank has changed.
     package mutating func setRank(of node: Node, to rank: Rank, _ order: NodeOrder) {
@@ -118,9 +120,11 @@ extension KeyHash {
             offset += 8
         }
         var rest: UInt64 = 0
-        while offset < raw.count {
-            rest = rest << 8 | UInt64(raw[offset])
-            offset += 1
+        if raw.count >= 8 {
+            // The last word, some of which has been seen before.
+            rest = raw.loadUnaligned(fromByteOffset: raw.count - 8, as: UInt64.self)
+        } else {
+            for byte in raw { rest = rest << 8 | UInt64(byte) }
         }
         return tag(state, rest, .whole, false, raw.count)
     }

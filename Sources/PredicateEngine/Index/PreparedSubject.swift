@@ -8,6 +8,8 @@ struct PreparedSubject {
     let isASCII: Bool
     /// Whether the text is ASCII without control characters: no line ends anywhere in it.
     let isPlain: Bool
+    /// Whether the text is ASCII without capitals, or nobody asks for another case: `lower` is then `given`.
+    let isLower: Bool
     /// The text as given.
     let given: TextView
     /// ASCII text in lower case; the text as given if nobody asks for another case.
@@ -68,22 +70,29 @@ struct PreparedSubject {
         _ body: (PreparedSubject) -> Result
     ) -> Result {
         let count = bytes.count
-        let room = (count + 15) & ~7
-        if let source = bytes.baseAddress { base.copyMemory(from: source, byteCount: count) }
-        let traits = traits(of: base, count)
+        let traits = copy(UnsafeRawBufferPointer(bytes), to: base)
         guard traits.isASCII else { return withForms(bytes, body) }
         let given = base.assumingMemoryBound(to: UInt8.self)
-        if folds { lowercase(base, into: base + room, room) }
-        let lower = folds ? given + room : given
+        let isLower = !folds || !traits.hasCapitals
+        var lower = given
+        if !isLower {
+            let room = (count + 15) & ~7
+            lowercase(base, into: base + room, count)
+            lower = given + room
+        }
         return body(
             PreparedSubject(
-                isASCII: true, isPlain: traits.isPlain, given: TextView(bytes: given, count: count, seams: nil),
+                isASCII: true, isPlain: traits.isPlain, isLower: isLower,
+                given: TextView(bytes: given, count: count, seams: nil),
                 lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
     }
 
-    private init(isASCII: Bool, isPlain: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?) {
+    private init(
+        isASCII: Bool, isPlain: Bool, isLower: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?
+    ) {
         self.isASCII = isASCII
         self.isPlain = isPlain
+        self.isLower = isLower
         self.given = given
         self.lower = lower
         self.forms = forms
@@ -92,44 +101,75 @@ struct PreparedSubject {
     /// The empty text, should there be no memory to lay one out in.
     private init(nothing: Void) {
         let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
-        self.init(isASCII: true, isPlain: true, given: empty, lower: empty, forms: nil)
+        self.init(isASCII: true, isPlain: true, isLower: true, given: empty, lower: empty, forms: nil)
     }
 
-    /// Looks at whole words: a byte below 0x20 borrows from its top bit when 0x20 is taken from it. The zeros behind the
-    /// text do so too, so its last word is made up with blanks.
-    @inline(__always)
-    private static func traits(of base: UnsafeMutableRawPointer, _ count: Int) -> (isASCII: Bool, isPlain: Bool) {
-        let top: UInt64 = 0x8080_8080_8080_8080
-        let blanks: UInt64 = 0x2020_2020_2020_2020
-        var (all, low, offset): (UInt64, UInt64, Int) = (0, 0, 0)
-        while offset &+ 8 <= count {
-            let word = base.load(fromByteOffset: offset, as: UInt64.self)
-            all |= word
-            low |= (word &- blanks) & ~word
-            offset &+= 8
+    /// What is seen of a text while it is copied.
+    private struct Traits {
+        private static var tops: UInt64 { 0x8080_8080_8080_8080 }
+        private static var blanks: UInt64 { 0x2020_2020_2020_2020 }
+
+        /// The top bit of a byte says that it is not ASCII, is a control character or not ASCII, is a capital.
+        private var (foreign, low, capital): (UInt64, UInt64, UInt64) = (0, 0, 0)
+
+        var isASCII: Bool { foreign & Self.tops == 0 }
+        var isPlain: Bool { (foreign | low) & Self.tops == 0 }
+        var hasCapitals: Bool { capital != 0 }
+
+        /// A byte below 0x20 borrows from its top bit when 0x20 is taken from it.
+        @inline(__always)
+        mutating func see(_ word: UInt64) {
+            foreign |= word
+            low |= (word &- Self.blanks) & ~word
+            capital |= Self.capitals(of: word)
         }
-        if offset < count {
-            let rest: UInt64 = .max &<< (UInt64(count &- offset) &* 8)
-            let word = base.load(fromByteOffset: offset, as: UInt64.self) & ~rest | blanks & rest
-            all |= word
-            low |= (word &- blanks) & ~word
+
+        /// The same for fewer than eight bytes; the others are zero and are taken for blanks.
+        @inline(__always)
+        mutating func seeLast(_ count: Int, _ word: UInt64) {
+            see(word | Self.blanks & (.max &<< (UInt64(count) &* 8)))
         }
-        return (all & top == 0, (all | low) & top == 0)
+
+        /// Eight letters at a time: a byte in A…Z carries into its top bit when 0x80 - "A" is added, and does not when
+        /// 0x7F - "Z" is.
+        @inline(__always)
+        static func capitals(of word: UInt64) -> UInt64 {
+            let low = word & ~tops
+            return (low &+ 0x3F3F_3F3F_3F3F_3F3F) & ~(low &+ 0x2525_2525_2525_2525) & ~word & tops
+        }
     }
 
-    /// Eight letters at a time: a byte in A…Z carries into its top bit when 0x80 - "A" is added, and does not when
-    /// 0x7F - "Z" is.
+    /// Copies a text, a word at a time, with zeros behind it up to the end of its last word.
     @inline(__always)
-    private static func lowercase(_ base: UnsafeMutableRawPointer, into target: UnsafeMutableRawPointer, _ room: Int) {
+    private static func copy(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) -> Traits {
+        var traits = Traits()
+        guard let source = bytes.baseAddress else { return traits }
+        let (count, whole) = (bytes.count, bytes.count & ~7)
         var offset = 0
-        while offset < room {
-            let word = base.load(fromByteOffset: offset, as: UInt64.self)
-            let low = word & 0x7F7F_7F7F_7F7F_7F7F
-            let fromA = low &+ 0x3F3F_3F3F_3F3F_3F3F
-            let beyondZ = low &+ 0x2525_2525_2525_2525
-            let capital = fromA & ~beyondZ & ~word & 0x8080_8080_8080_8080
-            target.storeBytes(of: word | capital >> 2, toByteOffset: offset, as: UInt64.self)
+        while offset < whole {
+            let word = source.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            target.storeBytes(of: word, toByteOffset: offset, as: UInt64.self)
+            traits.see(word)
             offset &+= 8
+        }
+        guard count > whole else { return traits }
+        var last: UInt64 = 0
+        if whole > 0 {
+            // The text's last eight bytes, without those that have been copied.
+            last = source.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self) &>> UInt64((8 &- (count & 7)) &* 8)
+        } else {
+            for index in 0..<count { last |= UInt64(bytes[index]) &<< UInt64(index &* 8) }
+        }
+        target.storeBytes(of: last, toByteOffset: whole, as: UInt64.self)
+        traits.seeLast(count & 7, last)
+        return traits
+    }
+
+    @inline(never)
+    private static func lowercase(_ base: UnsafeMutableRawPointer, into target: UnsafeMutableRawPointer, _ count: Int) {
+        for offset in stride(from: 0, to: count, by: 8) {
+            let word = base.load(fromByteOffset: offset, as: UInt64.self)
+            target.storeBytes(of: word | Traits.capitals(of: word) >> 2, toByteOffset: offset, as: UInt64.self)
         }
     }
 
@@ -154,7 +194,8 @@ struct PreparedSubject {
                     next += 2 * (text.bytes.count + 8)
                 }
                 return body(
-                    PreparedSubject(isASCII: false, isPlain: false, given: forms[0], lower: forms[0], forms: forms))
+                    PreparedSubject(
+                        isASCII: false, isPlain: false, isLower: false, given: forms[0], lower: forms[0], forms: forms))
             }
         }
     }

@@ -43,11 +43,8 @@ extension NodeNote {
         set { second = newValue }
     }
 
-    /// The best session: of those that prefer, or else of those that can.
-    var best: UInt32 {
-        get { third }
-        set { third = newValue }
-    }
+    /// The tier in which the node counts: that of its better sessions.
+    var tier: MatchTier { prefers != NodeGroups.nobody ? .prefers : .can }
 
     subscript(tier: MatchTier) -> UInt32 {
         get { tier == .prefers ? prefers : can }
@@ -58,7 +55,7 @@ extension NodeNote {
 /// The order of sessions and of the predicates that they share, over memory that stays where it is for the moment.
 struct SessionOrder {
     let records: UnsafeMutablePointer<SessionRecord>
-    let nodes: UnsafeMutablePointer<NodeRecord>
+    let groups: RankedLists.View
     /// Nil if every packed rank is exact.
     let exact: Unmanaged<ExactRanks>?
 
@@ -101,17 +98,23 @@ struct SessionOrder {
     }
 
     /// Whether one predicate comes before another: by their best sessions, which stand in the same tier.
-    func isNodeBefore(_ left: UInt32, _ right: UInt32) -> Bool {
-        let (leftGroups, rightGroups) = (nodes[Int(left)].note, nodes[Int(right)].note)
-        let tier: MatchTier = leftGroups.prefers != NodeGroups.nobody ? .prefers : .can
-        return isBefore(leftGroups.best, rightGroups.best, in: tier)
+    func isNodeBefore(_ left: NodeGroups, _ right: NodeGroups) -> Bool {
+        isBefore(best(of: left), best(of: right), in: left.tier)
+    }
+
+    /// The best session of a node that has one: of those that prefer, or else of those that can.
+    @inline(__always)
+    func best(of node: NodeGroups) -> UInt32 {
+        let group = node[node.tier]
+        return group & NodeGroups.listBit == 0 ? group : groups.items(of: group & ~NodeGroups.listBit)[0]
     }
 
     /// The order as the index takes it.
     @inline(__always)
     static func nodeOrder(at place: UnsafePointer<SessionOrder>) -> NodeOrder {
-        NodeOrder(UnsafeRawPointer(place)) { place, left, right in
-            place.load(as: SessionOrder.self).isNodeBefore(left, right)
+        NodeOrder(UnsafeRawPointer(place)) { place, words, left, right in
+            let nodes = NodePlaces(words: words)
+            return place.load(as: SessionOrder.self).isNodeBefore(nodes[left].note, nodes[right].note)
         }
     }
 }

@@ -5,51 +5,52 @@ import RouterPlugin
 extension SessionStore {
     /// The sessions that share a node.
     @inline(__always)
-    func groups(of node: PredicateIndex.Node) -> NodeGroups { index.records[Int(node)].note }
+    func groups(of node: PredicateIndex.Node) -> NodeGroups { index.places[node].note }
 
     mutating func node(for predicate: Predicate) -> PredicateIndex.Node {
-        index.makeRoom()
-        if index.records != order.nodes { placeOrder() }
-        return index.node(for: predicate, nodeOrder)
+        index.node(for: predicate, nodeOrder)
     }
 
     mutating func join(_ slot: UInt32, _ node: PredicateIndex.Node, _ tier: MatchTier) {
         guard node != PredicateIndex.none else { return }
         if tier == .prefers { records.base[Int(slot)].prefers = node } else { records.base[Int(slot)].can = node }
+        let best = best(of: node)
         let group = groups(of: node)[tier]
         if group == NodeGroups.nobody {
-            index.records[Int(node)].note[tier] = slot
+            index.places.record(node).pointee.note[tier] = slot
         } else {
             var list = group & ~NodeGroups.listBit
             if group & NodeGroups.listBit == 0 {
                 list = groupLists.make()
-                index.records[Int(node)].note[tier] = list | NodeGroups.listBit
+                index.places.record(node).pointee.note[tier] = list | NodeGroups.listBit
                 change(tier) { $0.insert(group, into: list, $1, $2) }
             }
             change(tier) { $0.insert(slot, into: list, $1, $2) }
+            placeOrder()
         }
-        rank(node)
+        rank(node, whoseBestWas: best)
     }
 
     mutating func leave(_ slot: UInt32, _ tier: MatchTier) {
         let record = records[Int(slot)]
         let node = record.node(in: tier)
         guard node != PredicateIndex.none else { return }
+        let best = best(of: node)
         let group = groups(of: node)[tier]
         if group & NodeGroups.listBit == 0 {
-            index.records[Int(node)].note[tier] = NodeGroups.nobody
+            index.places.record(node).pointee.note[tier] = NodeGroups.nobody
         } else {
             let list = group & ~NodeGroups.listBit
             change(tier) { $0.remove(at: record.position(in: tier), from: list, $1, $2) }
             if groupLists.count(list) == 1 {
-                index.records[Int(node)].note[tier] = groupLists.items(of: list)[0]
+                index.places.record(node).pointee.note[tier] = groupLists.items(of: list)[0]
                 groupLists.destroy(list)
             }
         }
         if groups(of: node).prefers == NodeGroups.nobody, groups(of: node).can == NodeGroups.nobody {
             index.remove(node, nodeOrder)
         } else {
-            rank(node)
+            rank(node, whoseBestWas: best)
         }
     }
 
@@ -58,12 +59,13 @@ extension SessionStore {
         let record = records[Int(slot)]
         let node = record.node(in: tier)
         guard node != PredicateIndex.none else { return }
+        let best = best(of: node)
         let group = groups(of: node)[tier]
         if group & NodeGroups.listBit != 0 {
             let list = group & ~NodeGroups.listBit
             change(tier) { $0.settle(at: record.position(in: tier), in: list, $1, $2) }
         }
-        rank(node)
+        rank(node, whoseBestWas: best)
     }
 
     /// Changes lists of groups, and keeps the record of where sessions stand.
@@ -81,19 +83,18 @@ extension SessionStore {
         }
     }
 
-    /// Lets a node rank as its best session does.
-    private mutating func rank(_ node: PredicateIndex.Node) {
-        let group = groups(of: node)
-        let tier: MatchTier = group.prefers != NodeGroups.nobody ? .prefers : .can
-        let best = top(of: group[tier])
-        let rank = PackedRank.inTier(tier, records[Int(best)].rank)
-        if best == group.best, rank == index.rank(of: node), exact.bySlot.isEmpty { return }
-        index.records[Int(node)].note.best = best
+    /// Lets a node rank as its best session does. Where that is another of the same rank, its place among nodes of that
+    /// rank may be another too.
+    private mutating func rank(_ node: PredicateIndex.Node, whoseBestWas previous: UInt32?) {
+        guard let best = best(of: node) else { return }
+        let rank = PackedRank.inTier(groups(of: node).tier, records[Int(best)].rank)
+        if best == previous, rank == index.rank(of: node), order.exact == nil { return }
         index.setRank(of: node, to: rank, nodeOrder)
     }
 
-    /// The best session of a group.
-    private func top(of group: UInt32) -> UInt32 {
-        group & NodeGroups.listBit == 0 ? group : groupLists.items(of: group & ~NodeGroups.listBit)[0]
+    /// The best session of a node, nil if it has none.
+    private func best(of node: PredicateIndex.Node) -> UInt32? {
+        let groups = groups(of: node)
+        return groups[groups.tier] == NodeGroups.nobody ? nil : order.best(of: groups)
     }
 }

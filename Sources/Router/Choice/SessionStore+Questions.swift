@@ -9,8 +9,9 @@ extension SessionStore {
         guard let subject = query.subject else { return all.best.map { (.can, $0) } }
         guard let node = index.best(for: subject, nodeOrder) else { return nil }
         let group = groups(of: node)
-        if group.prefers == NodeGroups.nobody { return (.can, group.best) }
-        if !query.prefersRequiresCan || holds(group.best, .can, subject) { return (.prefers, group.best) }
+        if group.prefers == NodeGroups.nobody { return (.can, order.best(of: group)) }
+        let best = order.best(of: group)
+        if !query.prefersRequiresCan || holds(best, .can, subject) { return (.prefers, best) }
         return firstVisited(query)
     }
 

@@ -19,12 +19,17 @@ struct SessionStore: ~Copyable {
     private var freeSlots: [UInt32] = []
     private(set) var all = Tournament()
     private(set) var devices = DeviceSlots()
-    var exact = ExactRanks()
+    private let exact: ExactRanks
+    /// Whether there are any: looking into them costs more than the rest of a change.
+    private var hasExactRanks = false
     private(set) var count = 0
     var version: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
 
-    init() { placeOrder() }
+    init() {
+        exact = ExactRanks()
+        placeOrder()
+    }
 
     deinit { place.deallocate() }
 
@@ -44,10 +49,11 @@ struct SessionStore: ~Copyable {
     @inline(__always)
     var nodeOrder: NodeOrder { SessionOrder.nodeOrder(at: place) }
 
-    /// Has to be called when records, nodes or exact ranks have another place.
+    /// Has to be called when records, lists of groups or exact ranks have another place.
     func placeOrder() {
         place.pointee = SessionOrder(
-            records: records.base, nodes: index.records, exact: exact.bySlot.isEmpty ? nil : .passUnretained(exact))
+            records: records.base, groups: groupLists.view,
+            exact: hasExactRanks ? .passUnretained(exact) : nil)
     }
 
     mutating func reserve(_ sessions: Int) {
@@ -59,12 +65,8 @@ struct SessionStore: ~Copyable {
 
     // MARK: - Sessions
 
-    private static func tag(_ session: SessionID) -> UInt32 {
-        UInt32(truncatingIfNeeded: UInt64(bitPattern: Int64(session.hashValue)) >> 32)
-    }
-
     func slot(of session: SessionID) -> UInt32? {
-        slots.find(Self.tag(session)) { names[Int($0)] == session }
+        slots.find(index.tag(of: session.text)) { names[Int($0)] == session }
     }
 
     mutating func insert(_ entry: RegistryEntry) {
@@ -83,21 +85,27 @@ struct SessionStore: ~Copyable {
         for tier in MatchTier.allCases { leave(slot, tier) }
         devices.remove(slot, records[Int(slot)].device)
         records[Int(slot)] = SessionRecord()
-        exact.bySlot[slot] = nil
+        if hasExactRanks {
+            exact.bySlot[slot] = nil
+            hasExactRanks = !exact.bySlot.isEmpty
+            placeOrder()
+        }
         all.update(slot, slots: records.count, order)
-        slots.remove(Self.tag(names[Int(slot)]), slot)
+        slots.remove(index.tag(of: names[Int(slot)].text), slot)
         freeSlots.append(slot)
         count -= 1
     }
 
     mutating func setState(_ slot: UInt32, _ state: ActivationState, lastActivatedAt: Timestamp?) {
         let record = records[Int(slot)]
-        let level = exact.bySlot[slot]?.level ?? PackedRank.level(record.rank)
+        let known = hasExactRanks ? exact.bySlot[slot] : nil
+        let level = known?.level ?? PackedRank.level(record.rank)
         let rank = PackedRank(level: level, state: state, lastActivatedAt: lastActivatedAt)
-        if !rank.isExact || exact.bySlot[slot] != nil {
+        if !rank.isExact || known != nil {
             exact.bySlot[slot] = ExactRanks.Rank(
                 level: level, lastActivatedAt: lastActivatedAt?.milliseconds ?? .min,
-                creationSequence: exact.bySlot[slot]?.creationSequence ?? Int64(record.creation))
+                creationSequence: known?.creationSequence ?? Int64(record.creation))
+            hasExactRanks = true
             placeOrder()
         }
         records.base[Int(slot)].rank = rank.bits
@@ -116,7 +124,7 @@ struct SessionStore: ~Copyable {
             names.append(session)
             placeOrder()
         }
-        slots.insert(Self.tag(session), slot)
+        slots.insert(index.tag(of: session.text), slot)
         count += 1
         return slot
     }
@@ -131,6 +139,7 @@ struct SessionStore: ~Copyable {
             exact.bySlot[slot] = ExactRanks.Rank(
                 level: entry.conditions.preferenceLevel, lastActivatedAt: entry.lastActivatedAt?.milliseconds ?? .min,
                 creationSequence: entry.creationSequence)
+            hasExactRanks = true
             placeOrder()
         }
     }
@@ -147,6 +156,7 @@ struct SessionStore: ~Copyable {
         all = other.all.copy()
         devices = other.devices
         exact = ExactRanks(other.exact.bySlot)
+        hasExactRanks = other.hasExactRanks
         count = other.count
         version = other.version
         placeOrder()

@@ -71,7 +71,7 @@ import Testing
             let bytes = Folding.fold(Array(String(scalar).utf8), into: .canonical).bytes
             if bytes.count == 1 { found.formUnion(bytes) }
         }
-        #expect(found == Set((0..<0x80 as Range<UInt8>).filter { !LeafCode.isOnlyItself($0) }))
+        #expect(found == Set((0..<0x80 as Range<UInt8>).filter { !Canonicalizer.isOnlyItself($0) }))
     }
 
     @Test("A code holds where its predicate holds", arguments: 0..<8 as Range<UInt64>)

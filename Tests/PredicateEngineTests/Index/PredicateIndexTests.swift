@@ -50,7 +50,7 @@ import Testing
 extension NodeOrder {
     /// Of two nodes of one rank, the one with the smaller number comes first.
     static var byNode: NodeOrder {
-        NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, left, right in left < right }
+        NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, _, left, right in left < right }
     }
 }
 

@@ -1,0 +1,125 @@
+/// One comparison of the subject with a text.
+extension Canonicalizer {
+    mutating func head(_ kind: CanonicalCode.Kind, _ form: Form, _ isNegated: Bool) {
+        code.append(CanonicalCode.head(kind, form) | (isNegated ? CanonicalCode.negated : 0))
+    }
+
+    /// `SELF relation literal`.
+    mutating func literal(_ relation: TextTest.Relation, _ literal: [UInt8], _ form: Form, _ isNegated: Bool) {
+        if relation == .like { return pattern(literal, form, isNegated) }
+        folded(CanonicalCode.Kind(relation), literal, form, isNegated)
+    }
+
+    /// `literal relation SELF`: an equality or an order is turned over, the rest stays as it stands.
+    mutating func turned(_ relation: TextTest.Relation, _ literal: [UInt8], _ form: Form, _ isNegated: Bool) {
+        switch relation {
+        case .absent, .equal: self.literal(.equal, literal, form, isNegated)
+        case .less: self.literal(.greater, literal, form, isNegated)
+        case .lessOrEqual: self.literal(.greaterOrEqual, literal, form, isNegated)
+        case .greater: self.literal(.less, literal, form, isNegated)
+        case .greaterOrEqual: self.literal(.lessOrEqual, literal, form, isNegated)
+        case .beginsWith, .endsWith, .contains, .like:
+            head(.turned, form, isNegated)
+            code.append(CanonicalCode.Kind(relation).rawValue)
+            withLength { $0.code += literal }
+        }
+    }
+
+    /// `SELF relation SELF`.
+    mutating func mirrored(_ relation: TextTest.Relation, _ form: Form, _ isNegated: Bool) {
+        switch relation {
+        case .absent, .equal: write(!isNegated)
+        case .less, .greater: write(isNegated)
+        // Holds for every subject that is there.
+        case .lessOrEqual, .greaterOrEqual: head(.absent, .exact, !isNegated)
+        case .beginsWith, .endsWith, .contains, .like:
+            head(.mirrored, form, isNegated)
+            code.append(CanonicalCode.Kind(relation).rawValue)
+        }
+    }
+
+    private mutating func folded(
+        _ kind: CanonicalCode.Kind, _ literal: [UInt8], _ form: Form, _ isNegated: Bool
+    ) {
+        let start = code.count
+        head(kind, form, isNegated)
+        withLength { Folding.append(literal, in: form, to: &$0.code) }
+        let bytes = code[(start + 3)...]
+        switch kind {
+        case .beginsWith, .endsWith, .contains:
+            // Nothing begins with, ends with or contains the empty text.
+            guard bytes.isEmpty else { return }
+            code.removeSubrange(start...)
+            write(isNegated)
+        case .equal:
+            // A text that is equal after decomposition only if it is equal as given is compared as given.
+            guard form == .canonical, bytes.allSatisfy(Self.isOnlyItself) else { return }
+            code[start] = CanonicalCode.head(kind) | code[start] & CanonicalCode.negated
+        default: break
+        }
+    }
+
+    /// Whether the byte is ASCII that no other scalar decomposes into. The exceptions are KELVIN SIGN, GREEK QUESTION
+    /// MARK and GREEK VARIA: a text of all others that is equal after decomposition is equal as given.
+    static func isOnlyItself(_ byte: UInt8) -> Bool {
+        byte < 0x80 && byte != UInt8(ascii: "K") && byte != UInt8(ascii: ";") && byte != UInt8(ascii: "`")
+    }
+
+    /// A pattern without wildcards is an equality.
+    private mutating func pattern(_ pattern: [UInt8], _ form: Form, _ isNegated: Bool) {
+        let pieces = Glob(pattern, form: form).pieces
+        switch (pieces.count, pieces.first) {
+        case (0, _): return folded(.equal, [], form, isNegated)
+        case (1, .literal(let text)): return folded(.equal, text.bytes, form, isNegated)
+        default: break
+        }
+        head(.like, form, isNegated)
+        withLength {
+            for piece in pieces {
+                switch piece {
+                case .one: $0.code.append(CanonicalCode.Piece.one.rawValue)
+                case .many: $0.code.append(CanonicalCode.Piece.many.rawValue)
+                case .literal(let text):
+                    $0.code.append(CanonicalCode.Piece.literal.rawValue)
+                    $0.withLength { $0.code += text.bytes }
+                }
+            }
+        }
+    }
+
+    /// Puts the length of what is written before it.
+    private mutating func withLength(_ write: (inout Canonicalizer) -> Void) {
+        let place = code.count
+        code.append(0)
+        code.append(0)
+        write(&self)
+        set(code.count - place - 2, at: place, bytes: 2)
+    }
+}
+
+extension CanonicalCode.Kind {
+    init(_ relation: TextTest.Relation) {
+        switch relation {
+        case .absent: self = .absent
+        case .equal: self = .equal
+        case .less: self = .less
+        case .lessOrEqual: self = .lessOrEqual
+        case .greater: self = .greater
+        case .greaterOrEqual: self = .greaterOrEqual
+        case .beginsWith: self = .beginsWith
+        case .endsWith: self = .endsWith
+        case .contains: self = .contains
+        case .like: self = .like
+        }
+    }
+
+    /// The relation that a turned or mirrored leaf names.
+    var relation: TextTest.Relation {
+        switch self {
+        case .beginsWith: .beginsWith
+        case .endsWith: .endsWith
+        case .contains: .contains
+        default: .like
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// What is in use of all keys, so that of a subject only such tags are made as may be found.
+///
+/// Looking up takes the place of this, not its value: Swift would copy a value of this size for the call.
+struct LiveKeys: ~Copyable {
+    private var wholes = (given: 0, lower: 0)
+    private var starts = LiveLengths()
+    private var ends = LiveLengths()
+    private var windows = LiveWindows()
+    /// How many keys are looked for in the lower case of a subject.
+    private(set) var foldedCount = 0
+
+    init() {}
+
+    var byteCount: Int { starts.byteCount + ends.byteCount + windows.byteCount }
+
+    mutating func add(_ key: AccessKey) {
+        if key.isFolded { foldedCount += 1 }
+        switch key.place {
+        case .whole: if key.isFolded { wholes.lower += 1 } else { wholes.given += 1 }
+        case .start: starts.add(key)
+        case .end: ends.add(key)
+        case .window: windows.add(key)
+        }
+    }
+
+    mutating func remove(_ key: AccessKey) {
+        if key.isFolded { foldedCount -= 1 }
+        switch key.place {
+        case .whole: if key.isFolded { wholes.lower -= 1 } else { wholes.given -= 1 }
+        case .start: starts.remove(key)
+        case .end: ends.remove(key)
+        case .window: windows.remove(key)
+        }
+    }
+
+    // MARK: - Looking up
+
+    /// Shows the tag of every key in use that a subject may have.
+    ///
+    /// One look at ASCII text without capitals, which is its own lower case; two at other ASCII text, five at the rest.
+    @inline(__always)
+    static func forEachTag(
+        _ live: UnsafePointer<LiveKeys>, of subject: PreparedSubject, _ hash: KeyHash, _ body: (UInt32) -> Void
+    ) {
+        let looks = subject.isASCII ? (subject.isLower || live.pointee.foldedCount == 0 ? 1 : 2) : Form.count
+        for look in 0..<looks {
+            let (text, faces) = looks == 1 ? (subject.given, [.given, .lower]) : subject.face(look)
+            forEachStart(live, of: text, faces, hash, body)
+            forEachEnd(live, of: text, faces, hash, body)
+            if live.pointee.windows.count > 0 { live.pointee.windows.forEachTag(of: text, faces, hash, body) }
+        }
+    }
+
+    /// The starts in use, shortest first, and the whole: one walk over the words of the text.
+    @inline(__always)
+    private static func forEachStart(
+        _ live: UnsafePointer<LiveKeys>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+    ) {
+        var (state, walked) = (hash.seed, 0)
+        live.pointee.starts.forEachLive(in: text, .start, faces) { length, isFolded in
+            while walked &+ 8 <= length {
+                state = hash.next(state, KeyHash.word(text.bytes + walked))
+                walked &+= 8
+            }
+            let rest = KeyHash.first(length &- walked, of: KeyHash.word(text.bytes + walked))
+            body(hash.tag(state, rest, .start, isFolded, length))
+        }
+        let isGiven = live.pointee.wholes.given > 0 && faces.contains(.given)
+        let isLower = live.pointee.wholes.lower > 0 && faces.contains(.lower)
+        guard isGiven || isLower else { return }
+        while walked &+ 8 <= text.count {
+            state = hash.next(state, KeyHash.word(text.bytes + walked))
+            walked &+= 8
+        }
+        let rest = KeyHash.first(text.count &- walked, of: KeyHash.word(text.bytes + walked))
+        if isGiven { body(hash.tag(state, rest, .whole, false, text.count)) }
+        if isLower { body(hash.tag(state, rest, .whole, true, text.count)) }
+    }
+
+    @inline(__always)
+    private static func forEachEnd(
+        _ live: UnsafePointer<LiveKeys>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+    ) {
+        var (state, walked) = (hash.seed, 0)
+        live.pointee.ends.forEachLive(in: text, .end, faces) { length, isFolded in
+            while walked &+ 8 <= length {
+                walked &+= 8
+                state = hash.next(state, KeyHash.word(text.bytes + (text.count &- walked)))
+            }
+            let rest = KeyHash.first(length &- walked, of: KeyHash.word(text.bytes + (text.count &- length)))
+            body(hash.tag(state, rest, .end, isFolded, length))
+        }
+    }
+
+    // MARK: - Copying
+
+    private init(copying other: borrowing LiveKeys) {
+        wholes = other.wholes
+        starts = other.starts.copy()
+        ends = other.ends.copy()
+        windows = other.windows.copy()
+        foldedCount = other.foldedCount
+    }
+
+    func copy() -> LiveKeys { LiveKeys(copying: self) }
+}
+
+/// How a text is looked at: as given, in lower case, or as both at once where they are the same.
+struct Faces: OptionSet {
+    let rawValue: UInt16
+
+    static let given = Faces(rawValue: 1)
+    static let lower = Faces(rawValue: 2)
+}
+
+extension AccessKey {
+    var face: Faces { isFolded ? .lower : .given }
+}
+
+extension PreparedSubject {
+    /// The text of a look, and the face that it shows.
+    @inline(__always)
+    func face(_ look: Int) -> (TextView, Faces) {
+        guard !isASCII, let form = Form(rawValue: look) else { return look == 0 ? (given, .given) : (lower, .lower) }
+        return (view(form), form.isCaseFolded ? .lower : .given)
+    }
+}
