@@ -6,8 +6,10 @@ STRICT = --explicit-target-dependency-import-check error
 RELEASE = .build/release/routerd
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
+# Texts are hashed alike in every run, so that counts are the same too.
+BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -21,13 +23,23 @@ release: setup
 run: release  ## Start the daemon on the embedded store, with routerd.yaml.
 	@exec $(RELEASE) serve --config $(CONFIG)
 
-test: setup check  ## Check the style, then run every test.
+test: setup check check-benchmarks  ## Check the style and what decisions take, then run every test.
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests \
+		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks
 	python3 Scripts/tidy.py
+
+benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
+	@$(BENCHMARKS)
+
+check-benchmarks: build-benchmarks  ## Check allocations and retains against Benchmarks/thresholds.json.
+	@$(BENCHMARKS) --check < Benchmarks/thresholds.json
+
+build-benchmarks:
+	$(SWIFT) build -c release --package-path Benchmarks $(STRICT)
 
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
 	python3 Scripts/demo.py --routerd $(RELEASE)

@@ -98,14 +98,14 @@ def link_faults(path: Path) -> Iterator[Fault]:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
             if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
                 yield path, number, f"the link {target} leads nowhere"
-        for target in re.findall(r"`((?:Sources|Tests|docs|Scripts|Examples)/[\w./+-]+)`", line):
+        for target in re.findall(r"`((?:Sources|Tests|Benchmarks|docs|Scripts|Examples)/[\w./+-]+)`", line):
             if not (ROOT / target).exists():
                 yield path, number, f"{target} does not exist"
 
 
 def main() -> int:
     faults: list[Fault] = []
-    for path in tracked("Sources/*.swift", "Tests/*.swift"):
+    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift"):
         faults += swift_faults(path)
     for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
         if "Fixtures" not in path.parts:

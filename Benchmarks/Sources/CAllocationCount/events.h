@@ -1,0 +1,9 @@
+#ifndef ROUTERD_CALLOCATIONCOUNT_EVENTS_H
+#define ROUTERD_CALLOCATIONCOUNT_EVENTS_H
+
+#include "CAllocationCount.h"
+
+/* What this thread has done so far. */
+extern _Thread_local struct ccount_events ccount_events;
+
+#endif

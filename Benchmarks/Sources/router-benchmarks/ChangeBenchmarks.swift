@@ -1,0 +1,53 @@
+import Router
+import RouterPlugin
+
+/// A registry that changes, and the sessions that do, drawn once.
+final class ChangingRegistry {
+    private static let changes = 1_000
+
+    private var registry: IndexedRegistry
+    private let entries: Lasting<RegistryEntry>
+    private var time: Int64 = 1_767_225_600_000
+
+    init(_ population: Population) {
+        var random = Randomness(seed: 5)
+        registry = population.registry
+        entries = Lasting((0..<Self.changes).map { _ in random.pick(population.entries) })
+    }
+
+    /// A session goes to another state, and then the next one does.
+    var stateChanges: Benchmark {
+        Benchmark(name: "state change, 100,000", operations: entries.count) {
+            self.time += 1
+            return Self.changeStates(of: self.entries, in: &self.registry, at: self.time)
+        }
+    }
+
+    /// A session goes and comes again, and then the next one does.
+    var replacements: Benchmark {
+        Benchmark(name: "remove and insert, 100,000", operations: entries.count) {
+            Self.replace(self.entries, in: &self.registry)
+        }
+    }
+
+    @inline(never)
+    private static func changeStates(
+        of entries: Lasting<RegistryEntry>, in registry: inout IndexedRegistry, at time: Int64
+    ) -> Int {
+        var next: ActivationState = time % 2 == 0 ? .background : .foregroundActive
+        entries.forEach { entry in
+            registry.setState(entry.session, next, lastActivatedAt: Timestamp(milliseconds: time))
+            next = next == .background ? .foregroundActive : .background
+        }
+        return registry.count
+    }
+
+    @inline(never)
+    private static func replace(_ entries: Lasting<RegistryEntry>, in registry: inout IndexedRegistry) -> Int {
+        entries.forEach { entry in
+            registry.remove(entry.session)
+            registry.insert(entry)
+        }
+        return registry.count
+    }
+}

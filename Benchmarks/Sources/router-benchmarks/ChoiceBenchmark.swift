@@ -1,0 +1,40 @@
+import Router
+import RouterPlugin
+
+extension Benchmark {
+    /// A decision with all that is recorded of it: the session looked up, the reason in words.
+    static func choice(_ name: String, among population: Population) -> Benchmark {
+        let application = Application(id: ApplicationID(unchecked: "org.example.gallery"))
+        var tenant = Tenant<IndexedRegistry>(application: application)
+        for entry in population.entries {
+            tenant.put(
+                SceneSession(
+                    key: SessionKey(application: application.id, session: entry.session),
+                    role: SceneRole.windowApplication, configuration: "main", device: entry.device,
+                    activationState: entry.state, conditions: entry.conditions,
+                    lastActivatedAt: entry.lastActivatedAt, creationSequence: entry.creationSequence))
+        }
+        let notifications = Lasting(
+            population.subjects.map {
+                NotificationView(
+                    application: application.id, device: nil, contentID: ContentID(unchecked: $0), priority: .high,
+                    payload: [])
+            })
+        let made = tenant
+        return Benchmark(name: "choice, \(name)", operations: notifications.count) { choose(notifications, made) }
+    }
+
+    /// How many of the notifications go to a session.
+    @inline(never)
+    private static func choose(
+        _ notifications: Lasting<NotificationView>, _ tenant: Tenant<IndexedRegistry>
+    ) -> Int {
+        let (chooser, now) = (Chooser(), Timestamp(milliseconds: 1_767_225_600_000))
+        var found = 0
+        notifications.forEach { notification in
+            let (_, decision) = chooser.choose(for: notification, from: tenant, at: now)
+            if decision.session != nil { found += 1 }
+        }
+        return found
+    }
+}

@@ -1,0 +1,23 @@
+/// Everything that is measured, in the order in which it is shown.
+enum Suite {
+    static func benchmarks() throws -> [Benchmark] {
+        let (thousand, mixed) = (try Population.mixed(.thousand), try Population.mixed(.hundredThousand))
+        let documents = try Population.documents(.hundredThousand)
+        let wishful = try Population.wishful(.hundredThousand)
+        let changing = ChangingRegistry(mixed)
+        return [
+            .decisions("mixed, 1,000", among: thousand),
+            .decisions("a document each, 1,000", among: try .documents(.thousand)),
+            .decisions("mixed, 100,000", among: mixed),
+            .decisions("a document each, 100,000", among: documents),
+            .decisions("names of 36 bytes, 100,000", among: mixed.withLongNames()),
+        ] + Benchmark.rarerDecisions(among: mixed) + [
+            .strictDecision("who prefers must be able to and is not, 100,000", among: wishful),
+            .choice("with its reason, 100,000", among: documents),
+            changing.stateChanges,
+            changing.replacements,
+            .lookup(.thousand),
+            .lookup(.hundredThousand),
+        ]
+    }
+}
