@@ -7,7 +7,7 @@ RELEASE = .build/release/routerd
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
 
-.PHONY: measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: fuzz measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -26,7 +26,7 @@ test: setup check  ## Check the style, then run every test.
 	$(SWIFT) test --skip-build
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing
 	python3 Scripts/tidy.py
 
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
@@ -37,6 +37,9 @@ soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
 	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'
+
+fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
+	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
 
 measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
 	python3 Scripts/measure.py --routerd $(RELEASE)
