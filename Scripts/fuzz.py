@@ -32,7 +32,8 @@ FLAGS = [
     "-sanitize=fuzzer,address", "-enable-testing", "-enable-upcoming-feature", "ExistentialAny",
     "-enable-upcoming-feature", "MemberImportVisibility", "-enable-upcoming-feature", "InternalImportsByDefault"]
 BUILD_SECONDS, REPLAY_SECONDS, INPUT_SECONDS = 900, 60, 10
-INPUT_BYTES, MEMORY_MB = 2048, 2048
+# Long enough that the limits of the parser can be reached.
+INPUT_BYTES, MEMORY_MB = 4096, 2048
 
 
 def newest(paths: list[Path]) -> float:
@@ -74,6 +75,7 @@ def seeds(target: str) -> Iterator[bytes]:
         for predicate, subject in pairs:
             yield predicate
             yield re.sub(rb"'[^']*'", b"%@", predicate) + b"\xff" + subject
+        yield from edges()
         return
     steps = [b"0" + predicate + b"\xff" + bytes([16 + number % 5]) + b"5" + subject + b"\xff"
              for number, (predicate, subject) in enumerate(pairs)]
@@ -82,6 +84,20 @@ def seeds(target: str) -> Iterator[bytes]:
         yield b"0" + b"".join(steps[start:start + 8]) + b"7" + b"4\x40\x00\x00" + b"3\x00\x00\x11"
     for kind in range(6):
         yield b"0" + bytes([2, kind, 16 + kind, 80, 0]) + b"5a/7\xff4\xf0" + bytes(range(32))
+
+
+def edges() -> Iterator[bytes]:
+    """Numbers at the ends of what they can be, and nesting at the limit, which bytes are slow to find."""
+    numbers = ("9223372036854775807", "-9223372036854775808", "-1", "0", "63", "1e308", "5e-324", "0.5")
+    for operation in ("+", "-", "*", "/", "**"):
+        yield from (f"{left} {operation} {right} < 1".encode() for left in numbers for right in numbers)
+    for opening, closing in (("(", ")"), ("{", "}"), ("NOT ", ""), ("NOT (", ")"), ("- ", "")):
+        for depth in (31, 32, 63, 64, 65):
+            for core in ("SELF == 1", "1"):
+                yield (opening * depth + core + closing * depth).encode()
+    yield b"SELF IN {" + b", ".join([b"1"] * 1025) + b"}"
+    yield b"SELF == '" + b"a" * 1025 + b"'"
+    yield b"SELF == '" + b"\x00" * 1000 + b"' OR SELF IN {'" + b"', '".join([b"\x00" * 900] * 3) + b"'}"
 
 
 def prepare(target: str) -> list[Path]:
@@ -113,7 +129,7 @@ def run(target: str, seconds: int) -> bool:
     binary, log = build(target), WORK / f"{target}.log"
     arguments = [
         f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
-        f"-max_len={INPUT_BYTES}", f"-dict={DICTIONARY}", f"-artifact_prefix={WORK / 'findings' / target}-",
+        f"-max_len={INPUT_BYTES}", "-len_control=20", f"-dict={DICTIONARY}", f"-artifact_prefix={WORK / 'findings' / target}-",
         "-print_final_stats=1"]
     with log.open("wb") as out:
         try:
@@ -125,7 +141,7 @@ def run(target: str, seconds: int) -> bool:
     text = log.read_text(errors="replace")
     runs = re.findall(r"^#(\d+)\s.* cov: (\d+) ft: (\d+) corp: (\d+)", text, re.MULTILINE)
     done = re.search(r"stat::number_of_executed_units: (\d+)", text)
-    count, coverage, features, corpus = runs[-1] if runs else ("0", "0", "0", "0")
+    count, coverage, features, corpus = runs[-1] if runs else ("0", "no", "no", "no")
     if code != 0:
         show_finding(target, log)
     print(

@@ -35,7 +35,9 @@ struct IndexProbe: ~Copyable {
             add(try? Predicate(format: text))
         case 1: add(try? Predicate(root: reader.tree(), span: SourceSpan(offset: 0, length: 0)))
         case 2: addFamily()
-        case 3: node().map { rank($0) }
+        case 3:
+            let (node, rank) = (node(), reader.byte())
+            node.map { self.rank($0, by: rank) }
         case 4: for _ in 0..<1 + reader.byte() / 16 { node().map { model.remove($0) } }
         case 5: return ask(reader.text())
         case 6: return ask(near())
@@ -47,8 +49,9 @@ struct IndexProbe: ~Copyable {
     }
 
     private mutating func add(_ predicate: Predicate?) {
+        let rank = reader.byte()
         guard let predicate, let node = model.add(predicate) else { return }
-        rank(node)
+        self.rank(node, by: rank)
     }
 
     /// Many predicates that share a beginning, so that it becomes common.
@@ -63,8 +66,7 @@ struct IndexProbe: ~Copyable {
         }
     }
 
-    private mutating func rank(_ node: UInt32) {
-        let byte = reader.byte()
+    private mutating func rank(_ node: UInt32, by byte: Int) {
         let rank = byte < 0xF0 ? UInt64(byte & 7) : UInt64.max - UInt64(byte & 1) << 63
         model.rank(node, rank, place: UInt32(byte >> 3 & 3))
     }
