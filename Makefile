@@ -9,7 +9,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: fuzz benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -28,7 +28,7 @@ test: setup check check-benchmarks  ## Check the style and what decisions take, 
 	$(SWIFT) test --skip-build
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests \
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
 		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks
 	python3 Scripts/tidy.py
 
@@ -49,6 +49,9 @@ soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
 	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'
+
+fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
+	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
 
 measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
 	python3 Scripts/measure.py --routerd $(RELEASE)

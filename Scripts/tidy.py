@@ -105,7 +105,7 @@ def link_faults(path: Path) -> Iterator[Fault]:
 
 def main() -> int:
     faults: list[Fault] = []
-    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift"):
+    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift"):
         faults += swift_faults(path)
     for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
         if "Fixtures" not in path.parts:

@@ -16,19 +16,8 @@ import Testing
     ]
 
     private func check(_ text: String, _ seed: UInt64) {
-        do throws(PredicateError) {
-            let arguments: [PredicateArgument] = text.utf8.count.isMultiple(of: 3) ? [.string("a")] : []
-            let predicate = try Predicate(format: text, arguments: arguments)
-            let again = try Predicate(format: predicate.description)
-            if again != predicate { Issue.record("seed \(seed): \(text.debugDescription)") }
-            _ = predicate.evaluate(with: text)
-            _ = predicate.evaluate(with: nil)
-        } catch {
-            let end = error.span.offset + error.span.length
-            let isInside = error.span.offset >= 0 && error.span.length >= 0 && end <= text.utf8.count
-            let isShown = !error.caret(in: text).isEmpty && !error.message.isEmpty
-            if !isInside || !isShown { Issue.record("seed \(seed): \(error)") }
-        }
+        let arguments: [PredicateArgument] = text.utf8.count.isMultiple(of: 3) ? [.string("a")] : []
+        if let fault = ParserProbe.fault(in: text, arguments) { Issue.record("seed \(seed): \(fault)") }
     }
 
     @Test func randomTokens() {

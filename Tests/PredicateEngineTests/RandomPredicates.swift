@@ -38,7 +38,8 @@ struct RandomPredicates {
         }
     }
 
-    private static func literals(of tree: Predicate.Tree) -> [String] {
+    /// The string literals of a tree, from left to right.
+    static func literals(of tree: Predicate.Tree) -> [String] {
         switch tree {
         case .constant: []
         case .not(let operand): literals(of: operand)

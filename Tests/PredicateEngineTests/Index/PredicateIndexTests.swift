@@ -54,16 +54,15 @@ extension NodeOrder {
     }
 }
 
-/// An index beside a list of the predicates in it, under a random history.
+/// An index under a random history.
 private struct IndexTrial: ~Copyable {
     private(set) var faults: [String] = []
-    private var index: PredicateIndex
-    private var programs: [UInt32: (predicate: Predicate, program: Program, rank: UInt64)] = [:]
+    private var model: IndexModel
     private var random: RandomPredicates
 
     init(seed: UInt64, mask: UInt32 = .max) {
         random = RandomPredicates(seed: seed)
-        index = PredicateIndex(hash: KeyHash(seed: seed, mask: mask))
+        model = IndexModel(hash: KeyHash(seed: seed, mask: mask))
     }
 
     /// Shapes that share keys, beside trees of all kinds.
@@ -85,48 +84,20 @@ private struct IndexTrial: ~Copyable {
 
     mutating func step() {
         switch random.random.below(4) {
-        case 0: if let node = programs.keys.sorted().randomElement(using: &random.random) { remove(node) }
-        case 1: if let node = programs.keys.sorted().randomElement(using: &random.random) { rank(node) }
-        default:
-            let predicate = predicate()
-            let node = index.node(for: predicate, .byNode)
-            if node == PredicateIndex.none { break }
-            programs[node] = programs[node] ?? (predicate, Program(predicate), 0)
-            rank(node)
+        case 0: if let node = model.nodes.randomElement(using: &random.random) { model.remove(node) }
+        case 1: if let node = model.nodes.randomElement(using: &random.random) { rank(node) }
+        default: if let node = model.add(predicate()) { rank(node) }
         }
-        if index.count != programs.count { faults.append("count is \(index.count), not \(programs.count)") }
         for _ in 0..<4 { compare() }
     }
 
     private mutating func rank(_ node: UInt32) {
-        let rank = UInt64(1 + random.random.below(5))
-        programs[node]?.rank = rank
-        index.setRank(of: node, to: rank, .byNode)
-    }
-
-    private mutating func remove(_ node: UInt32) {
-        programs[node] = nil
-        index.remove(node, .byNode)
+        model.rank(node, UInt64(1 + random.random.below(5)), place: UInt32(random.random.below(3)))
     }
 
     private mutating func compare() {
-        let near = programs.values.map(\.predicate.root).randomElement(using: &random.random) ?? .constant(true)
-        let texts = ["a/1", "a/7", "A/11", "b", "xa/3", "é/2", random.subject(near: near) ?? ""]
-        let text = random.random.pick(texts)
-        var subject = Subject(text)
-        var expected: [UInt32] = []
-        for (node, entry) in programs where entry.program.evaluate(&subject) { expected.append(node) }
-        let ranks = programs.mapValues(\.rank)
-        expected.sort { (ranks[$1] ?? 0, $0) < (ranks[$0] ?? 0, $1) }
-        let best = index.best(for: text, .byNode)
-        if best != expected.first {
-            faults.append("\(text.debugDescription): best is \(String(describing: best)), not \(expected)")
-        }
-        var visited: [UInt32] = []
-        index.visit(text, .byNode) { node in
-            visited.append(node)
-            return true
-        }
-        if visited != expected { faults.append("\(text.debugDescription): visits \(visited), not \(expected)") }
+        let near = model.nodes.randomElement(using: &random.random).flatMap { model.predicate(of: $0)?.root }
+        let texts = ["a/1", "a/7", "A/11", "b", "xa/3", "é/2", random.subject(near: near ?? .constant(true)) ?? ""]
+        if let fault = model.fault(for: random.random.pick(texts)) { faults.append(fault) }
     }
 }

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Builds the fuzz targets of Fuzzing/ and runs each for a bounded time.
+
+Exits 1 when a target finds something; the input is printed and kept, and `--replay FILE` runs it again.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / ".build" / "fuzz"
+TESTS = ROOT / "Tests" / "PredicateEngineTests"
+REGRESSIONS = TESTS / "Fixtures" / "fuzz"
+DICTIONARY = ROOT / "Fuzzing" / "predicates.dict"
+TARGETS = ("parser", "index")
+# What the targets share with the tests that replay what they found.
+SHARED = [
+    *(TESTS / "Fuzzing" / name for name in (
+        "ByteReader.swift", "ByteReader+Trees.swift", "IndexProbe.swift", "ParserProbe.swift")),
+    TESTS / "Index" / "IndexModel.swift", TESTS / "RandomPredicates.swift", TESTS / "SplitMix64.swift",
+]
+# Called as a compiler, not as a package: libFuzzer brings its own `main`, which a package's executable would have too,
+# and the package's other targets would be built with it. The project's own package name gives access to the index,
+# `-enable-testing` to what tests see.
+FLAGS = [
+    "-O", "-g", "-swift-version", "6", "-warnings-as-errors", "-package-name", "routerd", "-parse-as-library",
+    "-sanitize=fuzzer,address", "-enable-testing", "-enable-upcoming-feature", "ExistentialAny",
+    "-enable-upcoming-feature", "MemberImportVisibility", "-enable-upcoming-feature", "InternalImportsByDefault"]
+BUILD_SECONDS, REPLAY_SECONDS, INPUT_SECONDS = 900, 60, 10
+# Long enough that the limits of the parser can be reached.
+INPUT_BYTES, MEMORY_MB = 4096, 2048
+
+# Swift's own backtracer reads all memory at a trap. The address sanitizer takes that for a fault and hides the trap;
+# the backtracer is left waiting.
+ENVIRONMENT = {**os.environ, "SWIFT_BACKTRACE": "enable=no"}
+
+
+def newest(paths: list[Path]) -> float:
+    return max(path.stat().st_mtime for path in paths)
+
+
+def compile_with(flags: list[str], sources: list[Path], output: Path) -> None:
+    """Compiles when a source is newer than what there is."""
+    if output.exists() and output.stat().st_mtime > newest([*sources, Path(__file__)]):
+        return
+    output.unlink(missing_ok=True)
+    built = subprocess.run(
+        ["swiftc", *FLAGS, *flags, "-o", str(output), *map(str, sources)],
+        cwd=WORK, timeout=BUILD_SECONDS)
+    if built.returncode != 0:
+        sys.exit(f"fuzz: {output.name} does not build")
+
+
+def build(target: str) -> Path:
+    engine, module = WORK / "PredicateEngine.o", WORK / "PredicateEngine.swiftmodule"
+    sources = sorted((ROOT / "Sources" / "PredicateEngine").rglob("*.swift"))
+    compile_with(
+        ["-wmo", "-c", "-module-name", "PredicateEngine", "-emit-module-path", str(module)], sources, engine)
+    entry = ROOT / "Fuzzing" / f"{target.capitalize()}Target.swift"
+    binary = WORK / target
+    if binary.exists() and binary.stat().st_mtime < engine.stat().st_mtime:
+        binary.unlink()
+    compile_with(
+        ["-wmo", "-use-ld=lld", "-module-name", f"{target.capitalize()}Target", "-I", str(WORK), str(engine)],
+        [entry, *SHARED], binary)
+    return binary
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """The vectors as inputs. Tests/PredicateEngineTests/Fuzzing says how the targets read them."""
+    vectors = json.loads((TESTS / "Fixtures" / "predicates.json").read_text())
+    pairs = [(each["predicate"].encode(), (each["subject"] or "").encode()) for each in vectors]
+    if target == "parser":
+        for predicate, subject in pairs:
+            yield predicate
+            yield re.sub(rb"'[^']*'", b"%@", predicate) + b"\xff" + subject
+        yield from edges()
+        return
+    steps = [b"0" + predicate + b"\xff" + bytes([16 + number % 5]) + b"5" + subject + b"\xff"
+             for number, (predicate, subject) in enumerate(pairs)]
+    yield from (b"0" + step for step in steps)
+    for start in range(0, len(steps), 8):
+        yield b"0" + b"".join(steps[start:start + 8]) + b"7" + b"4\x40\x00\x00" + b"3\x00\x00\x11"
+    for kind in range(6):
+        yield b"0" + bytes([2, kind, 16 + kind, 80, 0]) + b"5a/7\xff4\xf0" + bytes(range(32))
+
+
+def edges() -> Iterator[bytes]:
+    """Numbers at the ends of what they can be, and nesting at the limit, which bytes are slow to find."""
+    numbers = ("9223372036854775807", "-9223372036854775808", "-1", "0", "63", "1e308", "5e-324", "0.5")
+    for operation in ("+", "-", "*", "/", "**"):
+        yield from (f"{left} {operation} {right} < 1".encode() for left in numbers for right in numbers)
+    for opening, closing in (("(", ")"), ("{", "}"), ("NOT ", ""), ("NOT (", ")"), ("- ", "")):
+        for depth in (31, 32, 63, 64, 65):
+            for core in ("SELF == 1", "1"):
+                yield (opening * depth + core + closing * depth).encode()
+    yield b"SELF IN {" + b", ".join([b"1"] * 1025) + b"}"
+    yield b"SELF == '" + b"a" * 1025 + b"'"
+    yield b"SELF == '" + b"\x00" * 1000 + b"' OR SELF IN {'" + b"', '".join([b"\x00" * 900] * 3) + b"'}"
+
+
+def prepare(target: str) -> list[Path]:
+    """What libFuzzer starts from: what earlier runs learned, the seeds, and what was found once."""
+    corpus, seeded, known = (WORK / kind / target for kind in ("corpus", "seeds", "known"))
+    for folder in (seeded, known):
+        shutil.rmtree(folder, ignore_errors=True)
+    for folder in (corpus, seeded, known, WORK / "findings"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(seeds(target)):
+        if len(seed) <= INPUT_BYTES:
+            (seeded / f"{number:04}").write_bytes(seed)
+    for path in REGRESSIONS.glob(f"{target}-*"):
+        shutil.copy(path, known)
+    return [corpus, seeded, known]
+
+
+def show_finding(target: str, log: Path) -> None:
+    text = log.read_text(errors="replace")
+    print("\n".join(text.splitlines()[-60:]))
+    for name in re.findall(r"Test unit written to (\S+)", text):
+        content = Path(name).read_bytes()
+        print(f"{target}: found by {len(content)} bytes: {content!r}")
+        print(f"again: {Path(__file__).relative_to(ROOT)} --replay {Path(name).relative_to(ROOT)} {target}")
+
+
+def run(target: str, seconds: int) -> bool:
+    """Runs a target; returns whether nothing was found."""
+    binary, log = build(target), WORK / f"{target}.log"
+    arguments = [
+        f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
+        f"-max_len={INPUT_BYTES}", "-len_control=20", f"-dict={DICTIONARY}", f"-artifact_prefix={WORK / 'findings' / target}-",
+        "-print_final_stats=1"]
+    with log.open("wb") as out:
+        try:
+            code = subprocess.run(
+                [binary, *arguments, *prepare(target)], stdout=out, stderr=subprocess.STDOUT,
+                env=ENVIRONMENT, timeout=seconds + 120).returncode
+        except subprocess.TimeoutExpired:
+            code = -1
+    text = log.read_text(errors="replace")
+    runs = re.findall(r"^#(\d+)\s.* cov: (\d+) ft: (\d+) corp: (\d+)", text, re.MULTILINE)
+    done = re.search(r"stat::number_of_executed_units: (\d+)", text)
+    count, coverage, features, corpus = runs[-1] if runs else ("0", "no", "no", "no")
+    if code != 0:
+        show_finding(target, log)
+    print(
+        f"{target}: {done[1] if done else count} runs in {seconds} s at most, {coverage} edges, {features} features, "
+        f"{corpus} inputs kept: {'nothing found' if code == 0 else f'FOUND SOMETHING, code {code}'}", flush=True)
+    return code == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", help="parser, index; both by default")
+    parser.add_argument("--seconds", type=int, default=60, help="how long each target runs; building comes on top")
+    parser.add_argument("--replay", type=Path, help="run one target on one input")
+    options = parser.parse_args()
+    targets = options.targets or list(TARGETS)
+    if unknown := set(targets) - set(TARGETS):
+        parser.error(f"no such target: {', '.join(sorted(unknown))}")
+    if options.replay and len(targets) != 1:
+        parser.error("--replay needs one target")
+    WORK.mkdir(parents=True, exist_ok=True)
+    if options.replay:
+        return subprocess.run([build(targets[0]), options.replay], env=ENVIRONMENT, timeout=REPLAY_SECONDS).returncode
+    # All of them, even when the first has found something.
+    return 0 if all([run(target, options.seconds) for target in targets]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+/// Inputs that `make fuzz` has found, or that show what its targets read. Each stays here for good.
+@Suite("Inputs of the fuzzer") struct FuzzRegressionTests {
+    static let inputs: [String] = {
+        let folder = try? Fixture.url("fuzz")
+        let names = folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path) } ?? []
+        return names.sorted()
+    }()
+
+    @Test("Each of them is right", arguments: inputs)
+    func replays(name: String) throws {
+        let input = try [UInt8](Data(contentsOf: Fixture.url("fuzz/" + name)))
+        let fault = name.hasPrefix("parser-") ? ParserProbe.fault(in: input) : IndexProbe.fault(in: input)
+        #expect(fault == nil)
+    }
+
+    @Test("There are some for both targets")
+    func areThere() {
+        #expect(Self.inputs.contains { $0.hasPrefix("parser-") } && Self.inputs.contains { $0.hasPrefix("index-") })
+    }
+}
