@@ -9,7 +9,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: fuzz benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -23,13 +23,13 @@ release: setup
 run: release  ## Start the daemon on the embedded store, with routerd.yaml.
 	@exec $(RELEASE) serve --config $(CONFIG)
 
-test: setup check check-benchmarks  ## Check the style and what decisions take, then run every test.
+test: setup check check-benchmarks race  ## Check the style and what decisions take, then run every test.
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
-		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks
+		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race
 	python3 Scripts/tidy.py
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
@@ -39,7 +39,12 @@ check-benchmarks: build-benchmarks  ## Check allocations and retains against Ben
 	@$(BENCHMARKS) --check < Benchmarks/thresholds.json
 
 build-benchmarks:
-	$(SWIFT) build -c release --package-path Benchmarks $(STRICT)
+	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product router-benchmarks
+
+race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100 says how many histories.
+	$(SWIFT) build --package-path Benchmarks --scratch-path Benchmarks/.build-race $(STRICT) --sanitize=thread \
+		--product registry-race
+	@TSAN_OPTIONS=halt_on_error=1 Benchmarks/.build-race/debug/registry-race $(or $(SEEDS),3)
 
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
 	python3 Scripts/demo.py --routerd $(RELEASE)

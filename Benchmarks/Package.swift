@@ -42,6 +42,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "registry-race", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
         .executableTarget(
             name: "router-benchmarks",

@@ -1,5 +1,3 @@
-import Glibc
-
 /// What an identifier names.
 public protocol IdentifierKind: Sendable {
     /// Which texts may be one.
@@ -68,10 +66,15 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
     }
 
     private static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard left.count == right.count, let first = left.baseAddress, let second = right.baseAddress else {
-            return left.count == right.count
+        guard left.count == right.count else { return false }
+        let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+        var offset = 0
+        while offset + 8 <= left.count {
+            let word = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if word != right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+            offset += 8
         }
-        return memcmp(first, second, left.count) == 0
+        return left[offset...].elementsEqual(right[offset...])
     }
 
     /// Order of the UTF-8 bytes.

@@ -9,8 +9,9 @@ extension Bench {
             commandName: "decide", abstract: "Measure the decision alone, in this process.",
             discussion: """
                 Files are those of `routerd decide`. Times are in nanoseconds: nsMean over a loop, percentiles of calls
-                timed one by one, less what it takes to read the clock. hashLookupNs and linearScanNs are for comparison:
-                finding one of as many texts in a hash map, and deciding by asking every session.
+                timed one by one, less what it takes to read the clock. Shared are those of a registry that others may change, changing
+                those while another thread changes the state of 100,000 sessions a second. hashLookupNs and linearScanNs are
+                for comparison: finding one of as many texts in a hash map, and deciding by asking every session.
                 """)
 
         @Option(help: "Sessions as JSON lines.")
@@ -35,6 +36,8 @@ extension Bench {
             let decisions = trial.decide(rounds: rounds)
             let timed = trial.timeEach(rounds: rounds)
             let (stateChange, replace) = (trial.changeStates(), trial.replaceSessions())
+            let shared = SharedTrial(entries: entries, queries: queries)
+            let (quiet, changing) = (shared.timeQuiet(rounds: rounds), shared.timeChanging(rounds: rounds))
             let (hashLookup, linearScan) = (trial.lookUp(), trial.scan())
             Console.print(
                 JSONWriter.object {
@@ -49,6 +52,10 @@ extension Bench {
                     $0.field("checksum", trial.checksum)
                     $0.field("stateChangeNs", stateChange)
                     $0.field("replaceNs", replace)
+                    $0.field("nsP50Shared", quiet[permille: 500])
+                    $0.field("nsP99Shared", quiet[permille: 990])
+                    $0.field("nsP50Changing", changing[permille: 500])
+                    $0.field("nsP99Changing", changing[permille: 990])
                     $0.field("hashLookupNs", hashLookup)
                     $0.field("linearScanNs", linearScan)
                 })

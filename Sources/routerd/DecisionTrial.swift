@@ -68,20 +68,7 @@ struct DecisionTrial {
 
     /// Times every decision by itself.
     func timeEach(rounds: Int) -> SortedTimes {
-        let clock = SortedTimes((0..<10_000).map { _ in -(Nanoseconds.now - Nanoseconds.now) })[permille: 500]
-        var times: [Int] = []
-        times.reserveCapacity(min(rounds * queries.count, Self.samples + queries.count))
-        queries.withUnsafeBufferPointer { queries in
-            for _ in 0..<rounds where times.count < Self.samples {
-                for index in queries.indices {
-                    let start = Nanoseconds.now
-                    let best = registry.best(for: queries[index])
-                    let spent = Nanoseconds.now - start
-                    withExtendedLifetime(best) { times.append(max(spent - clock, 0)) }
-                }
-            }
-        }
-        return SortedTimes(times)
+        SortedTimes(of: queries, rounds: rounds, samples: Self.samples) { registry.best(for: $0) }
     }
 
     // MARK: - Changes
@@ -148,26 +135,5 @@ struct DecisionTrial {
         let start = Nanoseconds.now
         for index in 0..<count { withExtendedLifetime(linear.best(for: queries[index])) {} }
         return Double(Nanoseconds.now - start) / Double(count)
-    }
-}
-
-/// Times in nanoseconds, in order.
-struct SortedTimes {
-    private let times: [Int]
-
-    init(_ times: [Int]) { self.times = times.sorted() }
-
-    /// The time that so many in a thousand do not exceed.
-    subscript(permille share: Int) -> Int {
-        times.isEmpty ? 0 : times[min(times.count * share / 1000, times.count - 1)]
-    }
-}
-
-/// Nanoseconds of a clock that is not set.
-private enum Nanoseconds {
-    static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }

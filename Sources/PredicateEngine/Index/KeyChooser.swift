@@ -1,3 +1,17 @@
+/// Keys of a code. Most codes have one, and need no array for it.
+enum KeyCandidates {
+    case one(AccessKey)
+    case several([AccessKey])
+
+    @inline(__always)
+    func forEach(_ body: (AccessKey) -> Void) {
+        switch self {
+        case .one(let key): body(key)
+        case .several(let keys): for key in keys { body(key) }
+        }
+    }
+}
+
 /// Finds the keys of a code, and chooses among them.
 ///
 ///     leaf     its literal; a window of its literal; the start, the end or a window of its pattern
@@ -13,10 +27,11 @@ struct KeyChooser {
     // MARK: - All candidates
 
     /// Every key that the code could be found by. The same code gives the same keys in the same order.
-    func candidates(of code: UnsafePointer<UInt8>) -> [AccessKey] {
-        var candidates: [AccessKey] = []
-        forEachCandidate(code) { candidates.append($0) }
-        return candidates
+    func candidates(of code: UnsafePointer<UInt8>) -> KeyCandidates {
+        if let key = onlyKey(code) { return .one(key) }
+        var keys: [AccessKey] = []
+        forEachCandidate(code) { keys.append($0) }
+        return .several(keys)
     }
 
     private func forEachCandidate(_ code: UnsafePointer<UInt8>, _ body: (AccessKey) -> Void) {
@@ -29,7 +44,7 @@ struct KeyChooser {
     }
 
     /// The key of a code that has one candidate and no choice, as most have; nil for others.
-    func onlyKey(_ code: UnsafePointer<UInt8>) -> AccessKey? {
+    private func onlyKey(_ code: UnsafePointer<UInt8>) -> AccessKey? {
         let place: AccessKey.Place
         switch (code[0] & CanonicalCode.negated, CanonicalCode.kind(code[0])) {
         case (0, .equal): place = .whole

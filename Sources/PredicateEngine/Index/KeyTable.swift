@@ -47,14 +47,10 @@ struct KeyTable: ~Copyable {
 
     /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
     /// the first to come could not know.
-    mutating func file(
-        _ node: Node, _ nodes: NodePlaces, nodeCount: Int,
-        _ order: NodeOrder
-    ) {
+    mutating func file(_ node: Node, _ nodes: NodePlaces, nodeCount: Int, _ order: NodeOrder) {
         sketch.fit(nodeCount)
-        place(node, nodes, order) { keys, candidate in
-            guard Self.isMilestone(keys.sketch.count(candidate.tag)) else { return }
-            keys.rechoose(candidate.tag, nodes, order)
+        place(node, nodes, order).forEach { key in
+            if Self.isMilestone(sketch.count(key.tag)) { rechoose(key.tag, nodes, order) }
         }
     }
 
@@ -62,9 +58,7 @@ struct KeyTable: ~Copyable {
     private static func isMilestone(_ count: Int) -> Bool { count == 8 || count == 64 || count == 512 }
 
     /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
-    private mutating func rechoose(
-        _ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
-    ) {
+    private mutating func rechoose(_ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder) {
         guard let entry = table.find(tag, where: { _ in true }) else { return }
         var moving = [entry]
         if entry & Self.listBit != 0 {
@@ -79,51 +73,44 @@ struct KeyTable: ~Copyable {
         }
     }
 
-    /// Puts a node under the keys that are the best now, then shows all those that it could have had.
-    private mutating func place(
-        _ node: Node, _ nodes: NodePlaces, _ order: NodeOrder,
-        _ then: (inout KeyTable, AccessKey) -> Void = { _, _ in }
-    ) {
-        let code = nodes.code(node)
-        let chooser = KeyChooser(hash: hash)
-        if let key = chooser.onlyKey(code) {
-            sketch.add(key.tag)
-            live.pointee.add(key)
-            put(node, under: key.tag, nodes, order)
-            return then(&self, key)
-        }
+    /// Puts a node under the keys that are the best now; returns all those that it could have had.
+    @discardableResult
+    private mutating func place(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) -> KeyCandidates {
+        let (code, chooser) = (nodes.code(node), KeyChooser(hash: hash))
         let candidates = chooser.candidates(of: code)
-        for key in candidates { sketch.add(key.tag) }
+        candidates.forEach { sketch.add($0.tag) }
         let chosen = choose(among: candidates, code, chooser)
-        if chosen.isEmpty {
-            nodes.record(node).pointee.list = Self.residual
-            insert(node, into: Self.residual, nodes, order)
+        switch chosen {
+        case .one: break
+        case .several(let keys):
+            nodes.record(node).pointee.list = keys.isEmpty ? Self.residual : NodeRecord.several
+            if keys.isEmpty { insert(node, into: Self.residual, nodes, order) }
         }
-        if chosen.count > 1 { nodes.record(node).pointee.list = NodeRecord.several }
-        for key in chosen {
+        let live = live
+        chosen.forEach { key in
             live.pointee.add(key)
             put(node, under: key.tag, nodes, order)
         }
-        for key in candidates { then(&self, key) }
+        return candidates
     }
 
     /// The keys under which a code is found at the least cost, each once; none if it cannot be found by keys.
     private func choose(
-        among candidates: [AccessKey], _ code: UnsafePointer<UInt8>, _ chooser: KeyChooser
-    ) -> [AccessKey] {
-        if candidates.isEmpty || AccessKey.hasTwins(candidates) { return [] }
+        among candidates: KeyCandidates, _ code: UnsafePointer<UInt8>, _ chooser: KeyChooser
+    ) -> KeyCandidates {
+        guard case .several(let keys) = candidates else { return candidates }
         var chosen: [AccessKey] = []
-        guard chooser.choose(code, sketch, into: &chosen) != nil else { return [] }
+        if keys.isEmpty || AccessKey.hasTwins(keys) || chooser.choose(code, sketch, into: &chosen) == nil {
+            return .several([])
+        }
         if chosen.count > 1 {
             var seen: Set<UInt32> = []
             chosen.removeAll { !seen.insert($0.tag).inserted }
         }
-        return chosen
+        return chosen.count == 1 ? .one(chosen[0]) : .several(chosen)
     }
 
-    private mutating func put(
-        _ node: Node, under tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
-    ) {
+    private mutating func put(_ node: Node, under tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder) {
         guard let value = table.find(tag, where: { _ in true }) else {
             if table.insert(tag, node) { remakeFilter() } else { filter.insert(tag) }
             return
@@ -137,21 +124,15 @@ struct KeyTable: ~Copyable {
 
     /// Takes a node from under its keys. Which of the candidates were chosen is not recorded: the node stands under
     /// them, and under no other.
-    mutating func unfile(
-        _ node: Node, _ nodes: NodePlaces, _ order: NodeOrder
-    ) {
-        let code = nodes.code(node)
-        let chooser = KeyChooser(hash: hash)
-        if let key = chooser.onlyKey(code) {
-            sketch.remove(key.tag)
+    mutating func unfile(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) {
+        let (candidates, record) = (KeyChooser(hash: hash).candidates(of: nodes.code(node)), nodes[node])
+        candidates.forEach { sketch.remove($0.tag) }
+        if record.list == Self.residual {
+            return remove(node, at: record.position, from: Self.residual, nodes, order)
+        }
+        let live = live
+        candidates.forEach { key in
             if take(node, from: key.tag, nodes, order) { live.pointee.remove(key) }
-        } else {
-            let (candidates, record) = (chooser.candidates(of: code), nodes[node])
-            for key in candidates { sketch.remove(key.tag) }
-            if record.list == Self.residual {
-                return remove(node, at: record.position, from: Self.residual, nodes, order)
-            }
-            for key in candidates where take(node, from: key.tag, nodes, order) { live.pointee.remove(key) }
         }
         if filteredRemovals > table.count + 1024 { remakeFilter() }
     }

@@ -13,7 +13,7 @@ struct LiveWindows: ~Copyable {
     /// How many windows there are.
     private(set) var count = 0
     /// Of each face and size, in the order of their bits.
-    private var counts = InlineArray<12, Int>(repeating: 0)
+    private var counts = Slab<Int>()
     private var map = Slab<UInt16>()
 
     init() {}
@@ -24,10 +24,11 @@ struct LiveWindows: ~Copyable {
         if map.count == 0 {
             let start = map.extend(by: Self.pairs)
             (map.base + start).initialize(repeating: 0, count: Self.pairs)
+            for _ in 0..<2 * Self.sizeCount { counts.append(0) }
         }
         let bit = Self.bit(of: key)
         count += 1
-        counts[bit] += 1
+        counts.base[bit] += 1
         guard key.length == 1 else {
             map.base[key.mark] |= 1 << UInt16(bit)
             return
@@ -39,7 +40,7 @@ struct LiveWindows: ~Copyable {
     mutating func remove(_ key: AccessKey) {
         let bit = Self.bit(of: key)
         count -= 1
-        counts[bit] -= 1
+        counts.base[bit] -= 1
         guard counts[bit] == 0 else { return }
         for pair in 0..<Self.pairs { map.base[pair] &= ~(1 << UInt16(bit)) }
     }
@@ -96,11 +97,11 @@ struct LiveWindows: ~Copyable {
         return Int(0x01_02_03_04_06_08 &>> (place &* 8) & 0xFF)
     }
 
-    private init(count: Int, counts: InlineArray<12, Int>, map: consuming Slab<UInt16>) {
+    private init(count: Int, counts: consuming Slab<Int>, map: consuming Slab<UInt16>) {
         self.count = count
         self.counts = counts
         self.map = map
     }
 
-    func copy() -> LiveWindows { LiveWindows(count: count, counts: counts, map: map.copy()) }
+    func copy() -> LiveWindows { LiveWindows(count: count, counts: counts.copy(), map: map.copy()) }
 }

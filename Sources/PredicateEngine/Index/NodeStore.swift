@@ -10,8 +10,8 @@ struct NodeStore: ~Copyable {
     private static let margin = 1
 
     private var words = Slab<UInt64>(capacity: margin)
-    /// By the number of words.
-    private var free: [Int: [UInt32]] = [:]
+    /// By the number of words; as long as the longest that was removed.
+    private var free: [[UInt32]] = []
     private(set) var count = 0
 
     init() {}
@@ -27,8 +27,8 @@ struct NodeStore: ~Copyable {
     mutating func insert(_ code: [UInt8]) -> UInt32 {
         let length = Self.wordCount(codeBytes: code.count)
         let node: UInt32
-        if let reused = free[length]?.popLast() {
-            node = reused
+        if length < free.count, !free[length].isEmpty {
+            node = free[length].removeLast()
         } else {
             makeRoom(words: length)
             node = UInt32(words.extend(by: length))
@@ -43,17 +43,15 @@ struct NodeStore: ~Copyable {
     }
 
     mutating func remove(_ node: UInt32) {
-        let code = places.code(node)
-        free[Self.wordCount(codeBytes: CanonicalCode.size(code)), default: []].append(node)
+        let length = Self.wordCount(codeBytes: CanonicalCode.size(places.code(node)))
+        while free.count <= length { free.append([]) }
+        free[length].append(node)
         count -= 1
     }
 
-    /// Makes room for a node with a code of so many bytes.
-    mutating func makeRoom(codeBytes: Int) { makeRoom(words: Self.wordCount(codeBytes: codeBytes)) }
-
     private mutating func makeRoom(words length: Int) { words.reserve(words.count + length + Self.margin) }
 
-    private init(words: consuming Slab<UInt64>, free: [Int: [UInt32]], count: Int) {
+    private init(words: consuming Slab<UInt64>, free: [[UInt32]], count: Int) {
         self.words = words
         self.words.reserve(self.words.count + Self.margin)
         self.free = free

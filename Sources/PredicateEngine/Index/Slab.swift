@@ -1,34 +1,22 @@
-import Glibc
-
 /// A growing row of plain values at one place in memory, read without bounds checks and without counting references.
 ///
-/// Grows by a sixteenth when it is large, so that little of it is ever unused: memory of many pages is moved by changing
-/// their addresses, not by copying it.
+/// Grows by a sixteenth when it is large, so that little of it is ever unused.
 @frozen package struct Slab<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline package private(set) var base: UnsafeMutablePointer<Element>
     @usableFromInline package private(set) var count = 0
     package private(set) var capacity: Int
 
-    /// What was allocated; the elements begin with the first line of the cache in it.
-    private var memory: UnsafeMutableRawPointer
-
     package init(capacity: Int = 0) {
         self.capacity = max(capacity, 1)
-        memory = Self.resize(nil, to: self.capacity)
-        base = Self.firstLine(memory).bindMemory(to: Element.self, capacity: self.capacity)
+        base = Self.allocate(self.capacity)
     }
 
-    deinit { free(memory) }
+    deinit { UnsafeMutableRawPointer(base).deallocate() }
 
-    private static func resize(_ old: UnsafeMutableRawPointer?, to capacity: Int) -> UnsafeMutableRawPointer {
-        guard let memory = realloc(old, capacity * MemoryLayout<Element>.stride + 63) else {
-            fatalError("no memory for \(capacity) elements of \(MemoryLayout<Element>.stride) bytes")
-        }
-        return memory
-    }
-
-    private static func firstLine(_ memory: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
-        memory + (-Int(bitPattern: memory) & 63)
+    /// Memory that begins where a line of the cache does: an element whose size divides a line's lies in one.
+    private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {
+        UnsafeMutableRawPointer.allocate(byteCount: capacity * MemoryLayout<Element>.stride, alignment: 64)
+            .bindMemory(to: Element.self, capacity: capacity)
     }
 
     /// The bytes that it takes, unused ones included.
@@ -57,14 +45,11 @@ import Glibc
     /// Makes room for at least so many elements in all.
     package mutating func reserve(_ wanted: Int) {
         guard wanted > capacity else { return }
-        capacity = max(wanted, capacity < 1 << 16 ? capacity * 2 : capacity + capacity / 16, 8)
-        let offset = UnsafeMutableRawPointer(base) - memory
-        memory = Self.resize(memory, to: capacity)
-        let start = Self.firstLine(memory)
-        if start - memory != offset {
-            start.copyMemory(from: memory + offset, byteCount: count * MemoryLayout<Element>.stride)
-        }
-        base = start.bindMemory(to: Element.self, capacity: capacity)
+        let larger = max(wanted, capacity < 1 << 16 ? capacity * 2 : capacity + capacity / 16, 8)
+        let fresh = Self.allocate(larger)
+        fresh.moveInitialize(from: base, count: count)
+        UnsafeMutableRawPointer(base).deallocate()
+        (base, capacity) = (fresh, larger)
     }
 
     /// The same elements at another place.

@@ -90,6 +90,13 @@ package struct IndexedRegistry: SessionRegistry {
         }
     }
 
+    /// A copy that shares nothing, made now and not when either is changed.
+    package func separateCopy() -> IndexedRegistry {
+        var copy = self
+        copy.makeUnique()
+        return copy
+    }
+
     private mutating func makeUnique() {
         if !isKnownUniquelyReferenced(&holder) { holder = Holder(holder.store.pointee.copy()) }
     }
