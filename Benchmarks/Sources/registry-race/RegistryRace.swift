@@ -1,9 +1,9 @@
 import Glibc
 import Router
 
-/// Tasks ask a shared registry while one changes it. Each answer is noted with the version that gave it; afterwards the same
-/// changes are made to a plain list, which has to answer the same at that version. Built with the thread sanitizer, which
-/// watches the memory meanwhile.
+/// Tasks ask a shared registry while one changes it. Each answer is noted with the version that gave it; afterwards the
+/// same changes are made to a plain list, which has to answer the same at that version. Built with the thread sanitizer,
+/// which watches the memory meanwhile.
 @main
 struct RegistryRace {
     private static let readers = 3

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import PredicateEngine
+
+/// What is known of all keys: which tags of a subject are worth looking up.
+@Suite("Live keys") struct LiveKeysTests {
+    private static let hash = KeyHash(seed: 0x0F1E_2D3C_4B5A_6978)
+
+    /// The tags that are looked up for an ASCII subject.
+    private static func tags(_ live: borrowing LiveKeys, of subject: String) -> Set<UInt32> {
+        var tags: Set<UInt32> = []
+        withUnsafePointer(to: live) { live in
+            Array(subject.utf8).withUnsafeBufferPointer { bytes in
+                PreparedSubject.with(bytes, folds: true) { subject in
+                    LiveKeys.forEachTag(live, of: subject, hash) { tags.insert($0) }
+                }
+            }
+        }
+        return tags
+    }
+
+    /// The key of a text. Behind it are the eight bytes that may be read.
+    private static func key(_ place: AccessKey.Place, _ text: String, isFolded: Bool) -> AccessKey {
+        let bytes = Array(text.utf8) + Array(repeating: 0x7F, count: 8)
+        return bytes.withUnsafeBufferPointer { buffer in
+            let start = buffer.baseAddress.unsafelyUnwrapped
+            if place == .window { return hash.windowKey(start, size: text.utf8.count, isFolded: isFolded) }
+            return hash.key(place, start, text.utf8.count, isFolded: isFolded)
+        }
+    }
+
+    /// A part of the subject, as a key that it has.
+    private static func randomKey(of subject: String, _ random: inout SplitMix64) -> AccessKey {
+        let isFolded = random.below(2) == 0
+        let text = isFolded ? subject.lowercased() : subject
+        switch random.below(4) {
+        case 0: return key(.start, String(text.prefix(1 + random.below(text.count))), isFolded: isFolded)
+        case 1: return key(.end, String(text.suffix(1 + random.below(text.count))), isFolded: isFolded)
+        case 2: return key(.whole, text, isFolded: isFolded)
+        default:
+            let size = random.pick(AccessKey.windowSizes)
+            let start = random.below(text.count - size + 1)
+            return key(.window, String(text.dropFirst(start).prefix(size)), isFolded: isFolded)
+        }
+    }
+
+    /// Subjects long enough for more than sixty-four lengths of starts and of ends.
+    @Test(arguments: 0..<12 as Range<UInt64>)
+    func everyKeyOfASubjectIsLookedUp(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let letters = Array("abcdeXYZ/0")
+        let subjects = (0..<4).map { _ in String((0..<100 + random.below(120)).map { _ in random.pick(letters) }) }
+        var live = LiveKeys()
+        var keys: [(key: AccessKey, subject: Int)] = []
+        for step in 0..<900 {
+            if !keys.isEmpty, random.below(900) < step {
+                live.remove(keys.remove(at: random.below(keys.count)).key)
+            } else {
+                let subject = random.below(subjects.count)
+                let key = Self.randomKey(of: subjects[subject], &random)
+                live.add(key)
+                keys.append((key, subject))
+            }
+            guard step % 30 == 0 else { continue }
+            for (number, text) in subjects.enumerated() {
+                let tags = Self.tags(live, of: text)
+                for (key, subject) in keys where subject == number && !tags.contains(key.tag) {
+                    Issue.record("seed \(seed), step \(step): \(key) is not looked up")
+                }
+            }
+        }
+        for (key, _) in keys { live.remove(key) }
+        for text in subjects { #expect(Self.tags(live, of: text).isEmpty) }
+    }
+}
