@@ -7,7 +7,7 @@ struct BestSearch {
     /// How many nodes were asked.
     var asked = 0
 
-    /// So many nodes and lists found by their keys are put in the order of rank before any is asked.
+    /// For so many tags there is room on the stack.
     static var gathered: Int { 64 }
     /// Room on the stack for so many positions of a list.
     private static var frontier: Int { 128 }
@@ -37,20 +37,21 @@ struct BestSearch {
         rank = nodes[node].rank
     }
 
-    /// Looks at what stands under tags, in the order of rank: the first that holds ends it, unless there is a list in
-    /// which something better holds below a top that does not. Leaves no tags.
+    /// Looks at what stands under tags, each once, in the order of rank: the first that holds ends it, unless there is a
+    /// list in which something better holds below a top that does not.
     mutating func consider(
-        _ keys: TagTable.View, _ lists: RankedLists.View, _ tags: UnsafeMutableBufferPointer<UInt32>,
-        _ count: inout Int, _ subject: PreparedSubject
+        _ keys: TagTable.View, _ lists: RankedLists.View, _ tags: UnsafeMutableBufferPointer<UInt32>, _ found: Int,
+        _ subject: PreparedSubject
     ) {
         let entries = tags
-        var known = 0
-        for index in 0..<count {
+        var count = 0
+        for index in 0..<found {
             guard let entry = keys.find(tags[index]) else { continue }
-            entries[known] = entry
-            known &+= 1
+            // A subject may have a window many times.
+            if count > 0, entries[..<count].contains(entry) { continue }
+            entries[count] = entry
+            count &+= 1
         }
-        count = known
         while count > 0 {
             var (choice, node) = (0, top(entries[0], lists))
             for index in 1..<max(count, 1) {
@@ -61,13 +62,26 @@ struct BestSearch {
             let entry = entries[choice]
             count &-= 1
             entries[choice] = entries[count]
-            if entry & KeyTable.listBit == 0 {
-                consider(entry, subject)
-            } else {
-                consider(lists, entry & ~KeyTable.listBit, subject)
-            }
+            consider(entry: entry, lists, subject)
         }
-        count = 0
+    }
+
+    /// The same for as many entries as there are, no two of them equal.
+    mutating func consider(_ entries: [UInt32], _ lists: RankedLists.View, _ subject: PreparedSubject) {
+        let ranked = entries.map { (rank: nodes[top($0, lists)].rank, entry: $0) }.sorted { $0.rank > $1.rank }
+        for (rank, entry) in ranked {
+            if rank < self.rank { break }
+            consider(entry: entry, lists, subject)
+        }
+    }
+
+    @inline(__always)
+    private mutating func consider(entry: UInt32, _ lists: RankedLists.View, _ subject: PreparedSubject) {
+        if entry & KeyTable.listBit == 0 {
+            consider(entry, subject)
+        } else {
+            consider(lists, entry & ~KeyTable.listBit, subject)
+        }
     }
 
     /// The best node of an entry.

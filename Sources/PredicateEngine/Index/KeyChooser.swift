@@ -3,6 +3,13 @@ enum KeyCandidates {
     case one(AccessKey)
     case several([AccessKey])
 
+    var count: Int {
+        switch self {
+        case .one: 1
+        case .several(let keys): keys.count
+        }
+    }
+
     @inline(__always)
     func forEach(_ body: (AccessKey) -> Void) {
         switch self {

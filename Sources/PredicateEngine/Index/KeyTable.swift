@@ -45,20 +45,29 @@ struct KeyTable: ~Copyable {
 
     // MARK: - Filing
 
+    /// One new node lets others look at so many keys again, about.
+    private static let rechosenKeys = 4096
+
     /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
     /// the first to come could not know.
-    mutating func file(_ node: Node, _ nodes: NodePlaces, nodeCount: Int, _ order: NodeOrder) {
+    ///
+    /// - Returns: how many keys were looked at again.
+    @discardableResult
+    mutating func file(_ node: Node, _ nodes: NodePlaces, nodeCount: Int, _ order: NodeOrder) -> Int {
         sketch.fit(nodeCount)
+        var rechosen = 0
         place(node, nodes, order).forEach { key in
-            if Self.isMilestone(sketch.count(key.tag)) { rechoose(key.tag, nodes, order) }
+            guard Self.isMilestone(sketch.count(key.tag)), rechosen < Self.rechosenKeys else { return }
+            rechoose(key.tag, nodes, order, &rechosen)
         }
+        return rechosen
     }
 
     /// Whether so many predicates that share a key are the moment to choose again.
     private static func isMilestone(_ count: Int) -> Bool { count == 8 || count == 64 || count == 512 }
 
     /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
-    private mutating func rechoose(_ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder) {
+    private mutating func rechoose(_ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder, _ rechosen: inout Int) {
         guard let entry = table.find(tag, where: { _ in true }) else { return }
         var moving = [entry]
         if entry & Self.listBit != 0 {
@@ -66,10 +75,10 @@ struct KeyTable: ~Copyable {
             guard lists.count(list) <= 64 else { return }
             moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
         }
-        for node in moving {
+        for node in moving where rechosen < Self.rechosenKeys {
             unfile(node, nodes, order)
             nodes.record(node).pointee.list = NodeRecord.alone
-            place(node, nodes, order)
+            rechosen += place(node, nodes, order).count
         }
     }
 

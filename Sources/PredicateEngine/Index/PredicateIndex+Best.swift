@@ -22,15 +22,18 @@ extension PredicateIndex {
             var search = BestSearch(nodes: nodes, order: order)
             let lists = tables.pointee.keys.lists.view
             let (keys, filter) = (tables.pointee.keys.table.view, tables.pointee.keys.filter.view)
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered) { found in
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered + 1) { found in
                 var count = 0
                 LiveKeys.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
-                    if count == found.count { search.consider(keys, lists, found, &count, subject) }
-                    found[count] = tag
                     // A tag that nobody has is written over by the next one: no branch to guess.
+                    found[min(count, BestSearch.gathered)] = tag
                     count &+= filter.mayContain(tag) ? 1 : 0
                 }
-                search.consider(keys, lists, found, &count, subject)
+                if count <= BestSearch.gathered {
+                    search.consider(keys, lists, found, count, subject)
+                } else {
+                    search.consider(tables.pointee.keys.entries(for: subject), lists, subject)
+                }
             }
             search.consider(lists, KeyTable.residual, subject)
             effort.asked &+= search.asked
@@ -64,11 +67,27 @@ extension KeyTable {
     ///
     /// A text of n bytes has at most n starts, n ends, itself, and n windows of each of six sizes: however many
     /// predicates there are, 8n + 1 tags of each face are looked up at most.
+    ///
+    /// What stands under a tag that the subject has several times is shown as often.
     func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
         let (table, filter) = (table.view, filter.view)
         LiveKeys.forEachTag(live, of: subject, hash) { tag in
             guard filter.mayContain(tag), let entry = table.find(tag) else { return }
             body(entry)
         }
+    }
+
+    /// The same, each once.
+    func entries(for subject: PreparedSubject) -> [UInt32] {
+        var entries: [UInt32] = []
+        forEachEntry(for: subject) { entries.append($0) }
+        entries.sort()
+        var count = 0
+        for entry in entries where count == 0 || entries[count - 1] != entry {
+            entries[count] = entry
+            count += 1
+        }
+        entries.removeLast(entries.count - count)
+        return entries
     }
 }

@@ -54,6 +54,41 @@ import Testing
         #expect(near.place == nil && near.asked == 0)
     }
 
+    @Test("A window that comes at every offset, of a predicate that does not hold")
+    func repeatedWindow() throws {
+        let (start, end) = (String(repeating: "a", count: 300), String(repeating: "a", count: 600))
+        let set = try Ranked(["SELF CONTAINS '\(start)b\(end)'"])
+        for count in [16, 64, 65, 80, 4096] {
+            let (place, asked) = set.best(for: String(repeating: "a", count: count))
+            #expect(place == nil && asked <= 1, "\(count) letters")
+        }
+    }
+
+    @Test("A list that is found at every offset, and in which nothing holds")
+    func repeatedList() throws {
+        let count = 100
+        let set = try Ranked((0..<count).map { "SELF CONTAINS '-' AND SELF > 'z\(1000 + $0)'" })
+        for dashes in [1, 4, 63, 64, 65, 4000] {
+            let (place, asked) = set.best(for: "a" + String(repeating: "-", count: dashes))
+            #expect(place == nil && asked == count, "\(dashes) dashes")
+        }
+    }
+
+    /// Sixty-four that share all keys but one: the last makes each of them common.
+    @Test("Alternatives that everybody shares cost a newcomer a bounded effort")
+    func sharedAlternatives() throws {
+        let shared = (0..<100).map { "SELF CONTAINS 'the-alternative-number-\(1000 + $0)-of-all'" }
+        var keys = KeyTable(hash: KeyHash(seed: 0x0123_4567_89AB_CDEF))
+        var nodes = NodeStore()
+        for number in 0..<70 {
+            let format = (shared + ["SELF CONTAINS 'one-of-its-own-\(number)'"]).joined(separator: " OR ")
+            let node = nodes.insert(Canonicalizer.code(of: try Predicate(format: format)))
+            let rechosen = keys.file(node, nodes.places, nodeCount: nodes.count, .byNode)
+            // The last node that chooses again may have all its keys before it.
+            #expect(rechosen <= 4096 + 33 * 101)
+        }
+    }
+
     @Test("Windows of every size, at every offset of a long subject")
     func windows() throws {
         let sizes = (1...8).map { String(repeating: "a", count: $0) }
