@@ -68,13 +68,18 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
     private static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+        func wordIsSame(at offset: Int) -> Bool {
+            left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        }
+        guard left.count >= 8 else { return left.elementsEqual(right) }
         var offset = 0
-        while offset + 8 <= left.count {
-            let word = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            if word != right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+        while offset + 8 < left.count {
+            guard wordIsSame(at: offset) else { return false }
             offset += 8
         }
-        return left[offset...].elementsEqual(right[offset...])
+        // The last eight, some of which may have been compared before.
+        return wordIsSame(at: left.count - 8)
     }
 
     /// Order of the UTF-8 bytes.

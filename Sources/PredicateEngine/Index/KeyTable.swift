@@ -57,22 +57,31 @@ struct KeyTable: ~Copyable {
         sketch.fit(nodeCount)
         var rechosen = 0
         place(node, nodes, order).forEach { key in
-            guard Self.isMilestone(sketch.count(key.tag)), rechosen < Self.rechosenKeys else { return }
-            rechoose(key.tag, nodes, order, &rechosen)
+            let most = Self.nodesThatChooseAgain(sharing: sketch.count(key.tag))
+            if most > 0, rechosen < Self.rechosenKeys { rechoose(key.tag, atMost: most, nodes, order, &rechosen) }
         }
         return rechosen
     }
 
-    /// Whether so many predicates that share a key are the moment to choose again.
-    private static func isMilestone(_ count: Int) -> Bool { count == 8 || count == 64 || count == 512 }
+    /// How many nodes that stand under a key choose again when so many predicates could: some now and then, and a single
+    /// one several times, because a key whose counter is another's too may miss its moment.
+    private static func nodesThatChooseAgain(sharing count: Int) -> Int {
+        switch count {
+        case 8, 64, 512: 64
+        case 9...16: 1
+        default: 0
+        }
+    }
 
-    /// Lets the nodes under a tag choose their keys again, unless they are many: then they have no others.
-    private mutating func rechoose(_ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder, _ rechosen: inout Int) {
+    /// Lets the nodes under a tag choose their keys again, unless they are too many: then they have no others.
+    private mutating func rechoose(
+        _ tag: UInt32, atMost most: Int, _ nodes: NodePlaces, _ order: NodeOrder, _ rechosen: inout Int
+    ) {
         guard let entry = table.find(tag, where: { _ in true }) else { return }
         var moving = [entry]
         if entry & Self.listBit != 0 {
             let list = entry & ~Self.listBit
-            guard lists.count(list) <= 64 else { return }
+            guard lists.count(list) <= most else { return }
             moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
         }
         for node in moving where rechosen < Self.rechosenKeys {

@@ -27,8 +27,6 @@ struct LiveLengths: ~Copyable {
 
     var byteCount: Int { lengths.byteCount + marks.byteCount }
 
-    var isEmpty: Bool { lengths.count == 0 }
-
     // MARK: - Changing
 
     mutating func add(_ key: AccessKey) {

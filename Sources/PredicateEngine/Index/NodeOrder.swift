@@ -4,12 +4,12 @@
 /// valid for the call that it is passed to, and no longer.
 package struct NodeOrder {
     private let context: UnsafeRawPointer
-    private let function: @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt64>, UInt32, UInt32) -> Bool
+    private let function: @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer, UInt32, UInt32) -> Bool
 
-    /// - Parameter function: Is given the pointer, `NodePlaces.words`, and the two nodes.
+    /// - Parameter function: Is given the pointer, what `NodePlaces` are made of, and the two nodes.
     package init(
         _ context: UnsafeRawPointer,
-        _ function: @escaping @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt64>, UInt32, UInt32) -> Bool
+        _ function: @escaping @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer, UInt32, UInt32) -> Bool
     ) {
         self.context = context
         self.function = function
@@ -17,6 +17,6 @@ package struct NodeOrder {
 
     @inline(__always)
     func isBefore(_ left: UInt32, _ right: UInt32, _ nodes: NodePlaces) -> Bool {
-        function(context, nodes.words, left, right)
+        function(context, nodes.pieces, left, right)
     }
 }

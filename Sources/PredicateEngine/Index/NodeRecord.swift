@@ -1,5 +1,5 @@
 /// What is kept of a predicate; its code follows.
-package struct NodeRecord: BitwiseCopyable {
+@usableFromInline package struct NodeRecord: BitwiseCopyable, Sendable {
     package internal(set) var rank: UInt64 = 0
     /// The list in which the node stands, or one of the values below.
     var list: UInt32 = NodeRecord.alone
@@ -22,23 +22,49 @@ package struct NodeNote: BitwiseCopyable {
     package var second: UInt32 = .max
 }
 
-/// Where nodes are, until the next one is made: a node is the place of its record, in words of eight bytes.
-package struct NodePlaces {
-    let words: UnsafeMutablePointer<UInt64>
+/// Some of the memory of nodes.
+package struct NodePiece: BitwiseCopyable {
+    /// How many bits of a node are its word in a piece.
+    @usableFromInline package static var bits: Int { 15 }
+    /// The words of a piece, but for the first one and those with a longer code.
+    static var words: Int { 1 << bits }
 
-    package init(words: UnsafeMutablePointer<UInt64>) { self.words = words }
+    @usableFromInline let base: UnsafeMutablePointer<UInt64>
+    let capacity: Int
 
-    @inline(__always)
-    package func record(_ node: UInt32) -> UnsafeMutablePointer<NodeRecord> {
-        UnsafeMutableRawPointer(words + Int(node)).assumingMemoryBound(to: NodeRecord.self)
+    /// Uninitialised memory that begins where a line of the cache does.
+    init(capacity: Int) {
+        self.capacity = capacity
+        base = UnsafeMutableRawPointer.allocate(byteCount: capacity * 8, alignment: 64)
+            .bindMemory(to: UInt64.self, capacity: capacity)
     }
 
-    @inline(__always)
+    /// The same, beginning with the words of another one.
+    init(capacity: Int, from other: NodePiece) {
+        self.init(capacity: capacity)
+        base.initialize(from: other.base, count: min(capacity, other.capacity))
+    }
+}
+
+/// Where nodes are, until the next one is made.
+package struct NodePlaces {
+    /// Every `NodePiece`.
+    @usableFromInline let pieces: UnsafeMutableRawPointer
+
+    @inlinable package init(pieces: UnsafeMutableRawPointer) { self.pieces = pieces }
+
+    @inlinable @inline(__always)
+    package func record(_ node: UInt32) -> UnsafeMutablePointer<NodeRecord> {
+        let piece = pieces.assumingMemoryBound(to: NodePiece.self)[Int(node >> NodePiece.bits)]
+        return UnsafeMutableRawPointer(piece.base + Int(node & (1 << NodePiece.bits - 1)))
+            .assumingMemoryBound(to: NodeRecord.self)
+    }
+
+    @inlinable @inline(__always)
     package subscript(node: UInt32) -> NodeRecord { record(node).pointee }
 
     @inline(__always)
     func code(_ node: UInt32) -> UnsafePointer<UInt8> {
-        UnsafePointer(
-            UnsafeMutableRawPointer(words + Int(node) + NodeStore.recordWords).assumingMemoryBound(to: UInt8.self))
+        UnsafePointer(UnsafeMutableRawPointer(record(node) + 1).assumingMemoryBound(to: UInt8.self))
     }
 }

@@ -1,25 +1,36 @@
-/// All nodes in one memory, one behind the other.
+/// All nodes, one behind the other in pieces of memory that stay where they are.
 ///
-///     node ──▶ rank │ list, position │ note │ code …        24 bytes, then as many as the code has
+///     node        number of the piece (17) │ word in it (15)
+///     words   ──▶ rank │ list, position │ note │ code …        24 bytes, then as many as the code has
 ///
 /// Whoever comes for the rank has the beginning of the code in the same line of the cache, and the processor fetches
 /// the rest of it along. The place of a node that was removed is used again for one of the same size.
+///
+/// NodePieces are 256 KiB, so that a million nodes are laid down without being moved; the first one grows to that, so that
+/// a few take little. A code longer than a piece has one of its own.
 struct NodeStore: ~Copyable {
     static var recordWords: Int { MemoryLayout<NodeRecord>.stride / 8 }
     /// A word behind the last code may be read, so that words can be loaded from anywhere in it.
     private static let margin = 1
 
-    private var words = Slab<UInt64>(capacity: margin)
+    private var pieces = Slab<NodePiece>()
+    /// Words of the last piece that are taken.
+    private var used = 0
     /// By the number of words; as long as the longest that was removed.
     private var free: [[UInt32]] = []
     private(set) var count = 0
+    private var words = 0
 
     init() {}
 
-    var byteCount: Int { words.byteCount }
+    deinit {
+        for piece in 0..<pieces.count { pieces[piece].base.deallocate() }
+    }
+
+    var byteCount: Int { words * 8 + pieces.byteCount }
 
     @inline(__always)
-    var places: NodePlaces { NodePlaces(words: words.base) }
+    var places: NodePlaces { NodePlaces(pieces: UnsafeMutableRawPointer(pieces.base)) }
 
     private static func wordCount(codeBytes: Int) -> Int { recordWords + (codeBytes + 7) / 8 }
 
@@ -30,12 +41,11 @@ struct NodeStore: ~Copyable {
         if length < free.count, !free[length].isEmpty {
             node = free[length].removeLast()
         } else {
-            makeRoom(words: length)
-            node = UInt32(words.extend(by: length))
-            words.base[words.count] = 0
+            node = take(words: length)
         }
-        places.record(node).initialize(to: NodeRecord())
-        let start = words.base + Int(node)
+        let record = places.record(node)
+        record.initialize(to: NodeRecord())
+        let start = UnsafeMutableRawPointer(record).assumingMemoryBound(to: UInt64.self)
         start[length - 1] = 0
         UnsafeMutableRawBufferPointer(start: start + Self.recordWords, count: code.count).copyBytes(from: code)
         count += 1
@@ -49,14 +59,49 @@ struct NodeStore: ~Copyable {
         count -= 1
     }
 
-    private mutating func makeRoom(words length: Int) { words.reserve(words.count + length + Self.margin) }
-
-    private init(words: consuming Slab<UInt64>, free: [[UInt32]], count: Int) {
-        self.words = words
-        self.words.reserve(self.words.count + Self.margin)
-        self.free = free
-        self.count = count
+    /// Room that nobody has had.
+    private mutating func take(words length: Int) -> UInt32 {
+        let needed = used + length + Self.margin
+        if pieces.count == 0 || needed > pieces[pieces.count - 1].capacity {
+            if pieces.count == 1, needed <= NodePiece.words {
+                growFirst(to: min(max(needed, 2 * pieces[0].capacity), NodePiece.words))
+            } else {
+                append(pieces.count == 0 ? length + Self.margin : max(NodePiece.words, length + Self.margin))
+            }
+        }
+        let piece = pieces.count - 1
+        let node = UInt32(piece << NodePiece.bits | used)
+        used += length
+        pieces[piece].base[used] = 0
+        return node
     }
 
-    func copy() -> NodeStore { NodeStore(words: words.copy(), free: free, count: count) }
+    private mutating func growFirst(to capacity: Int) {
+        let larger = NodePiece(capacity: capacity, from: pieces[0])
+        words += capacity - pieces[0].capacity
+        pieces[0].base.deallocate()
+        pieces[0] = larger
+    }
+
+    private mutating func append(_ capacity: Int) {
+        pieces.append(NodePiece(capacity: capacity))
+        words += capacity
+        used = 0
+    }
+
+    private init(pieces: consuming Slab<NodePiece>, used: Int, free: [[UInt32]], count: Int, words: Int) {
+        self.pieces = pieces
+        self.used = used
+        self.free = free
+        self.count = count
+        self.words = words
+    }
+
+    func copy() -> NodeStore {
+        let copies = pieces.copy()
+        for piece in 0..<copies.count {
+            copies[piece] = NodePiece(capacity: pieces[piece].capacity, from: pieces[piece])
+        }
+        return NodeStore(pieces: copies, used: used, free: free, count: count, words: words)
+    }
 }

@@ -22,7 +22,8 @@
     /// The bytes that it takes, unused ones included.
     package var byteCount: Int { capacity * MemoryLayout<Element>.stride }
 
-    @inlinable package subscript(index: Int) -> Element {
+    /// For this module: in another one it would be a call. There, `base` is at hand.
+    subscript(index: Int) -> Element {
         @inline(__always) get { base[index] }
         @inline(__always) nonmutating set { base[index] = newValue }
     }

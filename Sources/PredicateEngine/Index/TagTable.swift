@@ -6,13 +6,13 @@
 ///
 /// Collisions go to the next free slot; removal moves later ones back, so there are no tombstones.
 package struct TagTable: ~Copyable {
-    private var slots: UnsafeMutablePointer<UInt64>
-    package private(set) var capacity: Int
+    @usableFromInline private(set) var slots: UnsafeMutablePointer<UInt64>
+    @usableFromInline package private(set) var capacity: Int
     package private(set) var count = 0
     /// How full it gets, in sixteenths.
     private let fullness: Int
 
-    private static var empty: UInt64 { .max }
+    @inlinable static var empty: UInt64 { .max }
 
     package init(fullness: Int, capacity: Int = 8) {
         self.fullness = fullness
@@ -25,11 +25,11 @@ package struct TagTable: ~Copyable {
 
     package var byteCount: Int { capacity * 8 }
 
-    @inline(__always)
-    private func home(_ tag: UInt32) -> Int { Int((UInt64(tag) &* UInt64(capacity)) >> 32) }
+    @inlinable @inline(__always)
+    func home(_ tag: UInt32) -> Int { Int((UInt64(tag) &* UInt64(capacity)) >> 32) }
 
-    @inline(__always)
-    private func next(_ slot: Int) -> Int { slot &+ 1 == capacity ? 0 : slot &+ 1 }
+    @inlinable @inline(__always)
+    func next(_ slot: Int) -> Int { slot &+ 1 == capacity ? 0 : slot &+ 1 }
 
     /// The table to look things up in, until the next change.
     struct View {
@@ -55,13 +55,13 @@ package struct TagTable: ~Copyable {
     var view: View { View(slots: UnsafePointer(slots), capacity: capacity) }
 
     /// The first value under the tag that is the one wanted.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func find(_ tag: UInt32, where isWanted: (UInt32) -> Bool) -> UInt32? {
         slot(of: tag, where: isWanted).map { UInt32(truncatingIfNeeded: slots[$0]) }
     }
 
-    @inline(__always)
-    private func slot(of tag: UInt32, where isWanted: (UInt32) -> Bool) -> Int? {
+    @inlinable @inline(__always)
+    func slot(of tag: UInt32, where isWanted: (UInt32) -> Bool) -> Int? {
         var slot = home(tag)
         while true {
             let entry = slots[slot]

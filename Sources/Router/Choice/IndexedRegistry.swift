@@ -84,7 +84,7 @@ package struct IndexedRegistry: SessionRegistry {
                 return
             }
         } else {
-            for slot in 0..<holder.store.pointee.records.count where holder.store.pointee.records[slot].rank != 0 {
+            for slot in 0..<holder.store.pointee.records.count where holder.store.pointee.records.base[slot].rank != 0 {
                 guard visit(holder.store.pointee.names[slot]) else { return }
             }
         }

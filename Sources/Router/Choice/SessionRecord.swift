@@ -112,8 +112,8 @@ struct SessionOrder {
     /// The order as the index takes it.
     @inline(__always)
     static func nodeOrder(at place: UnsafePointer<SessionOrder>) -> NodeOrder {
-        NodeOrder(UnsafeRawPointer(place)) { place, words, left, right in
-            let nodes = NodePlaces(words: words)
+        NodeOrder(UnsafeRawPointer(place)) { place, pieces, left, right in
+            let nodes = NodePlaces(pieces: pieces)
             return place.load(as: SessionOrder.self).isNodeBefore(nodes[left].note, nodes[right].note)
         }
     }

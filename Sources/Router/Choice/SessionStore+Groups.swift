@@ -32,7 +32,7 @@ extension SessionStore {
     }
 
     mutating func leave(_ slot: UInt32, _ tier: MatchTier) {
-        let record = records[Int(slot)]
+        let record = records.base[Int(slot)]
         let node = record.node(in: tier)
         guard node != PredicateIndex.none else { return }
         let best = best(of: node)
@@ -56,7 +56,7 @@ extension SessionStore {
 
     /// Brings a session whose rank has changed to where it belongs in its group.
     mutating func settle(_ slot: UInt32, _ tier: MatchTier) {
-        let record = records[Int(slot)]
+        let record = records.base[Int(slot)]
         let node = record.node(in: tier)
         guard node != PredicateIndex.none else { return }
         let best = best(of: node)
@@ -87,7 +87,7 @@ extension SessionStore {
     /// rank may be another too.
     private mutating func rank(_ node: PredicateIndex.Node, whoseBestWas previous: UInt32?) {
         guard let best = best(of: node) else { return }
-        let rank = PackedRank.inTier(groups(of: node).tier, records[Int(best)].rank)
+        let rank = PackedRank.inTier(groups(of: node).tier, records.base[Int(best)].rank)
         if best == previous, rank == index.rank(of: node), order.exact == nil { return }
         index.setRank(of: node, to: rank, nodeOrder)
     }

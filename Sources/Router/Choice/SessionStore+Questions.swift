@@ -72,7 +72,7 @@ extension SessionStore {
     }
 
     private func holds(_ slot: UInt32, _ tier: MatchTier, _ content: String) -> Bool {
-        let node = records[Int(slot)].node(in: tier)
+        let node = records.base[Int(slot)].node(in: tier)
         return node != PredicateIndex.none && index.holds(node, for: content)
     }
 
@@ -119,7 +119,7 @@ extension SessionStore {
             case .place(let place, let round):
                 for player in all.players(of: place, in: round, slots: records.count) {
                     if round == 0 {
-                        let isTaken = records[player].rank != 0
+                        let isTaken = records.base[player].rank != 0
                         frontier.open(.nothing, isTaken ? UInt32(player) : nil)
                     } else {
                         let winner = all.winner(of: player, in: round - 1)

@@ -83,8 +83,8 @@ struct SessionStore: ~Copyable {
 
     mutating func remove(_ slot: UInt32) {
         for tier in MatchTier.allCases { leave(slot, tier) }
-        devices.remove(slot, records[Int(slot)].device)
-        records[Int(slot)] = SessionRecord()
+        devices.remove(slot, records.base[Int(slot)].device)
+        records.base[Int(slot)] = SessionRecord()
         if hasExactRanks {
             exact.bySlot[slot] = nil
             hasExactRanks = !exact.bySlot.isEmpty
@@ -97,7 +97,7 @@ struct SessionStore: ~Copyable {
     }
 
     mutating func setState(_ slot: UInt32, _ state: ActivationState, lastActivatedAt: Timestamp?) {
-        let record = records[Int(slot)]
+        let record = records.base[Int(slot)]
         let known = hasExactRanks ? exact.bySlot[slot] : nil
         let level = known?.level ?? PackedRank.level(record.rank)
         let rank = PackedRank(level: level, state: state, lastActivatedAt: lastActivatedAt)

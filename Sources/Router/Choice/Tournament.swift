@@ -22,8 +22,8 @@ struct Tournament: ~Copyable {
 
     /// The best session; nil if there is none.
     var best: UInt32? {
-        guard let last = rounds.last, winners[last] != NodeGroups.nobody else { return nil }
-        return winners[last]
+        guard let last = rounds.last, winners.base[last] != NodeGroups.nobody else { return nil }
+        return winners.base[last]
     }
 
     /// The sixteen, or fewer, that play for a place of a round: slots in round 0, places of the round before else.
@@ -33,7 +33,7 @@ struct Tournament: ~Copyable {
     }
 
     /// The session at a place of a round.
-    func winner(of place: Int, in round: Int) -> UInt32 { winners[rounds[round] + place] }
+    func winner(of place: Int, in round: Int) -> UInt32 { winners.base[rounds[round] + place] }
 
     /// Plays again for a slot whose rank has changed, or that has become free or taken.
     mutating func update(_ slot: UInt32, slots: Int, _ order: SessionOrder) {
@@ -41,12 +41,12 @@ struct Tournament: ~Copyable {
         var place = Int(slot)
         for round in 0..<rounds.count {
             place /= Self.width
-            let previous = winners[rounds[round] + place]
+            let previous = winners.base[rounds[round] + place]
             let isPlaying = order.records[Int(slot)].rank != 0
             if previous == slot || previous == NodeGroups.nobody {
-                winners[rounds[round] + place] = play(place, round, slots, order)
+                winners.base[rounds[round] + place] = play(place, round, slots, order)
             } else if isPlaying, order.isBefore(slot, previous, in: .can) {
-                winners[rounds[round] + place] = slot
+                winners.base[rounds[round] + place] = slot
             } else {
                 return
             }
@@ -56,7 +56,7 @@ struct Tournament: ~Copyable {
     private func play(_ place: Int, _ round: Int, _ slots: Int, _ order: SessionOrder) -> UInt32 {
         var best = NodeGroups.nobody
         for player in players(of: place, in: round, slots: slots) {
-            let slot = round == 0 ? UInt32(player) : winners[rounds[round - 1] + player]
+            let slot = round == 0 ? UInt32(player) : winners.base[rounds[round - 1] + player]
             guard slot != NodeGroups.nobody, order.records[Int(slot)].rank != 0 else { continue }
             if best == NodeGroups.nobody || order.isBefore(slot, best, in: .can) { best = slot }
         }
@@ -79,7 +79,7 @@ struct Tournament: ~Copyable {
         for round in 0..<rounds.count {
             let end = round + 1 < rounds.count ? rounds[round + 1] : total
             for place in 0..<end - rounds[round] where place * Self.width < slots || round > 0 {
-                winners[rounds[round] + place] = play(place, round, slots, order)
+                winners.base[rounds[round] + place] = play(place, round, slots, order)
             }
         }
     }

@@ -23,8 +23,8 @@ struct IndexModel: ~Copyable {
     /// Of nodes of one rank the one with the lower place comes first, then the one with the smaller number. The place is
     /// kept beside the node.
     private var order: NodeOrder {
-        NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, words, left, right in
-            let nodes = NodePlaces(words: words)
+        NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, pieces, left, right in
+            let nodes = NodePlaces(pieces: pieces)
             return (nodes[left].note.first, left) < (nodes[right].note.first, right)
         }
     }
