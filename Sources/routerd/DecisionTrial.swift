@@ -77,25 +77,26 @@ struct DecisionTrial {
     mutating func changeStates() -> Double {
         guard !entries.isEmpty else { return 0 }
         let states = ActivationState.allCases
-        let places = draw(Self.stateChanges)
+        // The names as they would come in requests, and not where the list of all sessions has them.
+        let sessions = draw(Self.stateChanges).map { entries[$0].session }
         let start = Nanoseconds.now
-        for (count, place) in places.enumerated() {
+        for (count, session) in sessions.enumerated() {
             let time = Timestamp(milliseconds: 1_767_225_600_000 + Int64(count))
-            registry.setState(entries[place].session, states[count % states.count], lastActivatedAt: time)
+            registry.setState(session, states[count % states.count], lastActivatedAt: time)
         }
-        return Double(Nanoseconds.now - start) / Double(places.count)
+        return Double(Nanoseconds.now - start) / Double(sessions.count)
     }
 
     /// The time that it takes to remove a session and to add it again.
     mutating func replaceSessions() -> Double {
         guard !entries.isEmpty else { return 0 }
-        let places = draw(Self.replacements)
+        let replaced = draw(Self.replacements).map { entries[$0] }
         let start = Nanoseconds.now
-        for place in places {
-            registry.remove(entries[place].session)
-            registry.insert(entries[place])
+        for entry in replaced {
+            registry.remove(entry.session)
+            registry.insert(entry)
         }
-        return Double(Nanoseconds.now - start) / Double(places.count)
+        return Double(Nanoseconds.now - start) / Double(replaced.count)
     }
 
     /// So many places of sessions, the same in each run.

@@ -20,7 +20,7 @@ package struct RankedLists: ~Copyable {
     private var items = Slab<UInt32>()
     private var lists = Slab<List>()
     private var freeLists: [UInt32] = []
-    /// Blocks that were outgrown, by scale.
+    /// Blocks that were outgrown, or are the rest of one, by scale.
     private var freeBlocks = [[UInt32]](repeating: [], count: 32)
 
     package init() {}
@@ -76,10 +76,15 @@ package struct RankedLists: ~Copyable {
     package mutating func insert(_ item: UInt32, into list: UInt32, _ isBefore: IsBefore, _ moved: Moved) {
         var record = lists[Int(list)]
         if record.count == 1 << record.scale {
-            let block = takeBlock(record.scale + 1)
-            (items.base + Int(block)).update(from: items.base + Int(record.offset), count: Int(record.count))
-            freeBlocks[Int(record.scale)].append(record.offset)
-            (record.offset, record.scale) = (block, record.scale + 1)
+            if Int(record.offset + record.count) == items.count {
+                _ = items.extend(by: Int(record.count))
+            } else {
+                let block = takeBlock(record.scale + 1)
+                (items.base + Int(block)).update(from: items.base + Int(record.offset), count: Int(record.count))
+                freeBlocks[Int(record.scale)].append(record.offset)
+                record.offset = block
+            }
+            record.scale += 1
         }
         record.count += 1
         lists[Int(list)] = record
@@ -140,9 +145,14 @@ package struct RankedLists: ~Copyable {
         moved(item, UInt32(position))
     }
 
+    /// A block that is free, or half of one, or new memory.
     private mutating func takeBlock(_ scale: UInt32) -> UInt32 {
-        if let block = freeBlocks[Int(scale)].popLast() { return block }
-        return UInt32(items.extend(by: 1 << Int(scale)))
+        guard let larger = (Int(scale)..<freeBlocks.count).first(where: { !freeBlocks[$0].isEmpty }) else {
+            return UInt32(items.extend(by: 1 << Int(scale)))
+        }
+        let block = freeBlocks[larger].removeLast()
+        for half in Int(scale)..<larger { freeBlocks[half].append(block + 1 << UInt32(half)) }
+        return block
     }
 
     package func copy() -> RankedLists {
