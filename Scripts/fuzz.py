@@ -33,6 +33,8 @@ FLAGS = [
     "-sanitize=fuzzer,address", "-enable-testing", "-enable-upcoming-feature", "ExistentialAny",
     "-enable-upcoming-feature", "MemberImportVisibility", "-enable-upcoming-feature", "InternalImportsByDefault"]
 BUILD_SECONDS, REPLAY_SECONDS, INPUT_SECONDS = 900, 60, 10
+# A second's worth on a slow machine. Fewer means that a target stands still, and not that nothing is to be found.
+LEAST_RUNS = 100
 # Long enough that the limits of the parser can be reached.
 INPUT_BYTES, MEMORY_MB = 4096, 2048
 
@@ -149,6 +151,9 @@ def run(target: str, seconds: int) -> bool:
     count, coverage, features, corpus = runs[-1] if runs else ("0", "no", "no", "no")
     if code != 0:
         show_finding(target, log)
+    elif not done or int(done[1]) < LEAST_RUNS:
+        print(f"{target}: fewer than {LEAST_RUNS} runs say nothing")
+        return False
     print(
         f"{target}: {done[1] if done else count} runs in {seconds} s at most, {coverage} edges, {features} features, "
         f"{corpus} inputs kept: {'nothing found' if code == 0 else f'FOUND SOMETHING, code {code}'}", flush=True)
