@@ -86,6 +86,9 @@ final class EasySlot {
         guard let list = fields.makeList() else { throw RequestRefusal("libcurl has no memory for the headers") }
         headers = list
         try check(CURLOPT_HTTPHEADER, ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, list))
+        // A POST in all but its name. Nil takes the name of the last request back.
+        let name = request.method == .post ? nil : request.method.rawValue
+        try check(CURLOPT_CUSTOMREQUEST, ccurl_setopt_string(handle, CURLOPT_CUSTOMREQUEST, name))
         try setBody(request.body)
         responseLimit = max(0, request.responseLimit)
     }

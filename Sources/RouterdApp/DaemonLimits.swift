@@ -17,6 +17,8 @@ package enum DaemonLimits {
     /// How many entries a page has unless asked otherwise, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// Requests of a client that may wait for a connection.
+    static let clientRequests = 10_000_000
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 }

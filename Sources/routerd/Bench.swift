@@ -8,9 +8,9 @@ import StoreSQLite
 
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure the parts that a notification cannot do without.",
-        discussion: "`make measure` runs them all beside the daemon and compares; docs/PERFORMANCE.md has the figures.",
-        subcommands: [Decisions.self, Echo.self, StoreFloor.self, PostFloor.self])
+        abstract: "Measure a running daemon, the decision alone, and the parts that a notification cannot do without.",
+        discussion: "`make measure` runs the parts beside the daemon; docs/PERFORMANCE.md has the figures.",
+        subcommands: [Load.self, Decisions.self, Echo.self, StoreFloor.self, PostFloor.self])
 
     struct Echo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -13,11 +13,17 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Print the answer as it comes.")
     var json = false
 
+    /// A client that may have so many requests under way.
+    func client(requests: Int = 1) throws -> APIClient {
+        try APIClient(
+            server: server, key: key ?? ProcessInfo.processInfo.environment["ROUTERD_KEY"], requests: requests)
+    }
+
     func post(_ path: String, headers: [HeaderField] = [], body: [UInt8]) async throws -> JSONValue {
-        let client = try APIClient(server: server, key: key ?? ProcessInfo.processInfo.environment["ROUTERD_KEY"])
+        let client = try client()
         defer { client.close() }
         let (status, answer): (Int, [UInt8])
-        do { (status, answer) = try await client.post(path, headers: headers, body: body) } catch {
+        do { (status, answer) = try await client.send(.post, path, headers: headers, body: body) } catch {
             Console.error("\(error)")
             throw ExitCode(1)
         }

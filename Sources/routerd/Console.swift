@@ -20,6 +20,20 @@ enum Console {
         }
     }
 
+    /// Makes a file with these bytes, or replaces what it had.
+    static func write(_ bytes: [UInt8], toFile path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw UnwritableFile(path: path, reason: String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw UnwritableFile(path: path, reason: String(cString: strerror(errno))) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
     /// All of standard input, or of a file; `-` is standard input.
     static func read(_ path: String) throws -> [UInt8] {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -77,4 +91,11 @@ struct UnreadableFile: Error, CustomStringConvertible {
     let path: String
     let reason: String
     var description: String { "\(path) cannot be read: \(reason)" }
+}
+
+/// A file that cannot be written.
+struct UnwritableFile: Error, CustomStringConvertible {
+    let path: String
+    let reason: String
+    var description: String { "\(path) cannot be written: \(reason)" }
 }

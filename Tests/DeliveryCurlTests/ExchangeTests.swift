@@ -28,6 +28,22 @@ struct ExchangeTests {
         }
     }
 
+    @Test func aPutIsAPutAndTheNextRequestIsNot() async throws {
+        try await HostileServer.with { connection in
+            while connection.readRequest() != nil { connection.respond("200 OK") }
+        } _: { server in
+            var put = WebhookRequest(url: server.url(), headers: [], body: [1, 2, 3])
+            put.method = .put
+            let post = WebhookRequest(url: server.url(), headers: [], body: [4])
+            try await withTransport(slots: 1) { transport in
+                for request in [put, post] { #expect(await transport.send(request).response?.status == 200) }
+            }
+            let requests = server.seen.requests
+            #expect(requests.map { $0.lines.first } == ["PUT /hook HTTP/1.1", "POST /hook HTTP/1.1"])
+            #expect(requests.map(\.body) == [[1, 2, 3], [4]])
+        }
+    }
+
     /// The long body is one for which libcurl would wait for a `100 Continue`.
     @Test func headersAreSentExactlyAndNothingElse() async throws {
         try await HostileServer.with { connection in

@@ -8,6 +8,13 @@ package protocol Transport: Sendable {
 
 /// A request, ready to be sent.
 package struct WebhookRequest: Hashable, Sendable {
+    /// Webhooks are posted; clients of the HTTP API also put.
+    package enum Method: String, Hashable, Sendable {
+        case post = "POST"
+        case put = "PUT"
+    }
+
+    package var method = Method.post
     package var url: String
     /// Names and values without CR or LF.
     package var headers: [HeaderField]

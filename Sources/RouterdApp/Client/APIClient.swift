@@ -8,25 +8,42 @@ package struct APIClient: Sendable {
     private let key: String?
     private let transport: CurlTransport
 
-    package init(server: String, key: String?) throws {
+    /// - Parameter requests: How many run at once; others wait for one of them to end.
+    package init(server: String, key: String?, requests: Int = 1) throws {
         self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
         self.key = key
-        transport = try CurlTransport(configuration: CurlConfiguration(egress: .unguarded, slots: 1))
+        transport = try CurlTransport(
+            configuration: CurlConfiguration(
+                egress: .unguarded, slots: requests, waitingLimit: DaemonLimits.clientRequests))
     }
 
-    /// Posts a body; returns the status and the answer, whatever the status is.
-    package func post(
-        _ path: String, headers: [HeaderField] = [], body: [UInt8]
+    /// Sends a body; returns the status and the answer, whatever the status is.
+    package func send(
+        _ method: WebhookRequest.Method, _ path: String, headers: [HeaderField] = [], body: [UInt8]
     ) async throws -> (status: Int, body: [UInt8]) {
-        var fields = [HeaderField("content-type", "application/json")] + headers
-        if let key { fields.append(HeaderField("authorization", "Bearer \(key)")) }
-        let request = WebhookRequest(
-            url: server + path, headers: fields, body: body, timeoutMilliseconds: 30_000,
-            responseLimit: DaemonLimits.batchBytes)
-        switch await transport.send(request).outcome {
+        switch await transport.send(request(method, path, headers, body)).outcome {
         case .response(let response): return (response.status, response.body)
         case .failure(let failure): throw APIClientError(server: server, failure: failure)
         }
+    }
+
+    /// Posts a body and returns at once; `completion` is called once, on a thread of the transport.
+    package func post(
+        _ path: String, body: [UInt8], completion: @escaping @Sendable (TransferResult.Outcome) -> Void
+    ) {
+        transport.start(request(.post, path, [], body)) { completion($0.outcome) }
+    }
+
+    private func request(
+        _ method: WebhookRequest.Method, _ path: String, _ headers: [HeaderField], _ body: [UInt8]
+    ) -> WebhookRequest {
+        var fields = [HeaderField("content-type", "application/json")] + headers
+        if let key { fields.append(HeaderField("authorization", "Bearer \(key)")) }
+        var request = WebhookRequest(
+            url: server + path, headers: fields, body: body, timeoutMilliseconds: 30_000,
+            responseLimit: DaemonLimits.batchBytes)
+        request.method = method
+        return request
     }
 
     package func close() { transport.close() }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
@@ -5,23 +6,33 @@ import NIOCore
 /// The least that a receiver can do: reads each body and answers 204.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
+    private let onReceived: @Sendable (_ webhookID: String) -> Void
 
-    package init(address: ListenAddress) {
+    /// - Parameter onReceived: Is told of each request that has a `webhook-id`, before it is answered.
+    package init(address: ListenAddress, onReceived: @escaping @Sendable (_ webhookID: String) -> Void = { _ in }) {
         self.address = address
+        self.onReceived = onReceived
     }
 
     package func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
+            let webhookID = request.headers[.webhookID]
             _ = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+            if let webhookID { onReceived(webhookID) }
             return Response(status: .noContent)
         }
         var logger = Logger(label: "routerd.echo")
-        logger.logLevel = .warning
+        // Whoever cancels it need not be told of connections that were open.
+        logger.logLevel = .critical
         let application = Application(
             router: router,
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
         try await application.runService()
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static var webhookID: HTTPField.Name { .init(parsed: "webhook-id") ?? .date }
 }

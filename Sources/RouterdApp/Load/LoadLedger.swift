@@ -1,0 +1,93 @@
+import Histogram
+
+/// The books of a load run: what was answered 202, and what came to the receivers. At the end both must agree.
+///
+/// A webhook may come before the answer to the request that caused it, so either is noted when it comes.
+package struct LoadLedger: Sendable {
+    private struct Entry {
+        /// When the request was due, in nanoseconds; nil as long as no 202 has come.
+        var due: UInt64?
+        /// When the first webhook came.
+        var receivedAt: UInt64?
+        var receipts = 0
+    }
+
+    private var entries: [String: Entry] = [:]
+    /// Answers that were not 202, by status.
+    package private(set) var refused: [Int: Int] = [:]
+    /// Requests without an answer, by the reason. Whether they were accepted is not known.
+    package private(set) var unanswered: [String: Int] = [:]
+    package private(set) var accepted = 0
+    package private(set) var delivered = 0
+    /// Webhooks that came again.
+    package private(set) var duplicates = 0
+    /// In microseconds, from when the request was due.
+    package private(set) var acceptTimes = LoadTimes()
+    package private(set) var deliveryTimes = LoadTimes()
+    /// How late requests were sent: more than a little means that the generator could not keep up, and that the other
+    /// times are too long.
+    package private(set) var lateness = LoadTimes()
+
+    package init() {}
+
+    package mutating func sent(due: UInt64, at now: UInt64) { lateness.record(now &- min(due, now)) }
+
+    package mutating func accept(_ id: String, due: UInt64, at now: UInt64) {
+        accepted += 1
+        acceptTimes.record(now &- min(due, now))
+        entries[id, default: Entry()].due = due
+        settle(id)
+    }
+
+    package mutating func refuse(_ status: Int) { refused[status, default: 0] += 1 }
+
+    package mutating func leaveUnanswered(_ reason: String) { unanswered[reason, default: 0] += 1 }
+
+    package mutating func receive(_ id: String, at now: UInt64) {
+        entries[id, default: Entry()].receipts += 1
+        if entries[id]?.receipts ?? 0 > 1 {
+            duplicates += 1
+        } else {
+            entries[id]?.receivedAt = now
+            settle(id)
+        }
+    }
+
+    private mutating func settle(_ id: String) {
+        guard let entry = entries[id], let due = entry.due, let received = entry.receivedAt else { return }
+        delivered += 1
+        deliveryTimes.record(received &- min(due, received))
+    }
+
+    /// Requests of which something is known.
+    package var answered: Int { accepted + refused.values.reduce(0, +) + unanswered.values.reduce(0, +) }
+
+    /// Accepted, and not received.
+    package var missing: Int { accepted - delivered }
+
+    /// Received, and never answered 202.
+    package var unexpected: Int { entries.values.count { $0.due == nil } }
+
+    /// Whether everything accepted came, and nothing came that no request can have caused.
+    package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }
+}
+
+/// Times of one kind, as an HDR histogram of microseconds with three significant digits.
+package struct LoadTimes: Sendable {
+    private var histogram = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+
+    init() {}
+
+    mutating func record(_ nanoseconds: UInt64) { histogram.record(nanoseconds / 1000) }
+
+    package var count: Int { Int(histogram.totalCount) }
+
+    /// In milliseconds; 0 without any.
+    package func percentile(_ percentile: Double) -> Double {
+        count == 0 ? 0 : Double(histogram.valueAtPercentile(percentile)) / 1000
+    }
+
+    /// In milliseconds; 0 without any.
+    package var mean: Double { count == 0 ? 0 : histogram.mean / 1000 }
+    package var max: Double { count == 0 ? 0 : Double(histogram.max) / 1000 }
+}

@@ -1,0 +1,85 @@
+import Router
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// The pure part of `bench load`: when requests are due, what the books say, how it is told.
+@Suite("Load") struct LoadTests {
+    private static let plan = LoadPlan(rate: 2000, seconds: 5, sessions: 7, payloadBytes: 300, seed: 42)
+
+    @Test func arrivalsAreThoseOfARateAndDoNotChange() {
+        let arrivals = Self.plan.arrivals()
+        #expect(arrivals == Self.plan.arrivals())
+        // Ten thousand on average, with a standard deviation of a hundred.
+        #expect((9500...10_500).contains(arrivals.count))
+        #expect(zip(arrivals, arrivals.dropFirst()).allSatisfy { $0.due <= $1.due })
+        #expect(arrivals.allSatisfy { $0.due < 5_000_000_000 && (0..<7).contains($0.session) })
+        #expect(Set(arrivals.map(\.session)).count == 7)
+        let gaps = zip(arrivals, arrivals.dropFirst()).map { Double($1.due - $0.due) / 500_000 }
+        // Of exponential gaps, one in e is longer than the mean.
+        let long = Double(gaps.count { $0 > 1 }) / Double(gaps.count)
+        #expect((0.34...0.40).contains(long))
+        var other = Self.plan
+        other.seed = 43
+        #expect(other.arrivals() != arrivals)
+    }
+
+    @Test(arguments: [64, 300, 5000]) func payloadsNameTheirSessionAndHaveTheirSize(bytes: Int) throws {
+        var plan = Self.plan
+        plan.payloadBytes = bytes
+        let payload = plan.payload(3)
+        #expect(try JSONValue(parsing: payload)["notification-content-id"]?.asString == plan.contentID(3))
+        #expect(payload.count == max(bytes, 65))
+    }
+
+    @Test func whatIsAcceptedAndComesIsConserved() {
+        var books = LoadLedger()
+        books.sent(due: 0, at: 1000)
+        books.accept("a", due: 0, at: 2_000_000)
+        #expect(!books.isConserved && books.missing == 1)
+        books.receive("a", at: 5_000_000)
+        // The webhook before the answer.
+        books.receive("b", at: 6_000_000)
+        #expect(books.unexpected == 1 && !books.isConserved)
+        books.accept("b", due: 1_000_000, at: 7_000_000)
+        books.refuse(503)
+        books.refuse(503)
+        #expect(books.isConserved && books.delivered == 2 && books.accepted == 2 && books.answered == 4)
+        #expect(books.refused == [503: 2])
+        #expect((6...6.01).contains(books.acceptTimes.max) && (5...5.01).contains(books.deliveryTimes.percentile(50)))
+        #expect(books.lateness.count == 1)
+    }
+
+    @Test func whatComesAgainIsADuplicateAndCountsOnce() {
+        var books = LoadLedger()
+        books.accept("a", due: 0, at: 1)
+        for time in 1...3 { books.receive("a", at: UInt64(time) * 1_000_000) }
+        #expect(books.duplicates == 2 && books.delivered == 1 && books.isConserved)
+        #expect(books.deliveryTimes.count == 1 && books.deliveryTimes.max == 1)
+    }
+
+    @Test func aWebhookThatNobodyAskedForNeedsARequestWithoutAnAnswer() {
+        var books = LoadLedger()
+        books.receive("x", at: 1)
+        #expect(!books.isConserved)
+        books.leaveUnanswered("timed-out")
+        #expect(books.isConserved && books.unexpected == 1)
+        books.receive("y", at: 1)
+        #expect(!books.isConserved)
+    }
+
+    @Test func theReportSaysTheSameInAllForms() throws {
+        var books = LoadLedger()
+        books.accept("a", due: 0, at: 1_500_000)
+        books.leaveUnanswered("<timed & out>")
+        let report = LoadReport(plan: Self.plan, offered: 2, ledger: books, elapsedSeconds: 1.25)
+        let json = try JSONValue(parsing: report.json)
+        #expect(json["conserved"] == false && json["missing"] == 1 && json["accepted"] == 1)
+        #expect(json["acceptMilliseconds"]?["p99"]?.asDouble == 1.5)
+        #expect(json["unanswered"]?["<timed & out>"] == 1)
+        #expect(report.lines.contains { $0.contains("NOT CONSERVED") })
+        let page = String(decoding: report.html, as: UTF8.self)
+        #expect(page.contains("NOT CONSERVED") && page.contains("&lt;timed &amp; out&gt;"))
+        #expect(!page.contains("<timed") && page.contains("<polyline"))
+    }
+}
