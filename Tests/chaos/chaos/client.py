@@ -17,6 +17,8 @@ from chaos.ledger import SECRET_TEXT, Ledger
 
 APPLICATION = "com.example.Chaos"
 REQUEST_SECONDS = 30.0
+# The daemon closes what is idle for longer than a minute or so.
+IDLE_SECONDS = 20.0
 # After no answer, or one that says to come again.
 PAUSE_SECONDS = 0.02
 
@@ -36,11 +38,14 @@ class API:
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
         self._address = ""
+        self._used_at = 0.0
         self._connection: http.client.HTTPConnection | None = None
 
     def call(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
         """Raises OSError, HTTPException or ValueError if there is no answer."""
-        if self._connection is None or self._address != self._daemon.address:
+        is_stale = self._address != self._daemon.address or clock.now() > self._used_at + IDLE_SECONDS
+        self._used_at = clock.now()
+        if self._connection is None or is_stale:
             self.close()
             self._address = self._daemon.address
             self._connection = http.client.HTTPConnection(self._address, timeout=REQUEST_SECONDS)

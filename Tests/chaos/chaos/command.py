@@ -24,7 +24,8 @@ SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "zoo": (menagerie.scenario, "every behaviour of an endpoint, and what the daemon must make of it"),
     "storm": (storm.scenario, "kill -9 under load, again and again"),
     "terminate": (terminate.scenario, "SIGTERM under load"),
-    "hung": (hung.scenario, "1 % of the endpoints hang; the others must not notice"),
+    "hung": (hung.one_in_a_hundred, "1 % of the endpoints hang; the others must not notice"),
+    "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
     "sweep": (sweep.scenario, "kill, EIO and ENOSPC at the nth system call (needs strace)"),
     "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
@@ -52,7 +53,7 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--seconds", type=float, help="how long load lasts where nothing else bounds it")
     parser.add_argument("--kills", type=int, default=50, help="of the storm")
     parser.add_argument("--cycles", type=int, default=5, help="of terminate, powercut, disk and files")
-    parser.add_argument("--rounds", type=int, default=5, help="of hung")
+    parser.add_argument("--rounds", type=int, default=5, help="of hung and starved")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
     parser.add_argument("--only", help="of the zoo, the behaviours with this in their names")
     parser.add_argument("--keep", type=Path, help="where the folder of a failed scene is kept, with its history")

@@ -119,4 +119,6 @@ class Daemon:
         self.lives[-1].was_killed = killed
 
     def log_tail(self, lines: int = 15) -> list[str]:
-        return self.log.read_text(errors="replace").splitlines()[-lines:] if self.log.exists() else []
+        """The last that it said, without the hints for people at a terminal."""
+        said = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return [line for line in said if line and not line.startswith(("try it", "  "))][-lines:]
