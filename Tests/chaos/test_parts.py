@@ -49,6 +49,9 @@ class LedgerTests(unittest.TestCase):
         self.assertTrue(ledger.begin("lane", Request("", SIGNED, self.BODY)).is_intact)
         self.assertFalse(ledger.begin("lane", Request("", SIGNED, self.BODY.replace(b'"key"', b' "key"'))).is_intact)
 
+    def test_a_payload_that_nobody_sent_is_not_intact(self) -> None:
+        self.assertFalse(Ledger().begin("lane", Request("", SIGNED, self.BODY)).is_intact)
+
     def test_what_has_no_key_is_nobodys(self) -> None:
         for body in (b"", b"[]", b'{"data":{}}', b'{"data":{"payload":3}}'):
             self.assertIsNone(key_of(body))

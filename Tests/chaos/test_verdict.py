@@ -27,7 +27,7 @@ def entry(key: str, state: str = "delivered", settled: float | None = 50.0, lane
 
 def history(
     submissions: list[Submission], attempts: list[Attempt], entries: list[Entry], lives: list[Life] | None = None,
-    **promises: float | bool
+    slack: float = 10.0, max_in_flight: int = 1
 ) -> History:
     states: dict[str, int] = {}
     for each in entries:
@@ -35,7 +35,7 @@ def history(
     return History(
         submissions, attempts, lives or [Life(ready_at=0.0)],
         Books(looked_at=100.0, accepted=len(entries), by_state=states, unaccounted=0, entries=entries),
-        Promises(schedule=[1.0, 2.0], **promises))
+        Promises([1.0, 2.0], max_in_flight, slack))
 
 
 def killed_once(at: float) -> list[Life]:
@@ -101,6 +101,24 @@ class VerdictTests(unittest.TestCase):
             [entry("a"), entry("b")], killed_once(1.4))
         self.assertEqual(self.kinds(case), {"duplicate"})
 
+    def test_the_bound_is_that_of_the_lane(self) -> None:
+        keys = ("a", "b", "c")
+        case = history(
+            [submission(key, 0.9) for key in keys],
+            [attempt(key, 1.0 + 0.2 * place) for place, key in enumerate(keys)]
+            + [attempt(key, 2.0 + 0.2 * place, life=1) for place, key in enumerate(keys)],
+            [entry(key) for key in keys], killed_once(1.6), max_in_flight=3)
+        self.assertEqual(judge(case), [])
+        case.promises.max_in_flight = 2
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_what_the_lane_went_on_from_was_committed(self) -> None:
+        case = history(
+            [submission("a", 0.9), submission("b", 0.9)],
+            [attempt("a", 1.0), attempt("b", 1.2, Meaning.FAILED), attempt("a", 2, life=1), attempt("b", 2.4, life=1)],
+            [entry("a"), entry("b")], killed_once(1.4))
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
     def test_one_key_acknowledged_under_two_ids_is_a_duplicate(self) -> None:
         case = good()
         case.submissions[0].ids.append("ntf_b")
@@ -117,6 +135,13 @@ class VerdictTests(unittest.TestCase):
         case = history(
             [submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED, lasts=3), attempt("a", 2.9)], [entry("a")])
         self.assertIn("overlapped", self.kinds(case))
+
+    def test_two_of_one_notification_overlap_even_where_a_lane_may_have_two(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.UNCLEAR, lasts=3), attempt("a", 2.9)], [entry("a")],
+            max_in_flight=2)
+        case.attempts[0].answered_at = None
+        self.assertEqual(self.kinds(case), {"overlapped"})
 
     def test_two_of_a_lane_at_once_overlap(self) -> None:
         case = history(
@@ -233,6 +258,9 @@ class VerdictTests(unittest.TestCase):
         case.patient = {"lane"}
         waiting.next_attempt_at = 500.0
         self.assertEqual(judge(case), [])
+        case.patient = set()
+        self.assertEqual(self.kinds(case), {"stuck"})
+        case.patient = {"lane"}
         waiting.next_attempt_at = 50.0
         self.assertEqual(self.kinds(case), {"stuck"})
 

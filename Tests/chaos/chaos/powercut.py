@@ -68,12 +68,23 @@ def mounted(stage: Stage) -> Iterator[Disk]:
     disk = Disk(stage.folder)
     disk.mount()
     try:
+        try_cut(disk)
         yield disk
     finally:
         for daemon in stage.daemons:
             daemon.close()
         if disk.mount_point.is_mount():
             disk.unmount()
+
+
+def try_cut(disk: Disk) -> None:
+    """Whether this kernel has power to cut."""
+    try:
+        disk.cut()
+    except OSError as error:
+        raise clock.Skipped(f"the file system cannot be shut down here: {error}") from error
+    disk.unmount()
+    disk.mount()
 
 
 def scenario(options: Options) -> Iterator[Result]:
