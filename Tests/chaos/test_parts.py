@@ -7,11 +7,11 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from chaos import answers, connections, statuses  # noqa: E402
 from chaos.crowd import balance  # noqa: E402
 from chaos.history import Meaning  # noqa: E402
 from chaos.http1 import Request, answer  # noqa: E402
 from chaos.ledger import Ledger, is_signed, key_of  # noqa: E402
+from chaos.menagerie import behaviours  # noqa: E402
 from chaos.schedule import strikes  # noqa: E402
 from chaos.sweep import points  # noqa: E402
 from test_verdict import attempt, entry, history, submission  # noqa: E402
@@ -76,7 +76,7 @@ class BalanceTests(unittest.TestCase):
 class ZooTests(unittest.TestCase):
     def test_there_are_at_least_sixty_behaviours(self) -> None:
         trap = "http://127.0.0.1:1/trap"
-        names = [each.name for each in statuses.table(trap) + answers.table() + connections.table(trap)]
+        names = [each.name for each in behaviours(trap)]
         self.assertEqual(len(names), len(set(names)))
         self.assertGreaterEqual(len(names), 60)
 

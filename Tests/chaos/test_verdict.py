@@ -185,8 +185,8 @@ class VerdictTests(unittest.TestCase):
         again.number = 1
         case = history([submission("a", 1)], [first, again], [entry("a")])
         self.assertEqual(judge(case), [])
-        for name, value in (("is_kept", False), ("has_answered", True), ("number", 2)):
-            case.attempts[0] = replace(first, **{name: value})
+        for other in (replace(first, is_kept=False), replace(first, has_answered=True), replace(first, number=2)):
+            case.attempts[0] = other
             self.assertEqual(self.kinds(case), {"early"})
 
     def test_what_a_kill_cut_off_may_be_tried_again_at_once(self) -> None:

@@ -4,7 +4,8 @@ import asyncio
 import gzip
 
 from chaos.behaviours import (
-    TAKES, Behaviour, Expected, after, begins, delivered, drips, exhausted, first, hangs, pours, resets, says, takes)
+    TAKES, Behaviour, Expected, after, begins, delivered, drips, exhausted, first, hangs, pours, resets, retried, says,
+    takes)
 from chaos.history import Meaning
 from chaos.http1 import Exchange, answer
 from chaos.zoo import Act
@@ -18,16 +19,28 @@ def broken(data: bytes) -> Act:
     return says(data, BAD, closes=True)
 
 
+def then_says(extra: bytes, after: float) -> Act:
+    """Fails, and a while later answers a request that was never made."""
+
+    async def act(exchange: Exchange) -> Meaning:
+        await exchange.finish(answer(503))
+        await asyncio.sleep(after)
+        await exchange.send(extra)
+        return Meaning.FAILED
+
+    return act
+
+
 def taken_after(error: str) -> Expected:
     """The second attempt is taken."""
     return Expected("delivered", attempts=2, error=error)
 
 
-def unless_kept(act: Act) -> Act:
+def unless_kept(act: Act, otherwise: Act = TAKES) -> Act:
     """Takes the first request of a connection; on a second one, something else."""
 
     async def choose(exchange: Exchange) -> Meaning:
-        return await (act if exchange.attempt.is_kept else TAKES)(exchange)
+        return await (act if exchange.attempt.is_kept else otherwise)(exchange)
 
     return choose
 
@@ -137,6 +150,11 @@ def lines() -> list[Behaviour]:
                   delivered(200)),
         Behaviour("pipelined", "sends a second answer that nobody asked for",
                   says(answer(204) + answer(500), closes=True), delivered(204)),
+        Behaviour("pipelined-kept", "answers twice at once, and no second request: nobody is deceived",
+                  unless_kept(begins(b""), says(answer(204) + answer(200))), delivered(204)),
+        Behaviour("pipelined-idle", "fails, and says 200 while nobody asks: nobody is deceived",
+                  first(unless_kept(begins(b""), then_says(answer(200), after=0.3)), unless_kept(begins(b""))),
+                  retried(503), is_open=True),
         Behaviour("extra-bytes", "sends some bytes after the answer", says(answer(204) + b"and more", closes=True),
                   delivered(204)),
     ]

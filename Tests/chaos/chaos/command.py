@@ -50,14 +50,20 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="all of them by default")
     parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     parser.add_argument("--seed", type=int, help="replays the schedule of a run that printed it")
-    parser.add_argument("--seconds", type=float, help="how long load lasts where nothing else bounds it")
+    parser.add_argument("--seconds", type=float, help="of a phase of hung and starved")
     parser.add_argument("--kills", type=int, default=50, help="of the storm")
     parser.add_argument("--cycles", type=int, default=5, help="of terminate, powercut, disk and files")
     parser.add_argument("--rounds", type=int, default=5, help="of hung and starved")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
     parser.add_argument("--only", help="of the zoo, the behaviours with this in their names")
-    parser.add_argument("--keep", type=Path, help="where the folder of a failed scene is kept, with its history")
+    parser.add_argument("--without-open", action="store_true", help="leave out what is known not to hold yet")
+    parser.add_argument("--keep", type=Path, help="a folder for the histories of what failed")
+    parser.add_argument("--list", action="store_true", help="print the zoo's table, and run nothing")
     arguments = parser.parse_args()
+    if arguments.list:
+        for each in menagerie.behaviours("http://127.0.0.1/trap"):
+            print(f"{each.name:24} {each.does:64} {each.expected}")
+        sys.exit()
     if unknown := set(arguments.scenarios) - set(SCENARIOS):
         parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
     binary = arguments.routerd.resolve()
@@ -66,7 +72,7 @@ def parse() -> tuple[Options, list[str]]:
     seed = secrets.randbelow(1_000_000) if arguments.seed is None else arguments.seed
     options = Options(
         binary, seed, arguments.seconds, arguments.kills, arguments.cycles, arguments.rounds, arguments.points,
-        arguments.only, arguments.keep)
+        arguments.only, arguments.keep, arguments.without_open)
     return options, arguments.scenarios or list(SCENARIOS)
 
 

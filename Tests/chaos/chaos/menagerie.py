@@ -20,6 +20,11 @@ PATIENT, IMPATIENT = "com.example.Chaos.Patient", "com.example.Chaos.Impatient"
 TIMEOUTS = {PATIENT: 15, IMPATIENT: 2}
 
 
+def behaviours(trap: str) -> list[Behaviour]:
+    """The whole table; `trap` is where nobody may be led."""
+    return statuses.table(trap) + answers.table() + connections.table(trap)
+
+
 @dataclass(frozen=True)
 class Resident:
     """A behaviour with its endpoint."""
@@ -40,14 +45,14 @@ class Resident:
 class Menagerie:
     """The endpoints of all behaviours."""
 
-    def __init__(self, zoo: Zoo, certificates: Certificates, only: str | None) -> None:
+    def __init__(self, zoo: Zoo, certificates: Certificates, options: Options) -> None:
         self._zoo = zoo
         self._certificates = certificates
         self._sockets: list[socket.socket] = []
         trap = zoo.trap()
-        found = statuses.table(trap) + answers.table() + connections.table(trap)
-        self.residents = [
-            Resident(each, self._place(each)) for each in found if only is None or only in each.name]
+        wanted = [each for each in behaviours(trap) if options.only is None or options.only in each.name]
+        self.left_out = [each.name for each in wanted if each.is_open and options.without_open]
+        self.residents = [Resident(each, self._place(each)) for each in wanted if each.name not in self.left_out]
 
     def _place(self, behaviour: Behaviour) -> str:
         match behaviour.place:
@@ -83,12 +88,12 @@ class Menagerie:
 
 def scenario(options: Options) -> Iterator[Result]:
     with options.stage() as stage:
-        yield run(stage, options.only)
+        yield run(stage, options)
 
 
-def run(stage: Stage, only: str | None) -> Result:
+def run(stage: Stage, options: Options) -> Result:
     certificates = Certificates(stage.folder / "certificates")
-    menagerie = Menagerie(stage.zoo, certificates, only)
+    menagerie = Menagerie(stage.zoo, certificates, options)
     try:
         daemon = stage.daemon("delivery:", f"  certificateAuthorityFile: {certificates.authority}")
         daemon.start()
@@ -115,7 +120,7 @@ def run(stage: Stage, only: str | None) -> Result:
         api.close()
         return Result("zoo", history, misjudged, {
             "behaviours": len(menagerie.residents), "attempts in the ledger": len(stage.ledger.attempts),
-            "misjudged": len(misjudged)})
+            "misjudged": len(misjudged), "left out": ", ".join(menagerie.left_out) or "none"})
     finally:
         menagerie.close()
 

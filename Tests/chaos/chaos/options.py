@@ -55,6 +55,7 @@ class Options:
     points: int
     only: str | None
     keep: Path | None
+    without_open: bool
     _stage: Stage | None = None
     _log: list[str] = field(default_factory=list)
 

@@ -4,7 +4,7 @@ import time
 from email.utils import formatdate
 
 from chaos.behaviours import (
-    DELIVERED, TAKES, Behaviour, Expected, after, delivered, exhausted, fails, first, rejected, retried, says, takes)
+    TAKES, Behaviour, Expected, after, delivered, exhausted, fails, first, rejected, retried, says, takes)
 from chaos.history import Meaning
 from chaos.http1 import Exchange, answer
 from chaos.zoo import Act
@@ -130,7 +130,7 @@ def habits(trap: str) -> list[Behaviour]:
                   fails(401, "WWW-Authenticate: Negotiate, NTLM", 'WWW-Authenticate: Basic realm="x"'),
                   exhausted(401)),
         Behaviour("strict-transport", "wants TLS from now on", takes("Strict-Transport-Security: max-age=9999"),
-                  DELIVERED),
+                  delivered(204)),
         Behaviour("gone", "answers 410: the next best session gets it", says(answer(410), Meaning.GONE),
                   Expected("delivered", attempts=2, status=410)),
     ]
