@@ -15,6 +15,8 @@ from chaos.zoo import Act
 SCHEDULE = [1.0] * 60
 TIMEOUT_SECONDS = 15
 SETTLE_SECONDS = 90.0
+# Says that it is gone when the first notification comes; another session shows the same content.
+LEAVING, HEIR = "leaving", "heir"
 
 
 def wavering(seed: int, longest: float) -> Act:
@@ -38,6 +40,7 @@ def tempers(seed: int) -> list[tuple[str, int, Act, Target]]:
         ("resetting", 1, first(resets(), says(answer(204, "Connection: close"), closes=True)), Target("", 0.2, cap=3)),
         ("put-off", 1, put_off, Target("", 0.2, cap=3)),
         ("hanging", 1, first(hangs, TAKES), Target("", 0.1, cap=2, most=3)),
+        (LEAVING, 1, says(answer(410), Meaning.GONE), Target("", 0.2, cap=1_000, most=60)),
         ("refusing", 1, says(answer(400), Meaning.REJECTED), Target("", 0.1, cap=8, most=6)),
     ]
 
@@ -55,6 +58,7 @@ class Crowd:
                 lane = f"{name}-{number}"
                 self._urls[lane] = stage.zoo.house(lane, act)
                 self.targets.append(Target(lane, share.weight, share.cap, share.most))
+        self._heir = stage.zoo.house(HEIR, TAKES)
         self.register()
         self.load = Load(daemon, stage.ledger, self.journal, self.targets, seed)
 
@@ -64,6 +68,8 @@ class Crowd:
         api.put_application(timeoutSeconds=TIMEOUT_SECONDS, retrySchedule=[int(each) for each in SCHEDULE])
         for lane, url in self._urls.items():
             api.put_session(lane, url)
+        # Of two that are alike, the older one is preferred.
+        api.put_session(HEIR, self._heir, content=f"{LEAVING}-0")
         api.close()
 
     def open_attempts(self) -> int:
@@ -82,7 +88,7 @@ class Crowd:
         # The daemon is still there, but idle: the ledger is complete.
         return History(
             self.journal.submissions, list(self.stage.ledger.attempts), self.daemon.lives, books,
-            Promises(SCHEDULE, disk_fails=disk_fails))
+            Promises(SCHEDULE, disk_fails=disk_fails), heirs={f"{LEAVING}-0": HEIR})
 
 
 def balance(history: History, taken: set[str]) -> list[str]:
