@@ -26,7 +26,7 @@ SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "terminate": (terminate.scenario, "SIGTERM under load"),
     "hung": (hung.one_in_a_hundred, "1 % of the endpoints hang; the others must not notice"),
     "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
-    "sweep": (sweep.scenario, "kill, EIO and ENOSPC at the nth system call (needs strace)"),
+    "sweep": (sweep.scenario, "kill, EIO, ENOSPC and delay at the nth system call (needs strace)"),
     "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
     "files": (files.scenario, "no file descriptors are left, and then some are"),

@@ -84,9 +84,21 @@ class Daemon:
         self.process.wait()
         self._ended(killed=True)
 
-    def was_killed(self) -> None:
-        """Something else ended it, such as strace at a crash point."""
-        self.kill()
+    def freeze(self) -> None:
+        """SIGSTOP; returns when no thread of it runs any more. What waits for the disk does not come back."""
+        self._signal(signal.SIGSTOP)
+        clock.wait_until(self._stands_still, "the daemon stands still", 10)
+
+    def _stands_still(self) -> bool:
+        if self.process is None or self.process.poll() is not None:
+            return True
+        states = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            try:
+                states.append((task / "stat").read_text().rsplit(")", 1)[1].split()[0])
+            except OSError:  # The thread has just ended.
+                pass
+        return all(state in "TtDZX" for state in states)
 
     def terminate(self) -> int:
         """SIGTERM, and its exit status when it has drained."""

@@ -113,6 +113,9 @@ def play(stage: Stage, disk: Disk, durability: str, options: Options) -> tuple[H
     crowd.load.start()
     for strike in strikes(options.seed, options.cycles, longest=2.0):
         time.sleep(strike.after)
+        # First the processor, then the disk: a flush that is under way as the file system shuts down may seem to
+        # succeed though its data goes nowhere. A machine without power hears nothing of it, and this one must not.
+        daemon.freeze()
         disk.cut()
         daemon.kill()
         stage.zoo.bury()

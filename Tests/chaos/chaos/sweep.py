@@ -26,6 +26,8 @@ SCHEDULE = [1.0] * 30
 # Lanes and how many notifications each gets.
 LANES, EACH = 4, 8
 FAILING_CALLS = 3
+# A disk that takes its time, from the nth call on.
+DELAY_MICROSECONDS = 100_000
 # No two runs make the same number of calls; the last ones are not surely reached.
 REACHED = 0.7
 
@@ -40,14 +42,17 @@ class Fault:
 
     @property
     def is_error(self) -> bool:
-        return self.what != "KILL"
+        return self.what not in ("KILL", "DELAY")
 
     @property
     def hurts_disk(self) -> bool:
         return self.is_error and self.call in ("fdatasync", "pwrite64")
 
     def wrapper(self, nth: int, trace: Path) -> list[str]:
-        how = f"error={self.what}:when={nth}..{nth + FAILING_CALLS - 1}" if self.is_error else f"signal=KILL:when={nth}"
+        match self.what:
+            case "KILL": how = f"signal=KILL:when={nth}"
+            case "DELAY": how = f"delay_enter={DELAY_MICROSECONDS}:when={nth}+"
+            case _: how = f"error={self.what}:when={nth}..{nth + FAILING_CALLS - 1}"
         return [*strace(trace), "-e", f"trace={self.call}", "-e", f"inject={self.call}:{how}"]
 
 
@@ -58,7 +63,7 @@ def strace(output: Path) -> list[str]:
 FAULTS = (
     Fault("fdatasync", "KILL"), Fault("pwrite64", "KILL"), Fault("writev", "KILL"), Fault("sendto", "KILL"),
     Fault("write", "KILL"), Fault("fdatasync", "EIO"), Fault("fdatasync", "ENOSPC"), Fault("pwrite64", "EIO"),
-    Fault("pwrite64", "ENOSPC"), Fault("sendto", "EIO"), Fault("writev", "EIO"),
+    Fault("pwrite64", "ENOSPC"), Fault("sendto", "EIO"), Fault("writev", "EIO"), Fault("fdatasync", "DELAY"),
 )
 
 
@@ -106,7 +111,8 @@ def strike(stage: Stage, fault: Fault, nth: int, seed: int) -> Result:
     daemon, trace = stage.daemon(), stage.folder / "trace"
     daemon.start(fault.wrapper(nth, trace))
     journal = work(stage, daemon, seed)
-    is_struck = len(daemon.lives) > 1 or "(INJECTED)" in trace.read_text(errors="replace")
+    said = trace.read_text(errors="replace")
+    is_struck = len(daemon.lives) > 1 or "(INJECTED)" in said or "(DELAYED)" in said
     if len(daemon.lives) == 1 or fault.is_error:
         # What strace still has in store must not strike who reads the books.
         daemon.kill()
