@@ -4,12 +4,14 @@ SWIFT ?= swift
 # Every target imports what it names in Package.swift and nothing else.
 STRICT = --explicit-target-dependency-import-check error
 RELEASE = .build/release/routerd
+# What the checker of Tests/chaos breaks things around.
+ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -26,6 +28,7 @@ run: release  ## Start the daemon on the embedded store, with routerd.yaml.
 test: setup check check-benchmarks race  ## Check the style and what decisions take, then run every test.
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build
+	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
@@ -54,6 +57,13 @@ soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
 	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'
+
+chaos: release  ## Break things around the daemon for some twelve minutes and judge what came of it; docs/CHAOS.md.
+	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
+
+check-chaos: setup  ## The short form: the verdict's own tests, the zoo, three kills, a few crash points.
+	python3 -m unittest discover -s Tests/chaos -q
+	python3 Tests/chaos/run.py zoo storm sweep --kills 3 --points 1 --without-open --routerd $(ROUTERD)
 
 fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)

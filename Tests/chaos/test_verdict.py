@@ -1,0 +1,308 @@
+"""The verdict can fail: each kind of finding is made from a history written by hand, and a good one has none."""
+
+import sys
+import unittest
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from chaos.history import Attempt, Books, Entry, History, Life, Meaning, Promises, Submission  # noqa: E402
+from chaos.verdict import KINDS, explained_repetitions, in_flight_at_kills, judge  # noqa: E402
+
+
+def submission(key: str, at: float, lane: str = "lane") -> Submission:
+    return Submission(key, lane, submitted_at=at, acked_at=at + 0.1, ids=[f"ntf_{key}"])
+
+
+def attempt(key: str | None, began: float, meaning: Meaning = Meaning.TAKEN, life: int = 0, lane: str = "lane",
+            lasts: float = 0.1) -> Attempt:
+    return Attempt(lane, began, life, key, f"msg_{key}", meaning=meaning, answered_at=began + lasts,
+                   ended_at=began + lasts)
+
+
+def entry(key: str, state: str = "delivered", settled: float | None = 50.0, lane: str = "lane") -> Entry:
+    return Entry(f"ntf_{key}", f"msg_{key}", lane, state, settled_at=settled)
+
+
+def history(
+    submissions: list[Submission], attempts: list[Attempt], entries: list[Entry], lives: list[Life] | None = None,
+    slack: float = 10.0, max_in_flight: int = 1
+) -> History:
+    states: dict[str, int] = {}
+    for each in entries:
+        states[each.state] = states.get(each.state, 0) + 1
+    return History(
+        submissions, attempts, lives or [Life(ready_at=0.0)],
+        Books(looked_at=100.0, accepted=len(entries), by_state=states, unaccounted=0, entries=entries),
+        Promises([1.0, 2.0], max_in_flight, slack))
+
+
+def killed_once(at: float) -> list[Life]:
+    return [Life(0.0, ended_at=at, was_killed=True), Life(at + 0.5)]
+
+
+def good() -> History:
+    """Two notifications of one lane, one after the other; the second fails once."""
+    return history(
+        [submission("a", 1), submission("b", 2)],
+        [attempt("a", 1.2), attempt("b", 2.2, Meaning.FAILED), attempt("b", 3.4)], [entry("a"), entry("b")])
+
+
+class VerdictTests(unittest.TestCase):
+    def kinds(self, judged: History) -> set[str]:
+        found = judge(judged)
+        self.assertLessEqual({finding.kind for finding in found}, set(KINDS))
+        return {finding.kind for finding in found}
+
+    def test_nothing_is_wrong_with_a_good_history(self) -> None:
+        self.assertEqual(judge(good()), [])
+        self.assertEqual(len(KINDS), 9)
+
+    # lost
+
+    def test_acknowledged_and_unknown_is_lost(self) -> None:
+        case = good()
+        case.books.entries = [replace(case.books.entries[0], id="ntf_other", webhook_id="msg_a"), case.books.entries[1]]
+        self.assertIn("lost", self.kinds(case))
+
+    def test_delivered_by_the_books_alone_is_lost(self) -> None:
+        self.assertEqual(self.kinds(history([submission("a", 1)], [], [entry("a")])), {"lost"})
+
+    def test_a_refusal_is_no_delivery(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 1.2, Meaning.REJECTED)], [entry("a")])
+        self.assertEqual(self.kinds(case), {"lost"})
+
+    # duplicate
+
+    def test_taken_twice_without_a_kill_is_a_duplicate(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 1.2), attempt("a", 9)], [entry("a")])
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_a_kill_right_after_the_answer_explains_one_repetition(self) -> None:
+        twice = [attempt("a", 1.2), attempt("a", 2, life=1)]
+        case = history([submission("a", 1)], twice, [entry("a")], killed_once(1.4))
+        self.assertEqual(judge(case), [])
+        self.assertEqual((explained_repetitions(case), in_flight_at_kills(case)), (1, 1))
+
+    def test_a_kill_long_after_the_answer_explains_nothing(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 1.2), attempt("a", 9, life=1)], [entry("a")], killed_once(8))
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_a_graceful_end_explains_nothing(self) -> None:
+        lives = [Life(0.0, ended_at=1.4), Life(1.9)]
+        case = history([submission("a", 1)], [attempt("a", 1.2), attempt("a", 2, life=1)], [entry("a")], lives)
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_a_kill_explains_as_many_repetitions_as_were_in_flight(self) -> None:
+        case = history(
+            [submission("a", 0.9), submission("b", 0.9)],
+            [attempt("a", 1.0), attempt("b", 1.2), attempt("a", 2, life=1), attempt("b", 2.3, life=1)],
+            [entry("a"), entry("b")], killed_once(1.4))
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_the_bound_is_that_of_the_lane(self) -> None:
+        keys = ("a", "b", "c")
+        case = history(
+            [submission(key, 0.9) for key in keys],
+            [attempt(key, 1.0 + 0.2 * place) for place, key in enumerate(keys)]
+            + [attempt(key, 2.0 + 0.2 * place, life=1) for place, key in enumerate(keys)],
+            [entry(key) for key in keys], killed_once(1.6), max_in_flight=3)
+        self.assertEqual(judge(case), [])
+        case.promises.max_in_flight = 2
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_what_the_lane_went_on_from_was_committed(self) -> None:
+        case = history(
+            [submission("a", 0.9), submission("b", 0.9)],
+            [attempt("a", 1.0), attempt("b", 1.2, Meaning.FAILED), attempt("a", 2, life=1), attempt("b", 2.4, life=1)],
+            [entry("a"), entry("b")], killed_once(1.4))
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_one_key_acknowledged_under_two_ids_is_a_duplicate(self) -> None:
+        case = good()
+        case.submissions[0].ids.append("ntf_b")
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    def test_one_key_under_two_webhook_ids_is_a_duplicate(self) -> None:
+        case = good()
+        case.attempts[1].webhook_id = "msg_a"
+        self.assertEqual(self.kinds(case), {"duplicate"})
+
+    # overlapped
+
+    def test_two_attempts_at_once_overlap(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED, lasts=3), attempt("a", 2.9)], [entry("a")])
+        self.assertIn("overlapped", self.kinds(case))
+
+    def test_two_of_one_notification_overlap_even_where_a_lane_may_have_two(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.UNCLEAR, lasts=3), attempt("a", 2.9)], [entry("a")],
+            max_in_flight=2)
+        case.attempts[0].answered_at = None
+        self.assertEqual(self.kinds(case), {"overlapped"})
+
+    def test_two_of_a_lane_at_once_overlap(self) -> None:
+        case = history(
+            [submission("a", 1), submission("b", 1)], [attempt("a", 1.2, lasts=3), attempt("b", 2)],
+            [entry("a"), entry("b")])
+        self.assertEqual(self.kinds(case), {"overlapped"})
+        case.promises.max_in_flight = 2
+        self.assertEqual(judge(case), [])
+
+    def test_a_dead_daemon_overlaps_with_nothing(self) -> None:
+        first = attempt("a", 1.2, Meaning.UNCLEAR, lasts=30)
+        case = history([submission("a", 1)], [first, attempt("a", 2, life=1)], [entry("a")], killed_once(1.4))
+        self.assertEqual(judge(case), [])
+
+    # early
+
+    def test_a_retry_before_the_schedule_is_early(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 2.1)], [entry("a")])
+        self.assertEqual(self.kinds(case), {"early"})
+
+    def test_the_second_step_is_longer_than_the_first(self) -> None:
+        failed = [attempt("a", 1, Meaning.FAILED), attempt("a", 2.2, Meaning.FAILED)]
+        case = history([submission("a", 0.9)], [*failed, attempt("a", 3.5)], [entry("a")])
+        self.assertEqual(self.kinds(case), {"early"})
+        case = history([submission("a", 0.9)], [*failed, attempt("a", 4.4)], [entry("a")])
+        self.assertEqual(judge(case), [])
+
+    def test_a_retry_before_what_the_receiver_asked_for_is_early(self) -> None:
+        for meaning, asked, least in ((Meaning.LATER, 3.0, 3), (Meaning.LATER, None, 5), (Meaning.FAILED, 4.0, 4)):
+            first = attempt("a", 1, meaning)
+            first.retry_after = asked
+            case = history([submission("a", 0.9)], [first, attempt("a", 1 + least - 0.5)], [entry("a")])
+            self.assertEqual(self.kinds(case), {"early"})
+            case.attempts[1] = attempt("a", 1.1 + least)
+            self.assertEqual(judge(case), [])
+
+    def test_a_kept_connection_that_ends_unanswered_is_replaced_at_once(self) -> None:
+        first = attempt("a", 1.2, Meaning.FAILED)
+        first.is_kept, first.number, first.answered_at = True, 1, None
+        again = attempt("a", 1.35)
+        again.number = 1
+        case = history([submission("a", 1)], [first, again], [entry("a")])
+        self.assertEqual(judge(case), [])
+        for other in (replace(first, is_kept=False), replace(first, has_answered=True), replace(first, number=2)):
+            case.attempts[0] = other
+            self.assertEqual(self.kinds(case), {"early"})
+
+    def test_what_a_kill_cut_off_may_be_tried_again_at_once(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 1.9, life=1)], [entry("a")],
+            killed_once(1.35))
+        self.assertEqual(judge(case), [])
+
+    # late
+
+    def test_a_retry_long_after_it_was_due_is_late(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 22)], [entry("a")], slack=10.0)
+        self.assertEqual(self.kinds(case), {"late"})
+
+    def test_a_first_attempt_long_after_its_turn_is_late(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 22)], [entry("a")], slack=10.0)
+        self.assertEqual(self.kinds(case), {"late"})
+
+    def test_waiting_for_its_turn_or_for_the_daemon_is_not_late(self) -> None:
+        case = history(
+            [submission("a", 1), submission("b", 1)], [attempt("a", 1.2, lasts=30), attempt("b", 31.5)],
+            [entry("a"), entry("b")], slack=10.0)
+        self.assertEqual(judge(case), [])
+        case = history([submission("a", 1)], [attempt("a", 41, life=1)], [entry("a")], killed_once(40), slack=10.0)
+        self.assertEqual(judge(case), [])
+
+    # disorder
+
+    def test_a_later_one_before_an_earlier_one_is_disorder(self) -> None:
+        case = history(
+            [submission("a", 1), submission("b", 2)], [attempt("b", 2.2), attempt("a", 3)], [entry("a"), entry("b")])
+        self.assertEqual(self.kinds(case), {"disorder"})
+
+    def test_a_retry_after_the_next_one_is_disorder(self) -> None:
+        case = history(
+            [submission("a", 1), submission("b", 2)],
+            [attempt("a", 1.2, Meaning.FAILED), attempt("b", 2.2), attempt("a", 2.4)], [entry("a"), entry("b")])
+        self.assertEqual(self.kinds(case), {"disorder"})
+
+    def test_who_was_sent_at_the_same_time_has_no_order(self) -> None:
+        case = history(
+            [submission("a", 1), submission("b", 1.05)], [attempt("b", 2.2), attempt("a", 3)], [entry("a"), entry("b")])
+        self.assertEqual(judge(case), [])
+
+    # after-settlement
+
+    def test_an_attempt_after_the_end_is_found(self) -> None:
+        case = history(
+            [submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 3)], [entry("a", settled=2.0)])
+        self.assertEqual(self.kinds(case), {"after-settlement"})
+
+    def test_an_attempt_after_it_was_cancelled_is_found(self) -> None:
+        case = history(
+            [replace(submission("a", 1), cancelled_at=2.0)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 3)],
+            [entry("a", "cancelled", settled=None)])
+        self.assertEqual(self.kinds(case), {"after-settlement"})
+
+    # stuck
+
+    def test_what_waits_for_nothing_is_stuck(self) -> None:
+        case = history([submission("a", 1)], [attempt("a", 1.2, Meaning.FAILED)], [entry("a", "waiting", None)])
+        self.assertEqual(self.kinds(case), {"stuck"})
+
+    def test_what_waits_for_its_time_is_not_stuck_until_then(self) -> None:
+        waiting, behind = entry("a", "waiting", None), entry("b", "waiting", None)
+        case = history(
+            [submission("a", 1), submission("b", 1)], [attempt("a", 1.2, Meaning.LATER)], [waiting, behind])
+        case.patient = {"lane"}
+        waiting.next_attempt_at = 500.0
+        self.assertEqual(judge(case), [])
+        case.patient = set()
+        self.assertEqual(self.kinds(case), {"stuck"})
+        case.patient = {"lane"}
+        waiting.next_attempt_at = 50.0
+        self.assertEqual(self.kinds(case), {"stuck"})
+
+    # unaccounted
+
+    def test_books_that_do_not_balance_are_unaccounted(self) -> None:
+        for break_it in (
+            lambda books: setattr(books, "accepted", 3),
+            lambda books: setattr(books, "unaccounted", 1),
+            lambda books: books.by_state.update(delivered=1),
+            lambda books: books.entries.append(books.entries[0]),
+        ):
+            case = good()
+            break_it(case.books)
+            self.assertIn("unaccounted", self.kinds(case))
+
+    def test_what_nobody_sent_is_unaccounted(self) -> None:
+        case = good()
+        case.attempts.append(attempt("ghost", 9))
+        self.assertEqual(self.kinds(case), {"unaccounted"})
+        case = history([submission("a", 1)], [attempt("a", 1.2)], [entry("a"), entry("b")])
+        self.assertEqual(self.kinds(case), {"unaccounted"})
+
+    def test_an_unanswered_submission_may_be_in_the_books(self) -> None:
+        case = history(
+            [submission("a", 1), Submission("b", "lane", 2.0)], [attempt("a", 1.2), attempt("b", 2.2)],
+            [entry("a"), entry("b")])
+        self.assertEqual(judge(case), [])
+
+    def test_what_came_elsewhere_is_unaccounted(self) -> None:
+        case = good()
+        case.attempts[2].lane = "another"
+        self.assertEqual(self.kinds(case), {"unaccounted"})
+        case.heirs = {"lane": "another"}
+        self.assertEqual(judge(case), [])
+
+    def test_what_came_altered_or_unsigned_is_unaccounted(self) -> None:
+        for name in ("is_intact", "is_signed"):
+            case = good()
+            setattr(case.attempts[0], name, False)
+            self.assertEqual(self.kinds(case), {"unaccounted"})
+
+
+if __name__ == "__main__":
+    unittest.main()
