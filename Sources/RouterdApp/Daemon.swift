@@ -55,7 +55,7 @@ package struct Daemon: Sendable {
         let api = api
         let http = Application(
             router: api.router(),
-            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
+            server: .edge(edgeSettings()),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.listen.host, port: configuration.listen.port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) },
@@ -79,6 +79,19 @@ package struct Daemon: Sendable {
     package func close() async {
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
+    }
+
+    /// As many connections as there are files for.
+    private func edgeSettings() -> EdgeSettings {
+        let files = OpenFiles.raiseLimit()
+        let settings = configuration.edge.fitting(
+            openFiles: files, reserved: configuration.slots + DaemonLimits.openFilesReserved)
+        if settings.connections < configuration.edge.connections {
+            logger.notice(
+                "there are not enough open files for all connections",
+                metadata: ["openFiles": "\(files)", "connections": "\(settings.connections)"])
+        }
+        return settings
     }
 
     private func announce() {

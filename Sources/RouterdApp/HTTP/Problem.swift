@@ -72,13 +72,18 @@ package struct Problem: Error, HTTPResponseError, Sendable {
         }
     }
 
-    package func response(from request: Request, context: some RequestContext) throws -> Response {
+    /// The headers of the answer, but for those that say how long it is.
+    var headers: HTTPFields {
         var headers = HTTPFields()
         headers[.contentType] = "application/problem+json"
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         if let allow { headers[.allow] = allow }
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        return headers
+    }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response {
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }
 
