@@ -1,7 +1,5 @@
 import DeliveryCurl
-import Hummingbird
 package import Logging
-import NIOCore
 import Plugins
 import Router
 import RouterPlugin
@@ -52,14 +50,9 @@ package struct Daemon: Sendable {
         stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
         announce()
-        let api = api
-        let http = Application(
-            router: api.router(),
-            server: .edge(edgeSettings()),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.listen.host, port: configuration.listen.port)),
-            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) },
-            logger: quiet(logger))
+        let http = HTTPService(
+            api: api, listen: configuration.listen, settings: edgeSettings(), logger: quiet(logger),
+            onListening: onListening)
         let delivery = DeliveryService(host: host, transport: transport)
         var group = ServiceGroupConfiguration(
             services: [.init(service: delivery), .init(service: http)], gracefulShutdownSignals: signals,

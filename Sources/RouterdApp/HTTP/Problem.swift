@@ -82,9 +82,11 @@ package struct Problem: Error, HTTPResponseError, Sendable {
         return headers
     }
 
-    package func response(from request: Request, context: some RequestContext) throws -> Response {
+    var response: Response {
         Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response { response }
 }
 
 extension Problem {
@@ -166,6 +168,10 @@ extension Problem {
         problem.allow = allow
         return problem
     }
+
+    /// A fault of ours that nobody thought of.
+    static let internalError = Problem(
+        .internalServerError, "internal-error", "The request could not be answered; the daemon's log says why.")
 
     package static let overloaded = Problem(
         .serviceUnavailable, "overloaded", "Too many commands are waiting; try again.", retryAfter: 1)
