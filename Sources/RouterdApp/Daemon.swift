@@ -1,7 +1,5 @@
 import DeliveryCurl
-import Hummingbird
 package import Logging
-import NIOCore
 import Plugins
 import Router
 import RouterPlugin
@@ -52,14 +50,9 @@ package struct Daemon: Sendable {
         stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
         announce()
-        let api = api
-        let http = Application(
-            router: api.router(),
-            server: .http1(configuration: .init(idleTimeout: .seconds(75))),
-            configuration: ApplicationConfiguration(
-                address: .hostname(configuration.listen.host, port: configuration.listen.port)),
-            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) },
-            logger: quiet(logger))
+        let http = HTTPService(
+            api: api, listen: configuration.listen, settings: edgeSettings(), logger: quiet(logger),
+            onListening: onListening)
         let delivery = DeliveryService(host: host, transport: transport)
         var group = ServiceGroupConfiguration(
             services: [.init(service: delivery), .init(service: http)], gracefulShutdownSignals: signals,
@@ -79,6 +72,19 @@ package struct Daemon: Sendable {
     package func close() async {
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
+    }
+
+    /// As many connections as there are files for.
+    private func edgeSettings() -> EdgeSettings {
+        let files = OpenFiles.raiseLimit()
+        let settings = configuration.edge.fitting(
+            openFiles: files, reserved: configuration.slots + DaemonLimits.openFilesReserved)
+        if settings.connections < configuration.edge.connections {
+            logger.notice(
+                "there are not enough open files for all connections",
+                metadata: ["openFiles": "\(files)", "connections": "\(settings.connections)"])
+        }
+        return settings
     }
 
     private func announce() {

@@ -21,4 +21,39 @@ package enum DaemonLimits {
     static let clientRequests = 10_000_000
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
+
+    // MARK: The ingest edge
+
+    /// How many connections are served at once, and how many of one address.
+    package static let connections = 2048
+    package static let connectionsPerAddress = 1024
+    /// How many connections beyond those are told so, altogether and of one address, and for how many seconds.
+    package static let connectionsTurnedAway = 64
+    package static let connectionsTurnedAwayPerAddress = 16
+    static let turnedAwaySeconds: Int64 = 5
+    /// Files that are open beside connections and webhooks: the store's, the listener's, the event loops'.
+    static let openFilesReserved = 64
+    /// How many files may be open if the system does not say.
+    static let openFilesAssumed = 1024
+    /// How many addresses, or keys, are remembered for how fast they send.
+    package static let ratesKept = 65_536
+    /// Greatest rate that can be asked for.
+    static let requestsPerSecondMaximum = 1_000_000
+    /// How many bytes of bodies are held at once. A body takes a small multiple of its size while it is read.
+    package static let bodyBytesHeld = 256 * 1024 * 1024
+    /// Greatest head of a request, in bytes and in fields.
+    static let headBytes = 32 * 1024
+    static let headFields = 128
+    /// What chunks may have beside the body, and how much more for every byte of it.
+    static let chunkOverheadBytes = 16 * 1024
+    static let chunkOverheadFactor = 8
+    /// The rest of a body that is waited for although the answer is given.
+    static let bodyRestBytes = 256 * 1024
+    /// How long a connection may be without a request, and take for what it sends; see `ConnectionTimes`.
+    package static let idleSeconds: Int64 = 75
+    package static let headSeconds: Int64 = 10
+    package static let bodyGraceSeconds: Int64 = 10
+    package static let bodyBytesPerSecond = 512
+    package static let requestSeconds: Int64 = 120
+    package static let lingerSeconds: Int64 = 2
 }

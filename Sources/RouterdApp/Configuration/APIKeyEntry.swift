@@ -18,8 +18,12 @@ enum APIKeyEntry {
         guard let digest = hexadecimal(text), digest.count == 32 else {
             throw reader.invalid("sha256", "must be the 64 hexadecimal digits of the key's SHA-256")
         }
+        let perSecond = try reader.integer(
+            "requestsPerSecond", in: 1...Int64(DaemonLimits.requestsPerSecondMaximum))
         try reader.finish()
-        return APIKey(name: name, digest: digest, scopes: scopes, application: application)
+        return APIKey(
+            name: name, digest: digest, scopes: scopes, application: application,
+            requestsPerSecond: perSecond)
     }
 
     private static func hexadecimal(_ text: String) -> [UInt8]? {

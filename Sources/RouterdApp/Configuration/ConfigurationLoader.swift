@@ -1,5 +1,6 @@
 import Configuration
 import Logging
+import NIOCore
 import Router
 import RouterPlugin
 
@@ -13,8 +14,12 @@ package struct ConfigurationLoader {
 
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
-        "": ["listen", "database", "durability", "log", "delivery", "egress", "apiKeys", "rules"],
+        "": ["listen", "database", "durability", "log", "http", "delivery", "egress", "apiKeys", "rules"],
         "/log": ["level"],
+        "/http": [
+            "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
+            "requestsPerSecondPerAddress",
+        ],
         "/delivery": ["slots", "certificateAuthorityFile"],
         "/egress": ["grants"],
     ]
@@ -92,6 +97,18 @@ package struct ConfigurationLoader {
             }
         }
         return grants
+    }
+
+    mutating func edge() -> EdgeSettings {
+        var edge = EdgeSettings()
+        read("http.connections") { edge.connections = try Self.integer($0, 1...1_000_000) }
+        read("http.connectionsPerAddress") { edge.connectionsPerAddress = try Self.integer($0, 1...1_000_000) }
+        read("http.requestSeconds") { edge.times.request = .seconds(Int64(try Self.integer($0, 1...86_400))) }
+        read("http.bodyBytesPerSecond") { edge.times.bodyBytesPerSecond = try Self.integer($0, 1...1_000_000_000) }
+        read("http.requestsPerSecondPerAddress") {
+            edge.requestsPerSecondPerAddress = try Self.integer($0, 1...DaemonLimits.requestsPerSecondMaximum)
+        }
+        return edge
     }
 
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {

@@ -17,6 +17,8 @@ package struct DaemonConfiguration: Sendable {
     package var slots = 256
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
+    /// What the ingest edge allows.
+    package var edge = EdgeSettings()
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
     package var keys: [APIKey] = []
@@ -49,6 +51,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        configuration.edge = loader.edge()
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)

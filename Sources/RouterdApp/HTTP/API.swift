@@ -11,6 +11,7 @@ package struct API: Sendable {
     let plugins: PluginRegistry
     let chooser: Chooser
     let authenticator: Authenticator
+    let keyRates = KeyRates()
     /// What endpoints may be registered.
     let egress: EgressPolicy
     let logger: Logger
@@ -86,6 +87,7 @@ package struct API: Sendable {
         router.on(RouterPath(path), method: method) { request, context in
             let caller = try authenticator.caller(
                 authorization: request.headers[.authorization], needing: scope)
+            try keyRates.take(caller, at: context.channel.eventLoop.now)
             if context.parameters.get("application") != nil {
                 let application = try context.application()
                 guard caller.mayUse(application) else {
@@ -121,7 +123,7 @@ struct ProblemMiddleware: RouterMiddleware {
         do {
             // The framework passes over empty segments, and would take what follows for the missing id.
             guard !request.uri.path.contains("//") else { throw HTTPError(.notFound) }
-            return try await next(request, context)
+            return try await next(request.askingForItsBody(on: context.channel), context)
         } catch let problem as Problem {
             return try problem.response(from: request, context: context)
         } catch let error as HTTPError {

@@ -22,16 +22,26 @@ package struct APIKey: Hashable, Sendable {
     package let scopes: Set<APIScope>
     /// The one application that the key is for; nil for all.
     package let application: ApplicationID?
+    /// How many requests may come with the key in a second; nil for as many as they like.
+    package let requestsPerSecond: Int?
 
-    package init(name: String, digest: [UInt8], scopes: Set<APIScope>, application: ApplicationID?) {
+    package init(
+        name: String, digest: [UInt8], scopes: Set<APIScope>, application: ApplicationID?,
+        requestsPerSecond: Int? = nil
+    ) {
         self.name = name
         self.digest = digest
         self.scopes = scopes
         self.application = application
+        self.requestsPerSecond = requestsPerSecond
     }
 
-    package init(name: String, key: String, scopes: Set<APIScope>, application: ApplicationID?) {
-        self.init(name: name, digest: Self.digest(of: key), scopes: scopes, application: application)
+    package init(
+        name: String, key: String, scopes: Set<APIScope>, application: ApplicationID?, requestsPerSecond: Int? = nil
+    ) {
+        self.init(
+            name: name, digest: Self.digest(of: key), scopes: scopes, application: application,
+            requestsPerSecond: requestsPerSecond)
     }
 
     package static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }

@@ -72,14 +72,21 @@ package struct Problem: Error, HTTPResponseError, Sendable {
         }
     }
 
-    package func response(from request: Request, context: some RequestContext) throws -> Response {
+    /// The headers of the answer, but for those that say how long it is.
+    var headers: HTTPFields {
         var headers = HTTPFields()
         headers[.contentType] = "application/problem+json"
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
         if let allow { headers[.allow] = allow }
         if status == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        return headers
     }
+
+    var response: Response {
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    package func response(from request: Request, context: some RequestContext) throws -> Response { response }
 }
 
 extension Problem {
@@ -161,6 +168,10 @@ extension Problem {
         problem.allow = allow
         return problem
     }
+
+    /// A fault of ours that nobody thought of.
+    static let internalError = Problem(
+        .internalServerError, "internal-error", "The request could not be answered; the daemon's log says why.")
 
     package static let overloaded = Problem(
         .serviceUnavailable, "overloaded", "Too many commands are waiting; try again.", retryAfter: 1)

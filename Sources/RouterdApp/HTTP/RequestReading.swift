@@ -8,9 +8,12 @@ import RouterPlugin
 /// What a request carries through its handling.
 package struct RouterdContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
+    /// The connection that the request came over.
+    let channel: any Channel
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
+        channel = source.channel
     }
 }
 
@@ -37,6 +40,10 @@ extension RouterdContext {
 extension Request {
     /// The whole body, at most so many bytes.
     func bytes(atMost limit: Int) async throws -> [UInt8] {
+        // Before anything of it is read.
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
+        }
         do {
             let buffer = try await body.collect(upTo: limit)
             return Array(buffer.readableBytesView)

@@ -30,6 +30,25 @@ struct KeyTests {
         }
     }
 
+    /// Only the key that has a rate is held to it, and what it may not do counts too.
+    @Test func aKeyMayHaveARate() async throws {
+        let keys = [
+            APIKey(name: "quick", key: "rk_quick", scopes: [.ingest], application: nil),
+            APIKey(name: "slow", key: "rk_slow", scopes: [.ingest], application: nil, requestsPerSecond: 1),
+        ]
+        try await withDaemon(TestDaemon.Options(keys: keys)) { daemon in
+            func ask(_ key: String) async throws -> Answer {
+                try await daemon.call(.get, "/v1/notifications", headers: bearer(key))
+            }
+            #expect(try await ask("rk_slow").status == 200)
+            let answer = try await ask("rk_slow")
+            expectProblem(answer, 429, "too-many-requests")
+            #expect(answer.headers[.retryAfter] == "1")
+            for _ in 0..<10 { #expect(try await ask("rk_quick").status == 200) }
+            #expect(try await daemon.call(.get, "/healthz").status == 200)
+        }
+    }
+
     /// Each call, the scope that it needs, and what it is answered with that scope.
     private static let calls: [(method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)] =
         [

@@ -1,3 +1,4 @@
+import NIOCore
 import Router
 import RouterPlugin
 import RouterdApp
@@ -12,11 +13,19 @@ struct ConfigurationTests {
         database: file.sqlite
         durability: normal
         log: {level: debug}
+        http:
+          connections: 11
+          connectionsPerAddress: 12
+          requestSeconds: 13
+          bodyBytesPerSecond: 14
+          requestsPerSecondPerAddress: 15
         delivery: {slots: 7, certificateAuthorityFile: file.pem}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
-        "ROUTERD_LOG_LEVEL": "warning", "ROUTERD_DELIVERY_SLOTS": "8",
+        "ROUTERD_LOG_LEVEL": "warning", "ROUTERD_DELIVERY_SLOTS": "8", "ROUTERD_HTTP_CONNECTIONS": "21",
+        "ROUTERD_HTTP_CONNECTIONS_PER_ADDRESS": "22", "ROUTERD_HTTP_REQUEST_SECONDS": "23",
+        "ROUTERD_HTTP_BODY_BYTES_PER_SECOND": "24", "ROUTERD_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "25",
         "ROUTERD_DELIVERY_CERTIFICATE_AUTHORITY_FILE": "environment.pem",
     ]
     private static let flags = ["listen": "127.0.0.1:3", "database": "flag.sqlite"]
@@ -34,6 +43,8 @@ struct ConfigurationTests {
         #expect(configuration.database == "routerd.sqlite")
         #expect(configuration.durability == .full)
         #expect(configuration.slots == 256)
+        #expect(configuration.edge == EdgeSettings())
+        #expect(configuration.edge.requestsPerSecondPerAddress == nil)
         #expect(configuration.certificateAuthorityFile == nil)
         #expect(configuration.keys.isEmpty && configuration.rules.isEmpty)
     }
@@ -52,6 +63,27 @@ struct ConfigurationTests {
         let flags = try load(Self.file, flags: Self.flags, environment: Self.environment)
         #expect(flags.listen.port == 3 && flags.database == "flag.sqlite")
         #expect(flags.slots == 8, "the layers behind it still count for the rest")
+    }
+
+    @Test func theEdgeIsConfigured() throws {
+        func edge(_ base: Int) -> EdgeSettings {
+            var edge = EdgeSettings()
+            edge.connections = base + 1
+            edge.connectionsPerAddress = base + 2
+            edge.times.request = .seconds(Int64(base + 3))
+            edge.times.bodyBytesPerSecond = base + 4
+            edge.requestsPerSecondPerAddress = base + 5
+            return edge
+        }
+        #expect(try load(Self.file).edge == edge(10))
+        #expect(try load(Self.file, environment: Self.environment).edge == edge(20))
+        for setting in [
+            "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
+            "requestsPerSecondPerAddress",
+        ] {
+            let faults = #expect(throws: ConfigurationFaults.self) { try load("http: {\(setting): 0}") }
+            #expect(faults?.faults.map(\.pointer) == ["/http/\(setting)"])
+        }
     }
 
     @Test func everyFaultIsToldAtOnce() throws {
@@ -111,11 +143,12 @@ struct ConfigurationTests {
                 scopes: [ingest, sessions]
                 application: com.example.gallery
                 sha256: \(digits.joined())
+                requestsPerSecond: 20
             """
         let key = try #require(try load(text).keys.first)
         let expected = APIKey(
             name: "ci", key: "rk_test", scopes: [.ingest, .sessions],
-            application: ApplicationID(unchecked: "com.example.gallery"))
+            application: ApplicationID(unchecked: "com.example.gallery"), requestsPerSecond: 20)
         #expect(key == expected)
         #expect(key.allows(.ingest) && !key.allows(.admin))
     }

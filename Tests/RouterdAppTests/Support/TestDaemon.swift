@@ -24,6 +24,7 @@ struct TestDaemon: Sendable {
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
         var slots = 16
+        var edge = EdgeSettings()
         /// Whether the API is called through a socket.
         var isLive = false
     }
@@ -151,7 +152,8 @@ func withDaemon<Value>(
         userAgent: "routerd/test", logger: .silent)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress, logger: .silent)
-    let application = Hummingbird.Application(router: api.router(), logger: .silent)
+    let application = Hummingbird.Application(
+        router: api.router(), server: .edge(options.edge), logger: .silent)
     await host.start()
     let result: Result<Value, any Error>
     do {

@@ -1,0 +1,285 @@
+import NIOCore
+import NIOHTTP1
+import Router
+
+/// Watches one connection: what it may send, how fast, and when it ends.
+///
+///     socket ─▶ WireMeter ─▶ decoder ─▶ one request at a time ─▶ ConnectionGuard ─▶ Hummingbird
+///
+/// It passes on what is in order. What is not, it answers itself, and that answer is the last of the connection. It
+/// keeps one promise to those behind it: a request that does not come to its end comes to an error, for they would take
+/// a body that just stops for a whole one.
+///
+/// Decisions are made by values, `RequestClock` and those that `Edge` has; this performs them on the event loop.
+final class ConnectionGuard: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// The end of a request that those behind the guard have begun to read.
+    struct RequestCut: Error {}
+
+    /// How far the connection is from its end.
+    enum Ending {
+        /// Requests are taken.
+        case notYet
+        /// The last answer is being given to the socket.
+        case answering
+        /// The last answer is out, and what comes is thrown away.
+        case lingering
+    }
+
+    let edge: Edge
+    let address: IPAddress?
+    let standing: ConnectionBook.Standing
+    let meter: WireMeter
+    var clock: RequestClock
+    var exchange: Exchange?
+    var ending = Ending.notYet
+    private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
+    /// How many bytes the meter had counted when they were last looked at.
+    private var bytesSeen = 0
+    /// Counts answers, so that what follows from one is not taken for another's.
+    private var answers = 0
+    private var inputIsClosed = false
+    /// Whether the socket is being read. If it is not, those behind the guard have more than they can take at once.
+    private var isReading = false
+
+    init(edge: Edge, address: IPAddress?, _ standing: ConnectionBook.Standing, meter: WireMeter, at now: NIODeadline) {
+        self.edge = edge
+        self.address = address
+        self.standing = standing
+        self.meter = meter
+        let times = edge.settings.times
+        clock = RequestClock(times: standing == .served ? times : times.ofOneTooMany, at: now)
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        watch(context)
+        context.fireChannelActive()
+        if standing == .turnedAway { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        stopWatching()
+        abandon(context)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        stopWatching()
+        release()
+    }
+
+    // MARK: What comes in
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard ending == .notYet else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head): take(head, data, context)
+        case .body(let bytes): take(bytes, data, context)
+        case .end:
+            exchange?.isReceived = true
+            clock.requestEnded(at: context.eventLoop.now)
+            if exchange?.answer == .ended { exchange = nil }
+            context.fireChannelRead(data)
+        }
+    }
+
+    private func take(_ head: HTTPRequestHead, _ data: NIOAny, _ context: ChannelHandlerContext) {
+        let now = context.eventLoop.now
+        clock.headArrived(at: now)
+        exchange = Exchange(head, keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
+        if let problem = edge.refusal(of: head, from: address, standing, at: now) {
+            // Nobody behind the guard has heard of it, so nobody has to be told that it ends.
+            exchange?.isPassedOn = false
+            return refuse(problem, context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func take(_ bytes: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {
+        let count = bytes.readableBytes
+        exchange?.received += count
+        clock.bodyArrived(count)
+        // Once there is an answer nobody holds what comes.
+        if exchange?.answer == .notYet {
+            guard edge.hold(count) else { return refuse(.noMoreBodies, context) }
+            exchange?.held += count
+        }
+        context.fireChannelRead(data)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        isReading = true
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        if ending == .lingering {
+            // Those behind the guard do not ask for more.
+            context.read()
+        } else if meter.count > bytesSeen {
+            bytesSeen = meter.count
+            clock.bytesArrived(at: context.eventLoop.now)
+            if exchange?.isWasteful(wireCount: bytesSeen) == true { refuse(.wasteful, context) }
+        }
+        watch(context)
+        context.fireChannelReadComplete()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case let error as HTTPParserError:
+            refuse(Problem(error), context)
+            abandon(context)
+        case is ByteToMessageDecoderError:
+            // What follows what the parser gave up at.
+            break
+        default:
+            abandon(context)
+            context.fireErrorCaught(error)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            inputIsClosed = true
+            abandon(context)
+            if ending == .lingering { context.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    // MARK: What goes out
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard ending == .notYet, let exchange, exchange.answer != .ended else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(var head):
+            self.exchange?.answer = .begun
+            if exchange.isLast || inputIsClosed {
+                self.exchange?.keepsAlive = false
+                head.headers.replaceOrAdd(name: "connection", value: "close")
+            }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end: end(exchange, data, promise, context)
+        }
+    }
+
+    /// The state changes before the end is written: with it the next request may come in, if it has been waiting.
+    private func end(
+        _ ended: Exchange, _ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) {
+        release()
+        exchange?.answer = .ended
+        let written = promise ?? context.eventLoop.makePromise()
+        guard ended.keepsAlive else {
+            ending = .answering
+            context.write(data, promise: written)
+            return lingerAfter(written.futureResult, context)
+        }
+        if ended.isReceived { exchange = nil }
+        clock.answered(at: context.eventLoop.now)
+        answers += 1
+        let answer = answers
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            guard answer == self.answers, self.ending == .notYet else { return }
+            self.clock.sent(at: context.eventLoop.now)
+            self.watch(context)
+        }
+        context.write(data, promise: written)
+        watch(context)
+    }
+
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard event is AwaitedBody.Wanted else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        promise?.succeed()
+        guard ending == .notYet, exchange?.isAwaited == true else { return }
+        exchange?.isAwaited = false
+        clock.restartBody(at: context.eventLoop.now)
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        watch(context)
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard ending != .notYet, mode != .input else { return context.close(mode: mode, promise: promise) }
+        // The guard closes when the last answer has had the time to arrive.
+        if mode == .all {
+            context.channel.closeFuture.cascade(to: promise)
+        } else {
+            promise?.succeed()
+        }
+    }
+
+    // MARK: The end
+
+    /// Tells those behind the guard that the rest of a request will not come.
+    func abandon(_ context: ChannelHandlerContext) {
+        guard let exchange, exchange.isPassedOn, !exchange.isReceived else { return }
+        self.exchange?.isPassedOn = false
+        context.fireErrorCaught(RequestCut())
+    }
+
+    func release() {
+        guard let held = exchange?.held, held > 0 else { return }
+        edge.release(held)
+        exchange?.held = 0
+    }
+
+    /// Closes our side when that has been written, and the other one when the client has closed its own or had time to.
+    func lingerAfter(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        written.assumeIsolated().whenComplete { _ in
+            self.ending = .lingering
+            guard !self.inputIsClosed, context.channel.isActive else { return context.close(promise: nil) }
+            self.clock.linger(at: context.eventLoop.now)
+            self.watch(context)
+            context.close(mode: .output, promise: nil)
+            context.read()
+        }
+    }
+
+    // MARK: Time
+
+    /// Has a timer that rings in time. One that rings too early is left as it is: most requests come and go before
+    /// that, and none of them should touch a timer.
+    private func watch(_ context: ChannelHandlerContext) {
+        guard let deadline = clock.deadline else { return }
+        if let timer, timer.deadline <= deadline { return }
+        stopWatching()
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.ring(context) }
+        timer = (task, deadline)
+    }
+
+    private func stopWatching() {
+        timer?.task.cancel()
+        timer = nil
+    }
+
+    private func ring(_ context: ChannelHandlerContext) {
+        timer = nil
+        switch clock.overrun(at: context.eventLoop.now) {
+        case nil: watch(context)
+        case .timeOut where exchange != nil && !isReading:
+            // It is us who keep the client waiting.
+            clock.restartBody(at: context.eventLoop.now)
+            watch(context)
+        case .timeOut: refuse(.timedOut, context)
+        case .close:
+            abandon(context)
+            context.close(promise: nil)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionGuard: Sendable {}

@@ -1,0 +1,67 @@
+import NIOCore
+import NIOHTTP1
+import Router
+import Synchronization
+
+/// What all connections share: who is connected, how much is held of their bodies, and who sends how fast.
+///
+/// Thread-safe. Every decision is that of a value under the lock.
+final class Edge: Sendable {
+    private struct State {
+        var book: ConnectionBook
+        var rates = RequestRates<IPAddress?>()
+    }
+
+    let settings: EdgeSettings
+    private let state: Mutex<State>
+    private let held = Atomic<Int>(0)
+
+    init(_ settings: EdgeSettings) {
+        self.settings = settings
+        state = Mutex(
+            State(
+                book: ConnectionBook(
+                    connections: settings.connections, perAddress: settings.connectionsPerAddress)))
+    }
+
+    func open(from address: IPAddress?) -> ConnectionBook.Standing {
+        state.withLock { $0.book.open(from: address) }
+    }
+
+    func close(from address: IPAddress?, _ standing: ConnectionBook.Standing) {
+        state.withLock { $0.book.close(from: address, standing) }
+    }
+
+    /// Why a request is refused before its body has come; nil if it is taken.
+    func refusal(
+        of head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
+    ) -> Problem? {
+        if let fault = head.fault { return fault }
+        if head.isHealthCheck { return nil }
+        switch standing {
+        case .served: break
+        case .tooManyOfAddress: return .tooManyConnections
+        case .tooMany, .turnedAway: return .noMoreConnections
+        }
+        if let perSecond = settings.requestsPerSecondPerAddress,
+            case .refused(let seconds) = state.withLock({ $0.rates.take(address, perSecond: perSecond, at: now) })
+        {
+            return .tooManyRequests(retryAfter: seconds)
+        }
+        // A body that would be too much for its route is none of ours: that one says how much it takes.
+        let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
+        return held.load(ordering: .relaxed) + length > settings.bodyBytesHeld ? .noMoreBodies : nil
+    }
+
+    /// Holds so much more of bodies, if there is room for it.
+    func hold(_ bytes: Int) -> Bool {
+        let sum = held.add(bytes, ordering: .relaxed).newValue
+        if sum <= settings.bodyBytesHeld { return true }
+        held.subtract(bytes, ordering: .relaxed)
+        return false
+    }
+
+    func release(_ bytes: Int) {
+        held.subtract(bytes, ordering: .relaxed)
+    }
+}

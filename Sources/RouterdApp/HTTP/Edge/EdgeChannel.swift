@@ -1,0 +1,51 @@
+import HTTPTypes
+package import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import Router
+
+/// A connection of the HTTP API: Hummingbird's, with a guard before it.
+struct EdgeChannel: ServerChildChannel {
+    let edge: Edge
+    let base: HTTP1Channel
+
+    init(edge: Edge, responder: @escaping HTTPChannelHandler.Responder) {
+        self.edge = edge
+        // The guard counts time.
+        let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
+            maxHeaderFieldSize: DaemonLimits.headBytes, maxHeaderListSize: DaemonLimits.headBytes,
+            maxHeaderFieldCount: DaemonLimits.headFields)
+        base = HTTP1Channel(
+            responder: responder, configuration: .init(idleTimeout: nil, httpDecoderConfiguration: decoder))
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
+        let standing = edge.open(from: address)
+        channel.closeFuture.whenComplete { [edge] _ in edge.close(from: address, standing) }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let meter = WireMeter()
+            let connectionGuard = ConnectionGuard(
+                edge: edge, address: address, standing, meter: meter, at: channel.eventLoop.now)
+            try pipeline.addHandler(meter, position: .first)
+            try pipeline.addHandler(connectionGuard, position: .after(decoder))
+            try pipeline.addHandler(HTTPServerPipelineHandler(), position: .after(decoder))
+            return value
+        }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}
+
+extension HTTPServerBuilder {
+    /// A server of HTTP/1.1 behind the ingest edge.
+    package static func edge(_ settings: EdgeSettings) -> HTTPServerBuilder {
+        let edge = Edge(settings)
+        return HTTPServerBuilder { EdgeChannel(edge: edge, responder: $0) }
+    }
+}

@@ -1,0 +1,55 @@
+import HTTPTypes
+import NIOHTTP1
+
+extension Problem {
+    /// What the parser could make no sense of. The connection cannot go on: nobody knows where the next request begins.
+    init(_ error: HTTPParserError) {
+        switch error {
+        case .invalidVersion:
+            self.init(.badRequest, "http-version-not-supported", "This speaks HTTP/1.1 and HTTP/1.0.")
+        case .headerOverflow:
+            self.init(
+                .badRequest, "head-too-large",
+                "Request line and headers may have \(DaemonLimits.headBytes) bytes and \(DaemonLimits.headFields) fields."
+            )
+        default:
+            self.init(.badRequest, "malformed-request", Self.detail(of: error))
+        }
+    }
+
+    private static func detail(of error: HTTPParserError) -> String {
+        switch error {
+        case .invalidMethod, .invalidConstant, .invalidURL, .invalidHost, .invalidPort, .invalidPath,
+            .invalidQueryString, .invalidFragment:
+            "The request line is not one of HTTP/1.1."
+        case .invalidHeaderToken, .lfExpected: "A header is not written as RFC 9112 has it."
+        case .invalidContentLength, .unexpectedContentLength: "The length of the body is not clear."
+        case .invalidChunkSize: "A chunk of the body does not say how long it is."
+        case .invalidEOFState: "The connection ended within the request."
+        default: "The request is not written as RFC 9112 has it."
+        }
+    }
+
+    static let timedOut = Problem(
+        .requestTimeout, "request-timeout", "The request did not come in time, or came too slowly.")
+
+    static let wasteful = Problem(
+        .badRequest, "chunk-overhead", "The chunks of the body carry too much that is no body.")
+
+    static let noMoreBodies = Problem(
+        .serviceUnavailable, "overloaded", "Too many bodies are being received; try again.", retryAfter: 1)
+
+    static let noMoreConnections = Problem(
+        .serviceUnavailable, "overloaded", "All connections are taken; try again.", retryAfter: 1)
+
+    static let tooManyConnections = Problem(
+        .tooManyRequests, "too-many-connections", "This address has as many connections as one address may have.",
+        retryAfter: 1)
+
+    /// Whoever it is has to wait for that many seconds.
+    static func tooManyRequests(retryAfter seconds: Int) -> Problem {
+        Problem(
+            .tooManyRequests, "too-many-requests", "Requests come faster than they may; wait before the next.",
+            retryAfter: seconds)
+    }
+}

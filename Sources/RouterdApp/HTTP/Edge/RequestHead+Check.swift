@@ -1,0 +1,63 @@
+import HTTPTypes
+package import NIOHTTP1
+
+/// What the parser lets through and a server must not: RFC 9112 and 9110 by section.
+extension HTTPRequestHead {
+    /// Why the request is refused before anything else of it is looked at; nil if it may be taken.
+    package var fault: Problem? {
+        hostFault ?? transferFault ?? expectationFault
+    }
+
+    /// 9112, 3.2: exactly one Host, and one that could be a host.
+    private var hostFault: Problem? {
+        let hosts = headers["host"]
+        if hosts.count > 1 {
+            return Problem(.badRequest, "host-repeated", "A request names one host; this one has \(hosts.count).")
+        }
+        guard let host = hosts.first else {
+            if isOfHTTP10 { return nil }
+            return Problem(.badRequest, "host-missing", "A request of HTTP/1.1 must have the header Host.")
+        }
+        let isHost = host.utf8.allSatisfy { (0x21...0x7E).contains($0) && !Self.notInHosts.contains($0) }
+        return isHost ? nil : Problem(.badRequest, "host-invalid", "The header Host does not name a host.")
+    }
+
+    /// 9112, 6.1: in HTTP/1.0 there are no transfer codings, and whoever sends one may be taken in two ways.
+    private var transferFault: Problem? {
+        guard isOfHTTP10, headers.contains(name: "transfer-encoding") else { return nil }
+        return Problem(
+            .badRequest, "transfer-encoding-not-allowed", "A request of HTTP/1.0 cannot have Transfer-Encoding.")
+    }
+
+    /// 9110, 10.1.1: there is one expectation; in HTTP/1.0 there is none.
+    private var expectationFault: Problem? {
+        guard !isOfHTTP10, !headers["expect"].allSatisfy(Self.isContinue) else { return nil }
+        return Problem(.expectationFailed, "expectation-unknown", "The only expectation that is met is 100-continue.")
+    }
+
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    var expectsContinue: Bool { !isOfHTTP10 && headers.contains(name: "expect") }
+
+    /// Whether another request may follow. After HTTP/1.0 none does, and after an upgrade the parser takes no more.
+    var keepsAlive: Bool { !isOfHTTP10 && isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT }
+
+    /// What the headers say of the length of the body; nil if they do not.
+    var declaredLength: Int? {
+        guard !headers.contains(name: "transfer-encoding") else { return nil }
+        return headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
+    }
+
+    /// Whether the request asks how the daemon is. That is answered when nothing else is.
+    package var isHealthCheck: Bool {
+        guard method == .GET || method == .HEAD else { return false }
+        let path = uri.prefix { $0 != "?" }
+        return path == "/healthz" || path == "/readyz"
+    }
+
+    /// The parser takes no version but those that begin with 1.
+    private var isOfHTTP10: Bool { version.minor == 0 }
+
+    private static let notInHosts = Set(#",/\?#@<>""#.utf8)
+
+    private static func isContinue(_ value: String) -> Bool { value.lowercased() == "100-continue" }
+}

@@ -1,0 +1,18 @@
+import NIOCore
+
+/// Counts the bytes that come in, before anybody has made anything of them.
+final class WireMeter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// Since the connection was opened.
+    private(set) var count = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += unwrapInboundIn(data).readableBytes
+        context.fireChannelRead(data)
+    }
+}
+
+@available(*, unavailable)
+extension WireMeter: Sendable {}

@@ -1,0 +1,48 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The HTTP API, served behind the ingest edge.
+///
+/// Hummingbird's own `Application` would serve it too, but wakes up every second to write the date down. An idle daemon
+/// has no reason to wake up.
+struct HTTPService: Service {
+    let api: API
+    let listen: ListenAddress
+    let settings: EdgeSettings
+    let logger: Logger
+    /// Called once, with the port that requests are taken at.
+    let onListening: @Sendable (Int) async -> Void
+
+    func run() async throws {
+        let responder = api.router().buildResponder()
+        let dates = DateHeader()
+        let server = try HTTPServerBuilder.edge(settings).buildServer(
+            configuration: ServerConfiguration(address: .hostname(listen.host, port: listen.port)),
+            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger,
+            responder: { (request, writer: consuming ResponseWriter, channel) in
+                let context = RouterdContext(source: .init(channel: channel, logger: logger))
+                var response = await answer(request, context) { try await responder.respond(to: $0, context: $1) }
+                response.headers[.date] = dates.text
+                try await writer.write(response: response.head, body: response.body)
+            },
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) })
+        try await server.run()
+    }
+
+    private func answer(
+        _ request: Request, _ context: RouterdContext, by respond: (Request, RouterdContext) async throws -> Response
+    ) async -> Response {
+        do {
+            return try await respond(request, context)
+        } catch is ConnectionGuard.RequestCut {
+            // Nobody hears it: the connection is at its end.
+            return Response(status: .badRequest)
+        } catch {
+            logger.error("a request could not be answered", metadata: ["error": "\(error)"])
+            return Problem.internalError.response
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import NIOCore
+import NIOHTTP1
+import Router
+import Testing
+
+@testable import RouterdApp
+
+/// What the ingest edge decides, as values.
+@Suite("Edge decisions")
+struct EdgeDecisionTests {
+    private static let one = IPAddress.v4(192, 0, 2, 1)
+    private static let other = IPAddress.v4(192, 0, 2, 2)
+
+    // MARK: Connections
+
+    @Test func connectionsAreCountedForAllAndForEach() {
+        var book = ConnectionBook(connections: 3, perAddress: 2)
+        #expect(book.open(from: Self.one) == .served)
+        #expect(book.open(from: Self.one) == .served)
+        #expect(book.open(from: Self.one) == .tooManyOfAddress)
+        #expect(book.open(from: Self.other) == .served)
+        #expect(book.open(from: Self.other) == .tooMany)
+        #expect(book.served == 3)
+        book.close(from: Self.one, .tooManyOfAddress)
+        #expect(book.open(from: Self.one) == .tooMany, "what ended was none of the served")
+        book.close(from: Self.one, .served)
+        #expect(book.open(from: Self.other) == .served)
+    }
+
+    @Test func thoseThatAreTooManyAreFew() {
+        var book = ConnectionBook(connections: 0, perAddress: 1)
+        for _ in 0..<DaemonLimits.connectionsTurnedAwayPerAddress { #expect(book.open(from: Self.one) == .tooMany) }
+        #expect(book.open(from: Self.one) == .turnedAway)
+        #expect(book.open(from: Self.other) == .tooMany, "another address still hears how the daemon is")
+        book.close(from: Self.one, .tooMany)
+        #expect(book.open(from: Self.one) == .tooMany)
+
+        var addresses: UInt32 = 0
+        while book.open(from: .v4(addresses)) == .tooMany { addresses += 1 }
+        #expect(Int(addresses) + DaemonLimits.connectionsTurnedAwayPerAddress + 1 == DaemonLimits.connectionsTurnedAway)
+    }
+
+    /// The book is as long as the list of connections, whoever they come from.
+    @Test func whoHasGoneIsForgotten() {
+        var book = ConnectionBook(connections: 1000, perAddress: 2)
+        let addresses = (0..<100).map { IPAddress.v4(UInt32($0)) }
+        for address in addresses { #expect(book.open(from: address) == .served) }
+        #expect(book.addresses == 100)
+        for address in addresses { book.close(from: address, .served) }
+        #expect(book.addresses == 0 && book.served == 0)
+        book.close(from: Self.one, .turnedAway)
+        #expect(book == ConnectionBook(connections: 1000, perAddress: 2))
+    }
+
+    @Test func aNetworkOfIPv6IsOneHolder() throws {
+        let host = try #require(IPAddress("2001:db8:1:2:3::4"))
+        #expect(host.holder == IPAddress("2001:db8:1:2::"))
+        #expect(try #require(IPAddress("2001:db8:1:3::")).holder != host.holder)
+        #expect(try #require(IPAddress("::ffff:192.0.2.1")).holder == Self.one)
+        #expect(Self.one.holder == Self.one)
+    }
+
+    @Test func connectionsGiveWayWhenFilesAreFew() {
+        let settings = EdgeSettings()
+        func connections(_ files: Int, _ reserved: Int) -> Int {
+            settings.fitting(openFiles: files, reserved: reserved).connections
+        }
+        #expect(connections(20_000, 320) == settings.connections)
+        #expect(connections(1024, 320) == 1024 - 320 - DaemonLimits.connectionsTurnedAway)
+        #expect(connections(40, 320) == 10)
+        #expect(connections(1, 320) == 1)
+    }
+
+    // MARK: Rates
+
+    private static func at(_ milliseconds: Int64) -> NIODeadline {
+        .uptimeNanoseconds(1_000_000_000_000) + .milliseconds(milliseconds)
+    }
+
+    @Test func aSecondsWorthMayComeAtOnce() {
+        var rates = RequestRates<Int>()
+        for _ in 0..<4 { #expect(rates.take(1, perSecond: 4, at: Self.at(0)) == .taken) }
+        #expect(rates.take(1, perSecond: 4, at: Self.at(0)) == .refused(retryAfter: 1))
+        #expect(rates.take(2, perSecond: 4, at: Self.at(0)) == .taken, "each has a rate of its own")
+        #expect(rates.take(1, perSecond: 4, at: Self.at(249)) == .refused(retryAfter: 1))
+        #expect(rates.take(1, perSecond: 4, at: Self.at(250)) == .taken)
+        #expect(rates.take(1, perSecond: 4, at: Self.at(250)) == .refused(retryAfter: 1))
+    }
+
+    @Test func inTheLongRunTheRateHolds() {
+        var rates = RequestRates<Int>()
+        let taken = (0..<10_000).filter { rates.take(1, perSecond: 100, at: Self.at(Int64($0))) == .taken }
+        #expect(taken.count == 100 + 999, "a second's worth, and then 100 in each of ten seconds")
+    }
+
+    @Test func ratesOfTheQuietAreForgotten() {
+        var rates = RequestRates<Int>(maximumKeys: 3)
+        for key in 1...3 { #expect(rates.take(key, perSecond: 1, at: Self.at(0)) == .taken) }
+        #expect(rates.take(4, perSecond: 1, at: Self.at(500)) == .taken, "nobody is refused for want of room")
+        #expect(rates.take(4, perSecond: 1, at: Self.at(500)) == .taken)
+        #expect(rates.count == 3)
+        #expect(rates.take(4, perSecond: 1, at: Self.at(2000)) == .taken)
+        #expect(rates.count == 1)
+        #expect(rates.take(4, perSecond: 1, at: Self.at(2000)) == .refused(retryAfter: 1))
+    }
+
+    // MARK: Heads
+
+    private static let heads: [(name: String, version: HTTPVersion, headers: [(String, String)], code: String?)] = [
+        ("one host", .http1_1, [("Host", "a")], nil),
+        ("a host with a port", .http1_1, [("Host", "[::1]:8080")], nil),
+        ("an empty host", .http1_1, [("Host", "")], nil),
+        ("no host", .http1_1, [], "host-missing"),
+        ("no host in 1.0", .http1_0, [], nil),
+        ("two hosts", .http1_1, [("Host", "a"), ("host", "a")], "host-repeated"),
+        ("two hosts in 1.0", .http1_0, [("Host", "a"), ("host", "b")], "host-repeated"),
+        ("hosts in one header", .http1_1, [("Host", "a, b")], "host-invalid"),
+        ("somebody at a host", .http1_1, [("Host", "a@b")], "host-invalid"),
+        ("a host and a path", .http1_1, [("Host", "a/b")], "host-invalid"),
+        ("a host that is not ASCII", .http1_1, [("Host", "é")], "host-invalid"),
+        ("chunks", .http1_1, [("Host", "a"), ("Transfer-Encoding", "chunked")], nil),
+        ("chunks in 1.0", .http1_0, [("Transfer-Encoding", "chunked")], "transfer-encoding-not-allowed"),
+        ("an expectation", .http1_1, [("Host", "a"), ("Expect", "100-Continue")], nil),
+        ("another expectation", .http1_1, [("Host", "a"), ("Expect", "tea")], "expectation-unknown"),
+        ("two", .http1_1, [("Host", "a"), ("Expect", "100-continue"), ("Expect", "tea")], "expectation-unknown"),
+        ("an expectation in 1.0", .http1_0, [("Expect", "tea")], nil),
+    ]
+
+    @Test(arguments: heads)
+    func headsAreChecked(
+        _ row: (name: String, version: HTTPVersion, headers: [(String, String)], code: String?)
+    ) {
+        let head = HTTPRequestHead(version: row.version, method: .POST, uri: "/", headers: HTTPHeaders(row.headers))
+        #expect(head.fault?.code == row.code, "\(row.name)")
+    }
+
+    private static func head(
+        _ headers: [(String, String)] = [], method: HTTPMethod = .POST, uri: String = "/",
+        version: HTTPVersion = .http1_1
+    ) -> HTTPRequestHead {
+        HTTPRequestHead(version: version, method: method, uri: uri, headers: HTTPHeaders(headers))
+    }
+
+    @Test func healthChecksAreKnown() {
+        for uri in ["/healthz", "/readyz", "/healthz?verbose"] {
+            #expect(Self.head(method: .GET, uri: uri).isHealthCheck)
+        }
+        #expect(Self.head(method: .HEAD, uri: "/healthz").isHealthCheck)
+        #expect(!Self.head(uri: "/healthz").isHealthCheck)
+        for uri in ["/healthz/", "/v1/status", "/", "x/healthz"] {
+            #expect(!Self.head(method: .GET, uri: uri).isHealthCheck)
+        }
+    }
+
+    @Test func connectionsThatEndAreKnown() {
+        #expect(Self.head().keepsAlive)
+        #expect(!Self.head([("Connection", "foo, Close")]).keepsAlive)
+        #expect(!Self.head([("Connection", "keep-alive")], version: .http1_0).keepsAlive)
+        #expect(!Self.head([("Connection", "upgrade"), ("Upgrade", "h2c")]).keepsAlive)
+        #expect(!Self.head(method: .CONNECT, uri: "a:80").keepsAlive)
+    }
+
+    // MARK: Bodies
+
+    private static func exchange(_ headers: [(String, String)]) -> Exchange {
+        Exchange(head(headers), keepsAlive: true, wireCount: 1000)
+    }
+
+    /// After an early answer a short rest is read, and nothing else is waited for.
+    @Test func anEarlyAnswerIsTheLastIfMuchWouldFollow() {
+        let limit = DaemonLimits.bodyRestBytes
+        var short = Self.exchange([("Content-Length", "\(limit + 1)")])
+        #expect(short.isLast)
+        short.received = 1
+        #expect(!short.isLast)
+        #expect(Self.exchange([("Content-Length", "99999999999999999999")]).isLast)
+        #expect(Self.exchange([("Content-Length", "1"), ("Expect", "100-continue")]).isLast)
+        var chunked = Self.exchange([("Transfer-Encoding", "chunked")])
+        #expect(chunked.isLast)
+        chunked.isReceived = true
+        #expect(!chunked.isLast)
+    }
+
+    @Test func chunksMayNotBeMostlyOverhead() {
+        var exchange = Self.exchange([("Transfer-Encoding", "chunked")])
+        // One-byte chunks: six bytes for one.
+        exchange.received = 100_000
+        #expect(!exchange.isWasteful(wireCount: 1000 + 600_000))
+        exchange.received = 1
+        #expect(!exchange.isWasteful(wireCount: 1000 + DaemonLimits.chunkOverheadBytes))
+        #expect(exchange.isWasteful(wireCount: 1000 + DaemonLimits.chunkOverheadBytes + 9))
+    }
+
+    @Test func bodiesAreHeldUpToALimit() {
+        var settings = EdgeSettings()
+        settings.bodyBytesHeld = 100
+        let edge = Edge(settings)
+        func refusal(_ length: Int) -> String? {
+            let head = Self.head([("Host", "a"), ("Content-Length", "\(length)")])
+            return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
+        }
+        #expect(refusal(100) == nil && refusal(101) == "overloaded")
+        #expect(edge.hold(60))
+        #expect(refusal(40) == nil && refusal(41) == "overloaded")
+        #expect(!edge.hold(41), "what cannot be held is not counted either")
+        #expect(edge.hold(40))
+        edge.release(100)
+        #expect(refusal(100) == nil)
+    }
+}

@@ -1,0 +1,214 @@
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Router
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// The ingest edge of a daemon that listens, over connections that send what they are told.
+@Suite("Ingest edge", .timeLimit(.minutes(15)))
+struct EdgeTests {
+    /// Runs `body` with the port of a daemon that has the gallery; expects it to be well afterwards, and to have
+    /// accepted so many notifications.
+    private func withPort(
+        _ change: (inout EdgeSettings) -> Void = { _ in }, keys: [APIKey] = [], accepting count: Int = 0,
+        _ body: @Sendable (TestDaemon, Int) async throws -> Void
+    ) async throws {
+        var options = TestDaemon.Options(keys: keys, isLive: true)
+        change(&options.edge)
+        try await withDaemon(options) { daemon in
+            if keys.isEmpty { try await daemon.putGallery() }
+            try await body(daemon, try #require(daemon.client.port))
+            #expect(try daemon.store.census().accepted == count)
+            let health = try await RawConnection.exchange(Self.lastHealth, with: try #require(daemon.client.port))
+            #expect(health.map(\.summary) == ["200"])
+        }
+    }
+
+    private static let post = "\(RawCase.head)Content-Length: 2\r\n\r\n{}"
+    private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    private static let lastHealth = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+    // MARK: What is sent
+
+    @Test func everyCaseIsAnswered() async throws {
+        try await withPort(accepting: 1) { _, port in
+            for row in RawCase.all {
+                let answers = try await RawConnection.exchange(row.text, with: port)
+                #expect(answers.map(\.summary) == row.answers, "\(row.name)")
+                #expect(answers.last?.headers["connection"] == "close", "\(row.name)")
+            }
+        }
+    }
+
+    @Test func awaitedBodiesAreAskedFor() async throws {
+        try await withPort(accepting: 1) { _, port in
+            let statuses = try await RawConnection.to(port) { connection in
+                connection.send("\(RawCase.head)Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+                var statuses = [try connection.answer().summary]
+                connection.send("{}\(Self.lastHealth)")
+                statuses += try connection.answersToTheEnd().map(\.summary)
+                return statuses
+            }
+            #expect(statuses == ["100", "202", "200"])
+        }
+    }
+
+    /// Who may not send has not to send.
+    @Test func bodiesOfStrangersAreNotAskedFor() async throws {
+        let key = APIKey(name: "a", key: "rk_a", scopes: [.admin], application: nil)
+        try await withPort(keys: [key]) { _, port in
+            let text = "\(RawCase.head)Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+            let answers = try await RawConnection.exchange(text, with: port)
+            #expect(answers.map(\.summary) == ["401 key-missing"])
+        }
+    }
+
+    /// A body that stops is not a body, even if it could be one.
+    @Test(arguments: ["Content-Length: 3\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"])
+    func halfARequestIsNone(rest: String) async throws {
+        try await withPort { _, port in
+            let answers = try await RawConnection.to(port) { connection in
+                connection.send(RawCase.head + rest)
+                connection.closeOurSide()
+                return try connection.answersToTheEnd()
+            }
+            #expect(answers.map(\.summary) == ["400 malformed-request"])
+            try await RawConnection.to(port) { connection in
+                connection.send(RawCase.head + rest)
+                connection.reset()
+            }
+        }
+    }
+
+    @Test func whoHasSentAllMayCloseItsSide() async throws {
+        try await withPort(accepting: 1) { _, port in
+            let answers = try await RawConnection.to(port) { connection in
+                connection.send(Self.post)
+                connection.closeOurSide()
+                return try connection.answersToTheEnd()
+            }
+            #expect(answers.map(\.summary) == ["202"])
+        }
+    }
+
+    // MARK: How fast
+
+    @Test func headsHaveToCome() async throws {
+        try await withPort({ $0.times.head = .seconds(1) }) { _, port in
+            let answers = try await RawConnection.exchange("GET /healthz HT", with: port)
+            #expect(answers.map(\.summary) == ["408 request-timeout"])
+            #expect(answers.first?.headers["connection"] == "close")
+        }
+    }
+
+    @Test func bodiesHaveToCome() async throws {
+        try await withPort({ $0.times.bodyGrace = .seconds(1) }) { _, port in
+            let answers = try await RawConnection.exchange("\(RawCase.head)Content-Length: 3\r\n\r\n{}", with: port)
+            #expect(answers.map(\.summary) == ["408 request-timeout"])
+        }
+    }
+
+    /// However fast the body comes: in the end it must be there.
+    @Test func requestsHaveToEnd() async throws {
+        try await withPort({ $0.times.request = .seconds(1) }) { _, port in
+            let text = "\(RawCase.head)Content-Length: 9999\r\n\r\n\(String(repeating: " ", count: 9998))"
+            let answers = try await RawConnection.exchange(text, with: port)
+            #expect(answers.map(\.summary) == ["408 request-timeout"])
+        }
+    }
+
+    /// Nobody has asked for anything, so nobody is answered.
+    @Test func idleConnectionsAreClosed() async throws {
+        try await withPort({ $0.times.idle = .seconds(1) }) { _, port in
+            #expect(try await RawConnection.exchange("", with: port).isEmpty)
+            let answers = try await RawConnection.exchange(Self.health, with: port)
+            #expect(answers.map(\.summary) == ["200"])
+        }
+    }
+
+    // MARK: How many
+
+    private static func expectRefusal(_ answers: [RawAnswer], _ summary: String) {
+        #expect(answers.map(\.summary) == [summary])
+        #expect(answers.first?.headers["retry-after"] == "1")
+        #expect(answers.first?.headers["connection"] == "close")
+    }
+
+    @Test(arguments: [
+        (total: 3, each: 9, refusal: "503 overloaded"), (total: 9, each: 3, refusal: "429 too-many-connections"),
+    ])
+    func connectionsAreLimited(_ row: (total: Int, each: Int, refusal: String)) async throws {
+        let limit = { (settings: inout EdgeSettings) in
+            settings.connections = row.total
+            settings.connectionsPerAddress = row.each
+        }
+        // One is the test's client.
+        try await withPort(limit, accepting: 1) { _, port in
+            try await RawConnection.to(port) { first in
+                first.send(Self.health)
+                #expect(try first.answer().status == 200)
+                let second = try RawConnection(port)
+                second.send(Self.health)
+                #expect(try second.answer().status == 200)
+
+                let third = try RawConnection(port)
+                third.send(Self.post)
+                Self.expectRefusal(try third.answersToTheEnd(), row.refusal)
+                let fourth = try RawConnection(port)
+                fourth.send(Self.health)
+                #expect(try fourth.answersToTheEnd().map(\.summary) == ["200"], "how it is may be asked")
+                // Those that are served notice nothing.
+                first.send(Self.post)
+                #expect(try first.answer().status == 202)
+            }
+        }
+    }
+
+    /// The place of a connection that ends is free a moment after its client knows.
+    @Test func placesAreTakenAgain() async throws {
+        try await withPort({ $0.connections = 2 }) { _, port in
+            let served = try await RawConnection.to(port) { connection in
+                connection.closeOurSide()
+                #expect(try connection.answersToTheEnd().isEmpty)
+                var served = 0
+                for _ in 0..<1000 where served < 20 {
+                    let next = try RawConnection(port)
+                    next.send("GET /v1/applications HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    next.closeOurSide()
+                    if try next.answersToTheEnd().map(\.summary) == ["200"] { served += 1 }
+                }
+                return served
+            }
+            #expect(served == 20)
+        }
+    }
+
+    @Test func addressesHaveARate() async throws {
+        try await withPort({ $0.requestsPerSecondPerAddress = 2 }) { _, port in
+            let text = String(repeating: "GET /v1/applications HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
+            let answers = try await RawConnection.exchange(text, with: port)
+            let refused = try #require(answers.last)
+            Self.expectRefusal([refused], "429 too-many-requests")
+            #expect(answers.dropLast().allSatisfy { $0.status == 200 })
+            #expect(try await RawConnection.exchange(Self.lastHealth, with: port).map(\.summary) == ["200"])
+        }
+    }
+
+    @Test func bodiesAreHeldUpToALimit() async throws {
+        try await withPort({ $0.bodyBytesHeld = 1000 }, accepting: 2) { _, port in
+            let long = "\(RawCase.head)Content-Length: 1001\r\n\r\n"
+            Self.expectRefusal(try await RawConnection.exchange(long, with: port), "503 overloaded")
+            let chunks =
+                "\(RawCase.head)Transfer-Encoding: chunked\r\n\r\n3e9\r\n\(String(repeating: " ", count: 1001))"
+            Self.expectRefusal(try await RawConnection.exchange(chunks, with: port), "503 overloaded")
+            // What was held is free again.
+            let padded = "{}\(String(repeating: " ", count: 998))"
+            let fits = "\(RawCase.head)Content-Length: 1000\r\n\r\n\(padded)"
+            let last = "\(RawCase.head)Connection: close\r\nContent-Length: 1000\r\n\r\n\(padded)"
+            let answers = try await RawConnection.exchange(fits + last, with: port)
+            #expect(answers.map(\.summary) == ["202", "202"])
+        }
+    }
+}
