@@ -19,6 +19,7 @@ package struct DaemonConfiguration: Sendable {
     package var certificateAuthorityFile: String?
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
+    package var retention = DaemonLimits.retention
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
 
@@ -49,6 +50,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        configuration.retention = loader.retention()
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)
