@@ -10,6 +10,15 @@ package enum RouterLimits {
     package static let explainedCandidates = 1000
     /// Most commands that share one transaction.
     package static let commandsPerTransaction = 512
+    /// Most notifications that a transaction forgets, and how many bytes of payloads: nobody waits long for it.
+    package static let forgottenPerTransaction = 128
+    package static let forgottenBytesPerTransaction = 1024 * 1024
+    /// How long retention rests when it has forgotten all that was due, in milliseconds.
+    package static let retentionPauseMilliseconds: Int64 = 60_000
+    /// About what a row takes with its place in the indexes, in bytes.
+    package static let rowBytes = 1024
+    /// How much is written at most until retention looks how large the store has become, in bytes.
+    package static let retentionLookBytes = 16 * 1024 * 1024
     /// Most payload bytes kept in memory for deliveries that wait; beyond that they are read back from the store.
     package static let payloadBytesInMemory = 64 * 1024 * 1024
     /// Longest wait that a receiver may ask for, in seconds.

@@ -33,7 +33,7 @@ package struct Daemon: Sendable {
                 certificateAuthorityFile: configuration.certificateAuthorityFile))
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, maximumInFlight: configuration.slots,
-            userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
+            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
     }
 
     /// The HTTP API on its own, for tests that call it without a socket.

@@ -1,3 +1,5 @@
+package import Router
+
 /// The bounds of the daemon, in one place.
 package enum DaemonLimits {
     /// Most commands that wait for the engine; with more, requests are answered 503 at once.
@@ -19,6 +21,13 @@ package enum DaemonLimits {
     package static let pageMaximum = 1000
     /// Requests of a client that may wait for a connection.
     static let clientRequests = 10_000_000
+    /// For how long is kept what is over, unless the configuration says otherwise: thirty days, and a day in any case,
+    /// which is longer than senders repeat a request that they got no answer to.
+    package static let retention = RetentionPolicy(
+        ageMilliseconds: 30 * dayMilliseconds, repeatMilliseconds: dayMilliseconds)
+    static let dayMilliseconds: Int64 = 24 * 60 * 60 * 1000
+    /// Smallest limit of the store's size, in bytes: below that there is little but the schema.
+    static let retentionBytesMinimum = 1024 * 1024
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 

@@ -12,6 +12,10 @@ extension ChangeWriter {
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
+    private static let insertLaterKey = """
+        INSERT INTO dedupe_key (application, source, key, sequence)
+        SELECT ?, ?, ?, sequence FROM notification WHERE sequence = ?
+        """
     private static let insertAttempt = """
         INSERT INTO attempt
           (sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
@@ -89,6 +93,16 @@ extension ChangeWriter {
         }
     }
 
+    func add(_ keys: [DedupeKey], to sequence: NotificationSequence) throws {
+        for key in keys {
+            let added = try PreparedStatement(db, Self.insertLaterKey).run {
+                key.bind(to: &$0)
+                $0.bind(sequence.value)
+            }
+            guard added == 1 else { throw refusal("a key", of: sequence) }
+        }
+    }
+
     private func keepFirstAnswer(_ sequence: NotificationSequence) throws {
         try PreparedStatement(db, Self.keepFirst).run { $0.bind(sequence.value) }
     }
@@ -157,7 +171,7 @@ extension ChangeWriter {
         guard changed == 1 else { throw refusal("a settlement", of: sequence) }
     }
 
-    private func refusal(_ change: String, of sequence: NotificationSequence) -> StoreError {
+    func refusal(_ change: String, of sequence: NotificationSequence) -> StoreError {
         StoreError(.conflict, "\(change) of notification \(sequence) contradicts what is kept")
     }
 }

@@ -28,10 +28,10 @@ extension ChangeWriter {
         """
 
     private static let insertAnswer = """
-        INSERT INTO kept_answer (application, source, key, created) VALUES (?, ?, ?, ?)
+        INSERT INTO kept_answer (application, source, key, created, kept_at) VALUES (?, ?, ?, ?, ?)
         """
     private static let insertBatch = """
-        INSERT INTO kept_answer (application, source, key, fingerprint) VALUES (?, ?, ?, ?)
+        INSERT INTO kept_answer (application, source, key, fingerprint, kept_at) VALUES (?, ?, ?, ?, ?)
         """
 
     // The parameters of the two statements are the same and in the same order.
@@ -106,19 +106,21 @@ extension ChangeWriter {
         }
     }
 
-    func keep(_ answer: KeptAnswer, for key: DedupeKey) throws {
+    func keep(_ answer: KeptAnswer, for key: DedupeKey, at time: Timestamp) throws {
         switch answer {
         case .batch(let fingerprint):
             try fingerprint.withUnsafeBufferPointer { fingerprint in
                 _ = try PreparedStatement(db, Self.insertBatch).run {
                     key.bind(to: &$0)
                     $0.bindInPlace(fingerprint)
+                    $0.bind(time.milliseconds)
                 }
             }
         case .session(let created):
             try PreparedStatement(db, Self.insertAnswer).run {
                 key.bind(to: &$0)
                 $0.bind(created)
+                $0.bind(time.milliseconds)
             }
         }
     }

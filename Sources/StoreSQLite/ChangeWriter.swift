@@ -9,6 +9,8 @@ import RouterPlugin
 struct ChangeWriter {
     let db: Database
     private var ledger: Ledger?
+    /// How many notifications were forgotten, by state.
+    private var forgotten: [String: Int] = [:]
 
     private init(_ db: Database) { self.db = db }
 
@@ -25,14 +27,16 @@ struct ChangeWriter {
         case .deleteApplication(let id): try delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
-        case .keepAnswer(let key, let answer): try keep(answer, for: key)
+        case .keepAnswer(let key, let answer, let time): try keep(answer, for: key, at: time)
         case .insert(let notification): try insert(notification)
-        case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
+        case .addDedupeKeys(let sequence, let keys): try add(keys, to: sequence)
         case .recordAttempt(let attempt): try record(attempt)
         case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
+        case .forget(let sequence): forgotten[try forget(sequence), default: 0] += 1
+        case .forgetAnswer(let key): try forgetAnswer(key)
         }
     }
 
@@ -62,6 +66,7 @@ struct ChangeWriter {
     }
 
     private func finish() throws {
+        for (state, count) in forgotten { try countForgotten(state, count) }
         guard let ledger else { return }
         try PreparedStatement(db, "UPDATE ledger SET last_notification = ?, last_session = ?, accepted = ?").run {
             $0.bind(ledger.lastNotification)

@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 2
+    static let version: Int32 = 3
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -26,6 +26,10 @@ enum Migrations {
         migrator.registerMigration("2-answers-and-traces") { db in
             try db.execute(sql: answersAndTraces)
             try db.execute(sql: "PRAGMA user_version = 2")
+        }
+        migrator.registerMigration("3-retention") { db in
+            try db.execute(sql: retention)
+            try db.execute(sql: "PRAGMA user_version = 3")
         }
         return migrator
     }
@@ -209,5 +213,27 @@ enum Migrations {
           CHECK ((fingerprint IS NULL) <> (created IS NULL)),
           PRIMARY KEY (application, source, key)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let retention = """
+        -- What is to be forgotten next. Settlements come in the order of time, so that a row is added at the end.
+        CREATE INDEX notification_by_settlement ON notification (settled_at) WHERE settled_at IS NOT NULL;
+        -- The keys that go with a notification.
+        CREATE INDEX dedupe_key_by_notification ON dedupe_key (sequence);
+
+        -- When the answer was given; of those that were kept before, now.
+        ALTER TABLE kept_answer ADD COLUMN kept_at INTEGER NOT NULL DEFAULT 0;
+        UPDATE kept_answer SET kept_at = unixepoch() * 1000;
+        CREATE INDEX kept_answer_by_time ON kept_answer (kept_at);
+
+        -- How many notifications are gone, by the state that they ended in: the census still counts them.
+        CREATE TABLE forgotten (
+          state TEXT NOT NULL PRIMARY KEY,
+          count INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        -- History is added to and deleted, never written anew.
+        CREATE TRIGGER attempt_is_never_changed BEFORE UPDATE ON attempt
+        BEGIN SELECT RAISE(ABORT, 'an attempt is never changed'); END;
         """
 }

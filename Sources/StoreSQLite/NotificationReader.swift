@@ -38,11 +38,14 @@ enum NotificationReader {
         SELECT created, fingerprint FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
-    /// Counts in the index by state alone; the ledger's figure comes first, with no state.
+    /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for what
+    /// has been forgotten.
     static let selectCensus = """
-        SELECT NULL, accepted FROM ledger
+        SELECT NULL, accepted, 0 FROM ledger
         UNION ALL
-        SELECT state, count(*) FROM notification INDEXED BY notification_by_state GROUP BY state
+        SELECT state, count(*), 0 FROM notification INDEXED BY notification_by_state GROUP BY state
+        UNION ALL
+        SELECT state, count, 1 FROM forgotten
         """
 
     static func receipt(for key: DedupeKey, _ db: Database) throws -> Receipt? {
@@ -96,7 +99,9 @@ enum NotificationReader {
             guard let state = NotificationState(rawValue: text) else {
                 throw StoreError(.corrupt, "a notification in the database has an unknown state")
             }
-            census.byState[state] = row.int()
+            let count = row.int()
+            census.byState[state, default: 0] += count
+            if row.bool() { census.forgotten += count }
         }
         return census
     }

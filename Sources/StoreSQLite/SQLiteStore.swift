@@ -14,6 +14,8 @@ package import RouterPlugin
 /// has failed, the next one may find the transaction whole in the log and keep it: an answer of "not stored" then turns
 /// out to have been too careful. The reverse cannot happen.
 package final class SQLiteStore: Store {
+    /// Of the database file, with every link followed.
+    package let path: String
     private let pool: DatabasePool
     private let lock: StoreLock
 
@@ -35,6 +37,7 @@ package final class SQLiteStore: Store {
             }
             try Migrations.migrator().migrate(pool)
             self.pool = pool
+            self.path = path
         } catch {
             throw StoreError(translating: error)
         }
@@ -92,6 +95,10 @@ extension SQLiteStore {
         try writing { db in try NotificationReader.keptAnswer(for: key, db) }
     }
 
+    package func retained(limit: Int) throws(StoreError) -> Retained {
+        try writing { db in try RetentionReader.retained(limit: limit, db) }
+    }
+
     /// What is in force on the connection that writes.
     package func settings() throws(StoreError) -> SQLiteSettings {
         try writing { db in
@@ -105,7 +112,8 @@ extension SQLiteStore {
         }
     }
 
-    private func writing<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+    /// Uses the connection that writes; for tests too, which make it fail.
+    func writing<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         do {
             return try pool.writeWithoutTransaction { db in
                 do {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import Logging
 import Router
 import RouterdApp
@@ -29,6 +30,8 @@ struct Serve: AsyncParsableCommand {
         }
         var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
         logger.logLevel = configuration.logLevel
+        // A file that may not grow any more is an error of the write, and not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
         do {
             let daemon = try Daemon(configuration, logger: logger)
             try await daemon.run { port in

@@ -23,6 +23,10 @@ final class FlawedStore: Store {
         case pagesOverlap
         /// The census forgets what has expired.
         case censusLosesExpired
+        /// What is shown for retention begins with the newest.
+        case retainsNewestFirst
+        /// The census forgets what has been forgotten.
+        case censusLosesForgotten
     }
 
     let model: ModelStore
@@ -63,6 +67,12 @@ final class FlawedStore: Store {
 
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try model.keptAnswer(for: key) }
 
+    func retained(limit: Int) throws(StoreError) -> Retained {
+        var retained = try model.retained(limit: limit)
+        if flaw == .retainsNewestFirst { retained.oldest.reverse() }
+        return retained
+    }
+
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         let payload = try model.payload(of: sequence)
         return flaw == .payloadAsText ? payload.map { Array($0.prefix { $0 != 0 }) } : payload
@@ -81,6 +91,7 @@ final class FlawedStore: Store {
     func census() throws(StoreError) -> NotificationCensus {
         var census = try model.census()
         if flaw == .censusLosesExpired { census.byState[.expired] = nil }
+        if flaw == .censusLosesForgotten { census.accepted -= census.forgotten }
         return census
     }
 }

@@ -32,6 +32,23 @@ struct QueryPlanTests {
         #expect(!plan.contains { $0.contains("B-TREE") })
     }
 
+    @Test func retentionReadsTheBeginningOfItsIndexes() throws {
+        #expect(
+            try plan(RetentionReader.selectSettled) == [
+                "SEARCH notification USING COVERING INDEX notification_by_settlement (settled_at>?)",
+                "CORRELATED SCALAR SUBQUERY 1",
+                "SEARCH payload USING INTEGER PRIMARY KEY (rowid=?)",
+            ])
+        #expect(
+            try plan(RetentionReader.selectAnswers) == ["SCAN kept_answer USING COVERING INDEX kept_answer_by_time"])
+    }
+
+    @Test(arguments: ChangeWriter.forgetBelongings + [ChangeWriter.forgetNotification, ChangeWriter.forgetAnswer])
+    func whatIsForgottenIsFoundAndNotLookedFor(_ statement: String) throws {
+        let plan = try plan(statement)
+        #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH "), "\(plan)")
+    }
+
     static let lists: [(NotificationFilter, String)] = [
         (NotificationFilter(), "SCAN notification"),
         (

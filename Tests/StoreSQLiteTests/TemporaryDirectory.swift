@@ -14,6 +14,11 @@ final class TemporaryDirectory: Sendable {
     /// The path of a file in it.
     func file(_ name: String = "routerd.sqlite") -> String { "\(path)/\(name)" }
 
+    /// Copies a file into it.
+    func copy(_ path: String, to name: String) throws {
+        try FileManager.default.copyItem(atPath: path, toPath: file(name))
+    }
+
     /// The names of the files in it.
     func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: path)) }
 

@@ -32,6 +32,8 @@ package enum FollowUp: Hashable, Sendable {
     case vacate(SessionKey)
     /// The session has not been heard of in time.
     case lapseLease(SessionKey)
+    /// Forget the oldest of what is over, a bounded number at a time.
+    case forget
 }
 
 /// A notification that came in.

@@ -15,7 +15,12 @@ extension Engine {
             writes: keys + [.notifications(request.application)])
         switch try route(request, in: tenant, at: now, lookup: lookup) {
         case .duplicate(let receipt, let newKeys):
-            if !newKeys.isEmpty { plan.changes.append(.addDedupeKeys(receipt.sequence, newKeys)) }
+            // It must not be forgotten in the same transaction.
+            plan.reads.append(.delivery(receipt.sequence))
+            if !newKeys.isEmpty {
+                plan.changes.append(.addDedupeKeys(receipt.sequence, newKeys))
+                plan.writes.append(.delivery(receipt.sequence))
+            }
             plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
         case .fresh(let decision, let placement, let newSession):

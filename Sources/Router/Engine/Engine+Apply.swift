@@ -5,6 +5,8 @@ extension Engine {
     package mutating func apply(_ changes: [StoreChange]) -> [FollowUp] {
         // Lanes whose session is gone while something may still wait in them.
         var closed: Set<SessionKey> = []
+        var followUps: [FollowUp] = []
+        var hasForgotten = false
         for change in changes {
             switch change {
             case .putApplication(let application): put(application)
@@ -14,22 +16,29 @@ extension Engine {
                 tenants[key.application]?.remove(key.session)
                 planner.close(key)
                 closed.insert(key)
-            case .insert(let accepted): insert(accepted, &closed)
-            case .recordAttempt, .keepAnswer, .addDedupeKeys: break
+            case .insert(let accepted):
+                insert(accepted, &closed)
+                followUps += grown(by: accepted.payload.count + RouterLimits.rowBytes)
+            case .recordAttempt: followUps += grown(by: RouterLimits.rowBytes)
+            case .keepAnswer(_, _, let time): forgetLater(time)
+            case .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
                 if let key = planner.closedLane(of: sequence) { closed.insert(key) }
             case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
                 reassign(sequence, decision, placement, &closed)
-            case .settle(let sequence, _, _):
+            case .settle(let sequence, _, let time):
+                forgetLater(time)
                 // It may have been one of many that wait for a session that is gone.
                 if let key = planner.closedLane(of: sequence) { closed.insert(key) }
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
+            case .forget, .forgetAnswer: hasForgotten = true
             }
         }
-        return closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
+        if hasForgotten { followUps.append(.forget) }
+        return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
     }
 
     private mutating func put(_ application: Application) {
@@ -65,7 +74,7 @@ extension Engine {
             collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
             decision: accepted.decision)
         switch accepted.placement {
-        case .settled: return
+        case .settled: return forgetLater(accepted.receivedAt)
         case .held(let until): notification.heldUntil = until
         case .lane: break
         }

@@ -43,6 +43,7 @@ extension Engine {
             switch kind {
             case .lane(let key): planner.timeHasCome(for: key)
             case .hold(let sequence): followUps.append(.release(sequence))
+            case .retention: followUps += forgetMore()
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }
                 if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }

@@ -3,13 +3,15 @@ import RouterPlugin
 
 extension Engine {
     /// A key stands for one batch; the lines of it have keys of their own.
-    func planBegin(_ key: DedupeKey, _ fingerprint: [UInt8], lookup: any Store) throws(StoreError) -> Plan {
+    func planBegin(
+        _ key: DedupeKey, _ fingerprint: [UInt8], at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
         var plan = Plan(
             reply: .batchBegun, reads: [.application(key.application), .dedupe(key)], writes: [.dedupe(key)])
         switch try lookup.keptAnswer(for: key) {
         case .batch(fingerprint): break
-        case nil: plan.changes = [.keepAnswer(key, .batch(fingerprint: fingerprint))]
+        case nil: plan.changes = [.keepAnswer(key, .batch(fingerprint: fingerprint), at: now)]
         default: plan.reply = .refused(.idempotencyConflict)
         }
         return plan
@@ -27,7 +29,7 @@ extension Engine {
         } else {
             plan = planPut(key, draft, in: tenant, at: now)
             if case .session(_, let created) = plan.reply {
-                plan.changes.append(.keepAnswer(once, .session(created: created)))
+                plan.changes.append(.keepAnswer(once, .session(created: created), at: now))
             }
         }
         plan.reads.append(.dedupe(once))

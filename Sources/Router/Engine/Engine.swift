@@ -24,6 +24,11 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     var lastCreationSequence: Int64
     var generator: any RandomNumberGenerator & Sendable
     let chooser: Chooser
+    let retention: RetentionPolicy
+    /// Whether a step of retention has been asked for and not been made.
+    var isForgetting = false
+    /// About how many bytes were written since retention has looked how large the store is.
+    var growth = 0
     /// How many deliveries a transaction moves at most.
     let moveLimit: Int
 
@@ -32,9 +37,11 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// - Parameters:
     ///   - generator: Gives ids and jitter; the same generator and the same commands give the same run.
     ///   - moveLimit: How many deliveries of a session that is gone a transaction moves at most.
+    ///   - retention: For how long is kept what is over.
     package init(
         recovering state: RecoveredState, rules: [any RoutingRule] = [], maximumInFlight: Int = 256,
-        moveLimit: Int = RouterLimits.commandsPerTransaction, generator: any RandomNumberGenerator & Sendable
+        moveLimit: Int = RouterLimits.commandsPerTransaction, retention: RetentionPolicy = .unlimited,
+        generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(maximumInFlight: maximumInFlight)
         lastSequence = state.lastSequence
@@ -42,6 +49,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         chooser = Chooser(rules: rules)
         self.generator = generator
         self.moveLimit = moveLimit
+        self.retention = retention
         for application in state.applications { tenants[application.id] = Tenant(application: application) }
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
@@ -49,6 +57,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled { place(notification, payload: nil, &closed) }
+        // What came due while nobody was there.
+        if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
 
     /// What to do first after recovery: move what waits for sessions that were gone at the crash.
@@ -68,7 +78,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// How many notifications the engine holds that are not settled.
     package var unsettledCount: Int { planner.count + held.count }
 
-    /// Decides what a command comes to. Changes nothing but counters: ids may be used up, nothing else.
+    /// Decides what a command comes to. Changes nothing but counters and timers: ids may be used up, and retention may
+    /// be looked after later.
     package mutating func plan(
         _ command: Command, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
@@ -76,7 +87,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
         case .putApplication(let draft): planPut(draft)
         case .deleteApplication(let id): planDelete(id, at: now)
-        case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, lookup: lookup)
+        case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)
         case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key): planDelete(key)
@@ -87,6 +98,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
+        case .followUp(.forget): try planForget(at: now, lookup: lookup)
         }
     }
 }

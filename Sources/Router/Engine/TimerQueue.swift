@@ -14,6 +14,8 @@ package struct TimerQueue: Sendable {
         case hold(NotificationSequence)
         /// A lease ends unless it was renewed.
         case lease(SessionKey)
+        /// Something may have been kept for long enough.
+        case retention
     }
 
     private struct Timer: Comparable, Sendable {

@@ -2,8 +2,8 @@ package import RouterPlugin
 
 /// The edge that keeps what must survive. SQLite is one conformer, the simulator's model another; both run `StoreSuite`.
 ///
-/// One writer: `commit`, `receipt` and `keptAnswer` are called from the engine's executor only, never two at a time. The
-/// reading functions below them may be called from any thread at any time.
+/// One writer: `commit`, `receipt`, `keptAnswer` and `retained` are called from the engine's executor only, never two at a
+/// time. The reading functions below them may be called from any thread at any time.
 package protocol Store: Sendable {
     /// Everything that the engine keeps in memory, as of the last commit.
     func recover() throws(StoreError) -> RecoveredState
@@ -16,6 +16,10 @@ package protocol Store: Sendable {
 
     /// What is remembered of a request that came in under this key before.
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer?
+
+    /// How large the store is, and the oldest of what may be forgotten: settled notifications and answers that are
+    /// kept, up to that many in all.
+    func retained(limit: Int) throws(StoreError) -> Retained
 
     /// The payload bytes as received; nil if there is no such notification.
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]?
@@ -48,7 +52,7 @@ package enum StoreChange: Hashable, Sendable {
     case putSession(SceneSession)
     case deleteSession(SessionKey)
     /// What is remembered of a request that a client may repeat; a key is taken once.
-    case keepAnswer(DedupeKey, KeptAnswer)
+    case keepAnswer(DedupeKey, KeptAnswer, at: Timestamp)
     case insert(NewNotification)
     /// The notification came again, under keys of its sender that are new.
     case addDedupeKeys(NotificationSequence, [DedupeKey])
@@ -64,6 +68,10 @@ package enum StoreChange: Hashable, Sendable {
     case reassign(NotificationSequence, Decision, Placement)
     /// The obligation ends.
     case settle(NotificationSequence, Settlement, at: Timestamp)
+    /// A settled notification is deleted, and all that belongs to it; the census still counts it.
+    case forget(NotificationSequence)
+    /// What is remembered of a request is deleted; its key may be taken again.
+    case forgetAnswer(DedupeKey)
 }
 
 /// A notification as it is accepted, with everything that has been decided about it.
@@ -314,11 +322,15 @@ package struct NotificationFilter: Hashable, Sendable {
 /// How many notifications were accepted, and where they are; `accepted` equals the sum of the rest.
 package struct NotificationCensus: Hashable, Sendable {
     package var accepted: Int
+    /// What has been forgotten counts as what it ended as.
     package var byState: [NotificationState: Int]
+    /// How many of them have been forgotten.
+    package var forgotten: Int
 
-    package init(accepted: Int, byState: [NotificationState: Int]) {
+    package init(accepted: Int, byState: [NotificationState: Int], forgotten: Int = 0) {
         self.accepted = accepted
         self.byState = byState
+        self.forgotten = forgotten
     }
 }
 

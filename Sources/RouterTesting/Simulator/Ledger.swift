@@ -19,6 +19,10 @@ struct LedgerEntry {
     var recorded = 0
     /// Attempts whose outcome was lost in a crash.
     var lost = 0
+    /// When it was settled.
+    var settledAt: Timestamp?
+    /// Whether it was kept for long enough and is gone.
+    var isForgotten = false
     /// Requests that reached an endpoint, and those of them that it took.
     var arrivals = 0
     var successes = 0
@@ -27,6 +31,7 @@ struct LedgerEntry {
         self.accepted = accepted
         decision = accepted.decision
         placement = accepted.placement
+        if case .settled = placement { settledAt = accepted.receivedAt }
     }
 
     var isSettled: Bool { if case .settled = placement { true } else { false } }
@@ -96,7 +101,7 @@ struct Ledger {
     var unsettled: [NotificationSequence] = []
     var sequences: [NotificationID: NotificationSequence] = [:]
     var keys: [DedupeKey: NotificationSequence] = [:]
-    /// Keys of applications that were deleted while an answer was on its way.
+    /// Keys of what was deleted while an answer was on its way.
     var forgottenKeys: [DedupeKey: NotificationSequence] = [:]
     var census = NotificationCensus(accepted: 0, byState: [:])
 
@@ -108,6 +113,23 @@ struct Ledger {
             keys[key] = nil
             forgottenKeys[key] = sequence
         }
+    }
+
+    mutating func forget(_ sequence: NotificationSequence) {
+        entries[sequence]?.isForgotten = true
+        census.forgotten += 1
+        for (key, owner) in keys where owner == sequence {
+            keys[key] = nil
+            forgottenKeys[key] = owner
+        }
+    }
+
+    /// When what is settled and kept was settled.
+    var kept: some Sequence<Timestamp> { entries.values.lazy.filter { !$0.isForgotten }.compactMap(\.settledAt) }
+
+    /// How much is kept, in bytes of payloads.
+    var bytes: Int64 {
+        entries.values.reduce(0) { $1.isForgotten ? $0 : $0 + Int64($1.accepted.payload.count) }
     }
 
     /// How many attempts of a lane are under way.

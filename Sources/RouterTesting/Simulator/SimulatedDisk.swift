@@ -91,6 +91,8 @@ package final class SimulatedDisk: Store {
         try model.keptAnswer(for: key)
     }
 
+    package func retained(limit: Int) throws(StoreError) -> Retained { try model.retained(limit: limit) }
+
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         try model.payload(of: sequence)
     }

@@ -1,3 +1,5 @@
+package import Router
+
 /// What a simulation is made of. All of it follows from the seed, so that a seed is all that has to be reported.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var applications: Int
@@ -7,6 +9,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var retrySchedule: [Int]
     package var moveLimit: Int
     package var rules: [SimulatedRule.Kind]
+    package var retention: RetentionPolicy
     /// Chances per tick, in per mille.
     package var ingest: Int
     package var registration: Int
@@ -38,6 +41,12 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         behaviourChange = draw(30, 150, 400)
         trouble = draw(0, 300, 600, 900)
         repetition = draw(50, 200, 400)
+        let ages: [Int64?] = [nil, 0, 60_000, 3_600_000]
+        let sizes: [Int64?] = [nil, nil, 0, 200]
+        retention = RetentionPolicy(
+            ageMilliseconds: ages.randomElement(using: &generator) ?? nil,
+            maximumBytes: sizes.randomElement(using: &generator) ?? nil,
+            repeatMilliseconds: [0, 5000, 600_000].randomElement(using: &generator) ?? 0)
     }
 
     package var description: String {
@@ -45,7 +54,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
-        behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰
+        behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
+        \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
+        \(retention.maximumBytes.map { "\($0)" } ?? "anything")
         """
     }
 }
@@ -79,6 +90,7 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var attempts = 0
     package var arrivals = 0
     package var crashes = 0
+    package var forgotten = 0
 
     package init() {}
 
@@ -89,6 +101,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.attempts += right.attempts
         sum.arrivals += right.arrivals
         sum.crashes += right.crashes
+        sum.forgotten += right.forgotten
         return sum
     }
 }

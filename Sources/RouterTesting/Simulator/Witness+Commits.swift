@@ -21,6 +21,8 @@ extension Witness {
             case .settle(let sequence, let settlement, let time):
                 require(time == now, "a settlement at another time: \(sequence)")
                 settled(sequence, settlement, at: now)
+            case .forget(let sequence): forgot(sequence, at: now)
+            case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
             }
         }
         checkDisabling(changes, before)
@@ -28,6 +30,20 @@ extension Witness {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
         }
+    }
+
+    /// What is over is forgotten in time and no earlier, oldest first.
+    private mutating func forgot(_ sequence: NotificationSequence, at now: Timestamp) {
+        guard let entry = ledger.entries[sequence], let end = entry.settledAt, !entry.isForgotten else {
+            return fail("12.1 forgotten, but not settled: \(sequence)")
+        }
+        require(ledger.kept.allSatisfy { $0 >= end }, "forgotten before what is older: \(sequence)")
+        let time = now.milliseconds - end.milliseconds
+        let isOld = retention.ageMilliseconds.map { time >= $0 } ?? false
+        let isTooMuch = retention.maximumBytes.map { ledger.bytes > $0 } ?? false
+        require(
+            isOld || isTooMuch && time >= retention.repeatMilliseconds, "forgotten after \(time) ms: \(sequence)")
+        ledger.forget(sequence)
     }
 
     /// A session is disabled by a 410 from where it is reached, in the transaction that records it, and by nothing else.
@@ -168,6 +184,7 @@ extension Witness {
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
         }
         ledger.place(sequence, .settled(settlement))
+        ledger.entries[sequence]?.settledAt = now
     }
 
     private mutating func recalled(_ sequence: NotificationSequence, _ recall: Recall) {

@@ -12,6 +12,7 @@ struct Witness {
     var ledger = Ledger()
     let rules: [any RoutingRule]
     let maximumInFlight: Int
+    let retention: RetentionPolicy
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
@@ -26,8 +27,9 @@ struct Witness {
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
     var deciding: Set<ApplicationID> = []
 
-    init(rules: [any RoutingRule], maximumInFlight: Int) {
+    init(rules: [any RoutingRule], maximumInFlight: Int, retention: RetentionPolicy) {
         self.rules = rules
+        self.retention = retention
         self.maximumInFlight = maximumInFlight
     }
 
@@ -81,6 +83,8 @@ struct Witness {
             require(entry?.recall != nil || entry?.isSettled == true, "called back on its way, and forgotten: \(id)")
         case .refused(.settled(id, let state)):
             require(entry?.state == state && state.isSettled, "not called back for another reason: \(id), \(state)")
+        case .refused(.unknownNotification(id)):
+            require(entry?.isForgotten == true, "called back, and not known any more: \(id)")
         case .refused(.storeUnavailable): break
         default: fail("who called \(id) back was answered \(reply)")
         }
@@ -102,6 +106,10 @@ struct Witness {
         for sequence in acknowledged[range] {
             guard let entry = ledger.entries[sequence] else { continue }
             let stored = try? store.notification(entry.accepted.id)
+            if entry.isForgotten {
+                require(stored == nil, "forgotten and kept: \(entry.accepted.id)")
+                continue
+            }
             require(stored != nil, "12.1 acknowledged and lost: \(entry.accepted.id)")
             require(
                 stored?.payload == entry.accepted.payload && stored?.decision == entry.decision

@@ -10,7 +10,7 @@ extension World {
         case .putSession(let session):
             "put \(session.key) \(session.activationState)\(session.disabled == nil ? "" : " disabled")"
         case .deleteSession(let key): "delete \(key)"
-        case .keepAnswer(let key, _): "keep the answer to \(key.key)"
+        case .keepAnswer(let key, _, _): "keep the answer to \(key.key)"
         case .insert(let new):
             "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .addDedupeKeys(let sequence, let keys): "\(sequence) came again as \(keys.map(\.key))"
@@ -21,6 +21,8 @@ extension World {
         case .reassign(let sequence, let decision, let placement):
             "reassign \(sequence) to \(decision.session?.text ?? "-") \(describe(placement))"
         case .settle(let sequence, let settlement, _): "settle \(sequence) \(settlement)"
+        case .forget(let sequence): "forget \(sequence)"
+        case .forgetAnswer(let key): "forget the answer to \(key.key)"
         }
     }
 

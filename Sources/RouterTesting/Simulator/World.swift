@@ -37,10 +37,10 @@ package struct World {
         generator = SeededGenerator(seed: ~seed)
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) }
-        witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight)
+        witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight, retention: options.retention)
         let engine = Engine<IndexedRegistry>(
             recovering: RecoveredState(), rules: rules, maximumInFlight: options.maximumInFlight,
-            moveLimit: options.moveLimit, generator: SeededGenerator(seed: seed))
+            moveLimit: options.moveLimit, retention: options.retention, generator: SeededGenerator(seed: seed))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
     }
 
@@ -66,6 +66,7 @@ package struct World {
             for changes in disk.drainCommitted() {
                 log.add("\(stamp) commit \(changes.map(describe))")
                 witness.committed(changes, at: now)
+                statistics.forgotten += changes.count { if case .forget = $0 { true } else { false } }
             }
             if disk.isDead { return crash("in a commit") }
             if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }
@@ -105,7 +106,8 @@ package struct World {
         guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         let engine = Engine<IndexedRegistry>(
             recovering: state, rules: rules, maximumInFlight: options.maximumInFlight,
-            moveLimit: options.moveLimit, generator: SeededGenerator(seed: generator.next()))
+            moveLimit: options.moveLimit, retention: options.retention,
+            generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
         drive()

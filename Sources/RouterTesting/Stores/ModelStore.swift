@@ -81,7 +81,28 @@ package final class ModelStore: Store {
     }
 
     package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
-        try reading { model in model.answers[key] }
+        try reading { model in model.answers[key]?.answer }
+    }
+
+    /// A model is as large as its payloads.
+    package func retained(limit: Int) throws(StoreError) -> Retained {
+        try reading { model in
+            let settled = model.notifications.keys.sorted().compactMap { sequence in
+                model.notifications[sequence].flatMap { entry in
+                    entry.stored.settledAt.map { time in
+                        Retained.Item(.notification(sequence), since: time, bytes: entry.stored.payload?.count ?? 0)
+                    }
+                }
+            }
+            let answers = model.answers.map { Retained.Item(.answer($0), since: $1.keptAt) }
+            // Of equal times the first one accepted comes first, so that the same history is always the same.
+            let oldest = (settled + answers).enumerated().sorted {
+                ($0.element.since, $0.offset) < ($1.element.since, $1.offset)
+            }
+            return Retained(
+                bytes: model.notifications.values.reduce(0) { $0 + Int64($1.stored.payload?.count ?? 0) },
+                oldest: oldest.prefix(max(0, limit)).map(\.element))
+        }
     }
 
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {

@@ -52,6 +52,7 @@ struct StoreHistory {
         case 11...13: return recordAttempt()
         case 14: return reschedule()
         case 15: return draw(2) == 0 ? reassign() : recall()
+        case 16: return draw(2) == 0 ? forget() : settle()
         default: return settle()
         }
     }
@@ -147,13 +148,18 @@ struct StoreHistory {
         return .settle(sequence, settlement(), at: time())
     }
 
+    private mutating func forget() -> StoreChange? {
+        guard !settled.isEmpty else { return nil }
+        return .forget(settled.remove(at: draw(settled.count)))
+    }
+
     private mutating func illegalChange() -> StoreChange? {
         guard let done = settled.randomElement(using: &generator) else { return nil }
         let decision = Decision(tier: .can, session: nil, reason: "")
         return pick([
             .settle(done, .delivered, at: time()), .recordAttempt(StoreSamples.attempt(done.value, 99)),
             .reschedule(done, progress: DeliveryProgress(attempts: 99)), .reassign(done, decision, .lane),
-            .recall(done, .cancelled),
+            .recall(done, .cancelled), .forget(NotificationSequence(nextSequence + 1000)),
             .insert(StoreSamples.notification(done.value)),
             .settle(NotificationSequence(nextSequence + 1000), .delivered, at: time()),
         ])

@@ -5,13 +5,15 @@ import RouterPlugin
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
 /// - A notification id belongs to one notification for ever.
-/// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application.
+/// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application
+///   and neither has been forgotten.
 /// - A session belongs to an application that exists.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
 /// - What waits in a lane may be called back; the first word counts.
 /// - What was answered first is known as long as the notification is.
-/// - A settlement is final: nothing changes a settled notification.
+/// - A settlement is final: nothing changes a settled notification, but it may be forgotten, and its keys with it.
+/// - What is forgotten is counted as what it ended as.
 ///
 /// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` takes
 /// back everything since `begin`.
@@ -21,7 +23,7 @@ struct StoreModel: Sendable {
     private(set) var notifications: [NotificationSequence: Entry] = [:]
     private(set) var sequences: [NotificationID: NotificationSequence] = [:]
     private(set) var dedupeKeys: [DedupeKey: NotificationSequence] = [:]
-    private(set) var answers: [DedupeKey: KeptAnswer] = [:]
+    private(set) var answers: [DedupeKey: Answer] = [:]
     private(set) var census = NotificationCensus(accepted: 0, byState: [:])
     private(set) var lastSequence = NotificationSequence(0)
     private(set) var lastCreationSequence: Int64 = 0
@@ -36,6 +38,11 @@ struct StoreModel: Sendable {
         let first: FirstAnswer
     }
 
+    struct Answer: Hashable, Sendable {
+        let answer: KeptAnswer
+        let keptAt: Timestamp
+    }
+
     struct FirstAnswer: Hashable, Sendable {
         let decision: Decision
         let state: NotificationState
@@ -46,9 +53,10 @@ struct StoreModel: Sendable {
         case application(ApplicationID, Application?)
         case session(SessionKey, SceneSession?)
         case notification(NotificationSequence, Entry?)
-        case sequence(NotificationID)
+        case sequence(NotificationID, NotificationSequence?)
         case dedupeKey(DedupeKey, NotificationSequence?)
-        case answer(DedupeKey, KeptAnswer?)
+        case answer(DedupeKey, Answer?)
+        case forgotten(NotificationState)
     }
 
     /// The figures as they stood before.
@@ -72,9 +80,12 @@ struct StoreModel: Sendable {
             case .application(let id, let before): applications[id] = before
             case .session(let key, let before): sessions[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
-            case .sequence(let id): sequences[id] = nil
+            case .sequence(let id, let before): sequences[id] = before
             case .dedupeKey(let key, let before): dedupeKeys[key] = before
             case .answer(let key, let before): answers[key] = before
+            case .forgotten(let state):
+                census.forgotten -= 1
+                count(state, -1)
             }
         }
         census.accepted = marks.accepted
@@ -88,14 +99,18 @@ struct StoreModel: Sendable {
         case .deleteApplication(let id): delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
-        case .keepAnswer(let key, let answer): try keep(answer, for: key)
+        case .keepAnswer(let key, let answer, let time): try keep(Answer(answer: answer, keptAt: time), for: key)
         case .insert(let notification): try insert(notification)
-        case .addDedupeKeys(let sequence, let keys): try take(keys, for: sequence)
+        case .addDedupeKeys(let sequence, let keys):
+            try check(notifications[sequence] != nil, "there is no notification \(sequence) to know by other keys")
+            try take(keys, for: sequence)
         case .recordAttempt(let attempt): try record(attempt)
         case .recall(let sequence, let recall): try self.recall(sequence, recall)
         case .reschedule(let sequence, let progress): try reschedule(sequence, progress)
         case .reassign(let sequence, let decision, let placement): try reassign(sequence, decision, placement)
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
+        case .forget(let sequence): try forget(sequence)
+        case .forgetAnswer(let key): try forgetAnswer(key)
         }
     }
 
@@ -125,7 +140,7 @@ struct StoreModel: Sendable {
         set(session, for: session.key)
     }
 
-    private mutating func keep(_ answer: KeptAnswer, for key: DedupeKey) throws(StoreError) {
+    private mutating func keep(_ answer: Answer, for key: DedupeKey) throws(StoreError) {
         try check(answers[key] == nil, "the key of an answer is taken")
         answers[key] = answer
         journal.append(.answer(key, nil))
@@ -139,7 +154,7 @@ struct StoreModel: Sendable {
         lastSequence = new.sequence
         census.accepted += 1
         sequences[new.id] = new.sequence
-        journal.append(.sequence(new.id))
+        journal.append(.sequence(new.id, nil))
         let keys = new.dedupeKeys.map { DedupeKey(application: new.application, source: new.source, key: $0) }
         try take(keys, for: new.sequence)
         var entry = Entry(accepted: new)
@@ -207,6 +222,31 @@ struct StoreModel: Sendable {
 
     private func check(_ condition: Bool, _ message: @autoclosure () -> String) throws(StoreError) {
         if !condition { throw StoreError(.conflict, message()) }
+    }
+
+    // MARK: - Retention
+
+    private mutating func forget(_ sequence: NotificationSequence) throws(StoreError) {
+        guard let entry = notifications[sequence], entry.stored.state.isSettled else {
+            throw StoreError(.conflict, "\(sequence) is not settled")
+        }
+        journal.append(.notification(sequence, entry))
+        replace(sequence, by: nil)
+        journal.append(.sequence(entry.stored.id, sequence))
+        sequences[entry.stored.id] = nil
+        for (key, owner) in dedupeKeys where owner == sequence {
+            dedupeKeys[key] = nil
+            journal.append(.dedupeKey(key, sequence))
+        }
+        census.forgotten += 1
+        count(entry.stored.state, 1)
+        journal.append(.forgotten(entry.stored.state))
+    }
+
+    private mutating func forgetAnswer(_ key: DedupeKey) throws(StoreError) {
+        try check(answers[key] != nil, "nothing is kept under the key")
+        journal.append(.answer(key, answers[key]))
+        answers[key] = nil
     }
 
     // MARK: - Changing with a way back

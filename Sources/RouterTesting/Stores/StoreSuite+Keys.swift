@@ -57,10 +57,11 @@ extension StoreSuite {
         func key(_ text: String) -> DedupeKey {
             DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
         }
+        let time = Timestamp(milliseconds: 1)
         var notification = StoreSamples.notification(1)
         notification.dedupeKeys = ["caf\u{E9}"]
-        try trial.store.commit(answers.map { .keepAnswer(key($0), $1) } + [.insert(notification)])
-        try trial.expectConflict([.keepAnswer(key(answers[0].0), answers[1].1)], "the key of an answer again")
+        try trial.store.commit(answers.map { .keepAnswer(key($0), $1, at: time) } + [.insert(notification)])
+        try trial.expectConflict([.keepAnswer(key(answers[0].0), answers[1].1, at: time)], "the key of an answer again")
         for _ in 0..<2 {
             for (text, answer) in answers {
                 trial.expectSame(try trial.store.keptAnswer(for: key(text)), answer, "the answer to \(text)")
@@ -77,7 +78,7 @@ extension StoreSuite {
         }
         trial.expect(try trial.store.receipt(for: key("caf\u{E9}")) == nil, "the notification's key is left over")
         trial.expect(try trial.store.notification(notification.id) != nil, "the notification is gone")
-        try trial.store.commit([.keepAnswer(key("new"), .session(created: false))])
+        try trial.store.commit([.keepAnswer(key("new"), .session(created: false), at: time)])
     }
 
     /// A notification may be known by more keys than it came with, and each is still one notification's.
@@ -89,6 +90,7 @@ extension StoreSuite {
         }
         try trial.store.commit([.addDedupeKeys(notifications[0].sequence, [key("a"), key("caf\u{E9}")])])
         try trial.expectConflict([.addDedupeKeys(notifications[1].sequence, [key("b"), key("a")])], "a taken key")
+        try trial.expectConflict([.addDedupeKeys(NotificationSequence(77), [key("c")])], "a key of nothing")
         for _ in 0..<2 {
             for text in ["a", "caf\u{E9}"] {
                 trial.expectSame(

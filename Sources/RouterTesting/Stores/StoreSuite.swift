@@ -39,6 +39,7 @@ package enum StoreSuite {
         run("life of a delivery", deliveries)
         run("atomicity", atomicity)
         run("illegal changes", illegalChanges)
+        run("retention", retention)
         run("lists", lists)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }

@@ -14,13 +14,16 @@ package struct ConfigurationLoader {
 
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
-        "": ["listen", "database", "durability", "log", "http", "delivery", "egress", "apiKeys", "rules"],
+        "": [
+            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "apiKeys", "rules",
+        ],
         "/log": ["level"],
         "/http": [
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress",
         ],
         "/delivery": ["slots", "certificateAuthorityFile"],
+        "/retention": ["days", "maxBytes", "repeatHours"],
         "/egress": ["grants"],
     ]
 
@@ -139,10 +142,15 @@ package struct ConfigurationLoader {
 
     /// A fault in the layer that the value came from.
     private func fault(_ name: String, _ pointer: String, _ message: String) -> ConfigurationFault {
-        let variable = "ROUTERD_" + name.uppercased().split(separator: ".").joined(separator: "_")
+        let variable = "ROUTERD_" + name.split(separator: ".").map(Self.shouted).joined(separator: "_")
         if flags.contains(name) { return ConfigurationFault(pointer: "--\(name)", message: message) }
         if environment.contains(variable) { return ConfigurationFault(pointer: variable, message: message) }
         return file?.fault(pointer, message) ?? ConfigurationFault(pointer: pointer, message: message)
+    }
+
+    /// `maxBytes` as `MAX_BYTES`.
+    private static func shouted(_ name: Substring) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
     }
 
     private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {

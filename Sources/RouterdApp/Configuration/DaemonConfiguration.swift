@@ -21,6 +21,7 @@ package struct DaemonConfiguration: Sendable {
     package var edge = EdgeSettings()
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
+    package var retention = DaemonLimits.retention
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
 
@@ -52,6 +53,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
         configuration.edge = loader.edge()
+        configuration.retention = loader.retention()
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)

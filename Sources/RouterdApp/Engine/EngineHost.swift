@@ -27,14 +27,15 @@ package actor EngineHost {
     private let alarm = Alarm()
     /// What follows from what was committed, to be done next.
     private var ownWork: [Command] = []
-    /// What could not be committed and is tried again: outcomes and follow-ups, never what a client waits for.
+    /// What could not be committed and is tried again: outcomes and follow-ups, never what a client waits for. There are
+    /// no more outcomes than attempts may be under way, for theirs do not end before they are committed.
     private var postponed: [Command] = []
     private var postponedUntil: Timestamp?
     private var isDraining = false
     /// Attempts handed to the transport whose outcomes have not been committed.
     private var underWay: [NotificationSequence: SessionKey] = [:]
     private var whenIdle: CheckedContinuation<Void, Never>?
-    private var storeFault: (error: StoreError, until: Timestamp)?
+    private var health: StoreHealth
     private var reports: EndpointReports
     /// Of the plans for new notifications.
     private var planningTimes = RecentTimes()
@@ -42,7 +43,7 @@ package actor EngineHost {
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
-        userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
+        retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
     ) throws(StoreError) {
         self.store = store
         self.transport = transport
@@ -50,10 +51,11 @@ package actor EngineHost {
         self.clock = clock
         self.logger = logger
         self.reports = EndpointReports(logger: logger)
+        self.health = StoreHealth(logger: logger)
         self.startedAt = clock.wall
         engine = Engine(
             recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
-            generator: SystemRandomNumberGenerator())
+            retention: retention, generator: SystemRandomNumberGenerator())
     }
 
     /// Takes up what recovery found; call once, before the first command.
@@ -102,12 +104,8 @@ package actor EngineHost {
     /// The time that commands are decided at.
     package nonisolated var now: Timestamp { clock.now }
 
-    /// Why the store could not be written a moment ago; nil if it could, or if that is so long ago that it is worth
-    /// trying again. Otherwise a daemon that gets no requests because it is not ready would never become ready.
-    package var recentStoreFault: StoreError? {
-        guard let storeFault, clock.now < storeFault.until else { return nil }
-        return storeFault.error
-    }
+    /// Why the store could not be used a moment ago; nil if it could, or if it is worth trying again.
+    package var recentStoreFault: StoreError? { health.recentFault(at: clock.now) }
 
     // MARK: Stopping
 
@@ -186,8 +184,10 @@ package actor EngineHost {
         open = OpenBatch()
         let changes = finished.batch.changes
         do {
-            if !changes.isEmpty { try store.commit(changes) }
-            storeFault = nil
+            if !changes.isEmpty {
+                try store.commit(changes)
+                health.committed()
+            }
         } catch  where error.code == .conflict && finished.items.count > 1 {
             // One of them contradicts the store, which is a fault of the engine's. The others must not suffer for it.
             logger.error("a change contradicts the store; each is committed alone", metadata: ["error": "\(error)"])
@@ -210,14 +210,13 @@ package actor EngineHost {
 
     /// What a client waits for is refused; what the engine owes to itself is tried again.
     private func failed(_ command: Command, _ ticket: Ticket?, _ place: Int, _ error: StoreError) {
-        storeFault = (error, clock.now.advanced(byMilliseconds: DaemonLimits.storeFaultMilliseconds))
+        health.refused(because: error, at: clock.now)
         if let ticket {
             ticket.fill(place, with: .refused(.storeUnavailable(error)))
         } else if isDraining {
             logger.error("an outcome could not be kept; the attempt is made again", metadata: ["error": "\(error)"])
             settled(command)
         } else {
-            logger.error("the store refused a change; trying again", metadata: ["error": "\(error)"])
             postponed.append(command)
             postponedUntil = clock.now.advanced(byMilliseconds: DaemonLimits.storeRetryMilliseconds)
         }

@@ -25,6 +25,7 @@ extension API {
                     for state in NotificationState.allCases where state != .inFlight {
                         notifications.field(state.rawValue, census.byState[state] ?? 0)
                     }
+                    notifications.field("forgotten", census.forgotten)
                     // What the law of conservation leaves over: 0, or something is lost.
                     notifications.field("unaccounted", census.accepted - census.byState.values.reduce(0, +))
                 }

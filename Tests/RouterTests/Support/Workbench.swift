@@ -8,21 +8,26 @@ struct Workbench {
     let store: ModelStore
     var now = Timestamp.epoch
     private let rules: [any RoutingRule]
+    private let retention: RetentionPolicy
 
-    init(rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = 512) {
+    init(
+        rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = 512,
+        retention: RetentionPolicy = .unlimited
+    ) {
         self.rules = rules
+        self.retention = retention
         store = ModelStore()
         engine = Engine(
             recovering: RecoveredState(), rules: rules, maximumInFlight: maximumInFlight,
-            moveLimit: moveLimit, generator: SeededGenerator(seed: 1))
+            moveLimit: moveLimit, retention: retention, generator: SeededGenerator(seed: 1))
     }
 
     /// A bench with one application and its sessions.
     init(
         _ application: Application, _ scenes: [Scene], rules: [any RoutingRule] = [], maximumInFlight: Int = 99,
-        moveLimit: Int = 512
+        moveLimit: Int = 512, retention: RetentionPolicy = .unlimited
     ) throws {
-        self.init(rules: rules, maximumInFlight: maximumInFlight, moveLimit: moveLimit)
+        self.init(rules: rules, maximumInFlight: maximumInFlight, moveLimit: moveLimit, retention: retention)
         try add(application, scenes)
     }
 
@@ -100,7 +105,8 @@ struct Workbench {
     /// The process dies and starts anew.
     mutating func crash() throws {
         engine = Engine(
-            recovering: try store.recover(), rules: rules, maximumInFlight: 99, generator: SeededGenerator(seed: 2))
+            recovering: try store.recover(), rules: rules, maximumInFlight: 99, retention: retention,
+            generator: SeededGenerator(seed: 2))
         try follow(engine.recoveryFollowUps)
     }
 

@@ -15,6 +15,10 @@ struct CheckTests {
         delivery:
           slots: 64
           certificateAuthorityFile: /etc/ssl/ca.pem
+        retention:
+          days: 7
+          maxBytes: 10737418240
+          repeatHours: 48
         egress:
           grants:
             - network: 10.20.0.0/16
@@ -56,6 +60,10 @@ struct CheckTests {
         ("delivery:\n  slots: 0\n", ["2:10: /delivery/slots"]),
         ("delivery:\n  slots: many\n", ["2:10: /delivery/slots"]),
         ("database: ''\n", ["1:11: /database"]),
+        ("retention:\n  days: 0\n", ["2:9: /retention/days"]),
+        ("retention:\n  days: 1\n  repeatHours: 25\n", ["2:9: /retention/days"]),
+        ("retention:\n  maxBytes: 1000\n", ["2:13: /retention/maxBytes"]),
+        ("retention:\n  hours: 1\n", ["2:10: /retention/hours"]),
         ("apiKeys: none\n", ["1:10: /apiKeys"]),
         ("apiKeys:\n  - name: a\n", ["2:5: /apiKeys/0/scopes"]),
         ("apiKeys:\n  - {name: a, scopes: [root], sha256: x}\n", ["2:23: /apiKeys/0/scopes"]),

@@ -6,7 +6,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "eval", "decide", "send", "explain", "receive", "bench", "bench decide", "bench echo",
+        "", "serve", "check", "eval", "decide", "send", "explain", "receive", "database", "database check",
+        "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
         "bench post",
     ])

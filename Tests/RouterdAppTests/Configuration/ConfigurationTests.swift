@@ -184,6 +184,35 @@ struct ConfigurationTests {
         #expect(try load(grant).egress == EgressPolicy(grants: [ten] + EgressGrant.loopback))
     }
 
+    private static let hour: Int64 = 3_600_000
+
+    static let retentions: [(text: String?, policy: RetentionPolicy)] = [
+        (nil, RetentionPolicy(ageMilliseconds: 720 * hour, repeatMilliseconds: 24 * hour)),
+        (
+            "retention: {days: 7, maxBytes: 1048576, repeatHours: 168}",
+            RetentionPolicy(ageMilliseconds: 168 * hour, maximumBytes: 1_048_576, repeatMilliseconds: 168 * hour)
+        ),
+        (
+            "retention: {days: forever, maxBytes: none, repeatHours: 1}",
+            RetentionPolicy(repeatMilliseconds: hour)
+        ),
+    ]
+
+    @Test(arguments: retentions)
+    func retentionIsReadWithItsDefaults(_ row: (text: String?, policy: RetentionPolicy)) throws {
+        #expect(try load(row.text).retention == row.policy)
+    }
+
+    @Test func theEnvironmentSetsRetentionAndIsNamedInItsFaults() throws {
+        #expect(
+            try load(nil, environment: ["ROUTERD_RETENTION_MAX_BYTES": "2097152"]).retention.maximumBytes == 2_097_152)
+        let faults = try #require(
+            #expect(throws: ConfigurationFaults.self) {
+                try load(nil, environment: ["ROUTERD_RETENTION_REPEAT_HOURS": "0"])
+            })
+        #expect(faults.faults.map(\.pointer) == ["ROUTERD_RETENTION_REPEAT_HOURS"])
+    }
+
     @Test func rulesAreMadeInTheirOrder() throws {
         let rules = try load(
             """

@@ -25,6 +25,7 @@ struct TestDaemon: Sendable {
         var rules: [any RoutingRule] = []
         var slots = 16
         var edge = EdgeSettings()
+        var retention = RetentionPolicy.unlimited
         /// Whether the API is called through a socket.
         var isLive = false
     }
@@ -149,7 +150,7 @@ func withDaemon<Value>(
     let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
-        userAgent: "routerd/test", logger: .silent)
+        retention: options.retention, userAgent: "routerd/test", logger: .silent)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress, logger: .silent)
     let application = Hummingbird.Application(

@@ -70,5 +70,7 @@ final class WatchedStore: Store {
         try base.notifications(matching: filter, limit: limit)
     }
 
+    func retained(limit: Int) throws(StoreError) -> Retained { try base.retained(limit: limit) }
+
     func census() throws(StoreError) -> NotificationCensus { try base.census() }
 }

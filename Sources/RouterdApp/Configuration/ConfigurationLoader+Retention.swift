@@ -1,0 +1,33 @@
+import Router
+
+extension ConfigurationLoader {
+    /// For how long is kept what is over; what is not said is as the defaults have it.
+    mutating func retention() -> RetentionPolicy {
+        var policy = DaemonLimits.retention
+        var days: Int64? = policy.ageMilliseconds
+        read("retention.days") { text in
+            days = text == "forever" ? nil : Int64(try Self.days(text)) * DaemonLimits.dayMilliseconds
+        }
+        read("retention.maxBytes") { text in
+            let least = DaemonLimits.retentionBytesMinimum
+            policy.maximumBytes = text == "none" ? nil : Int64(try Self.integer(text, least...Int.max))
+        }
+        read("retention.repeatHours") { text in
+            policy.repeatMilliseconds = Int64(try Self.integer(text, 1...8760)) * 60 * 60 * 1000
+        }
+        if let days, days < policy.repeatMilliseconds {
+            refuse(
+                "retention.days",
+                "What is kept for retention.repeatHours in any case cannot be forgotten by its age before that.")
+        }
+        return RetentionPolicy(
+            ageMilliseconds: days, maximumBytes: policy.maximumBytes, repeatMilliseconds: policy.repeatMilliseconds)
+    }
+
+    private static func days(_ text: String) throws(Unusable) -> Int {
+        guard let days = Int(text), (1...36_500).contains(days) else {
+            throw Unusable("must be a whole number of days from 1 to 36500, or forever")
+        }
+        return days
+    }
+}

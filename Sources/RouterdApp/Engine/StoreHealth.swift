@@ -1,0 +1,34 @@
+import Logging
+import Router
+import RouterPlugin
+
+/// Whether the store takes what it is given: one line in the log when it begins to refuse, and one when it takes changes
+/// again, however often it is asked in between.
+struct StoreHealth {
+    let logger: Logger
+    private var fault: (error: StoreError, until: Timestamp)?
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// Why the store refused something a moment ago; nil if it did not, or if that is so long ago that it is worth
+    /// trying again. Otherwise a daemon that gets no requests because it is not ready would never become ready.
+    func recentFault(at now: Timestamp) -> StoreError? {
+        guard let fault, now < fault.until else { return nil }
+        return fault.error
+    }
+
+    mutating func refused(because error: StoreError, at now: Timestamp) {
+        if fault?.error.code != error.code {
+            logger.error(
+                "the store refuses changes: requests are answered 503, outcomes are kept in memory and written later",
+                metadata: ["error": "\(error)"])
+        }
+        fault = (error, now.advanced(byMilliseconds: DaemonLimits.storeFaultMilliseconds))
+    }
+
+    mutating func committed() {
+        guard fault != nil else { return }
+        logger.notice("the store takes changes again")
+        fault = nil
+    }
+}

@@ -1,0 +1,46 @@
+import GRDB
+import Router
+import RouterPlugin
+
+/// Freed pages stay in the file and are used again, so the file does not grow beyond what is kept at once. To give them
+/// back to the disk as they are freed (`auto_vacuum`) costs a map of all pages, and moves pages that will be needed a
+/// moment later; whoever wants the space back asks for it (`routerd database vacuum`).
+extension ChangeWriter {
+    static let forgetNotification = """
+        DELETE FROM notification WHERE sequence = ? AND state NOT IN ('held', 'waiting') RETURNING state
+        """
+    /// What belongs to a notification, by its sequence.
+    static let forgetBelongings = [
+        "DELETE FROM payload WHERE sequence = ?", "DELETE FROM attempt WHERE sequence = ?",
+        "DELETE FROM first_answer WHERE sequence = ?", "DELETE FROM dedupe_key WHERE sequence = ?",
+    ]
+    static let forgetAnswer = "DELETE FROM kept_answer WHERE application = ? AND source = ? AND key = ?"
+    private static let countForgotten = """
+        INSERT INTO forgotten (state, count) VALUES (?, ?)
+        ON CONFLICT (state) DO UPDATE SET count = count + excluded.count
+        """
+
+    /// Deletes a settled notification and says what it ended as.
+    func forget(_ sequence: NotificationSequence) throws -> String {
+        let state = try PreparedStatement(db, Self.forgetNotification).first({ $0.bind(sequence.value) }) { row in
+            row.text()
+        }
+        guard let state else { throw refusal("the end of retention", of: sequence) }
+        for statement in Self.forgetBelongings {
+            try PreparedStatement(db, statement).run { $0.bind(sequence.value) }
+        }
+        return state
+    }
+
+    func forgetAnswer(_ key: DedupeKey) throws {
+        let deleted = try PreparedStatement(db, Self.forgetAnswer).run { key.bind(to: &$0) }
+        guard deleted == 1 else { throw StoreError(.conflict, "nothing is kept under the key of a request") }
+    }
+
+    func countForgotten(_ state: String, _ count: Int) throws {
+        try PreparedStatement(db, Self.countForgotten).run {
+            $0.bind(state)
+            $0.bind(count)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import GRDB
+import Glibc
+package import Router
+
+extension DatabaseFile {
+    /// Copies the database to a new file, as of one moment, while a daemon may be using it; returns what the copy holds.
+    ///
+    ///     FILE.partial-PID   made, filled in one step, checked, synced ──▶ named FILE, unless there is one by now
+    ///
+    /// One step is one moment: SQLite would begin anew if the daemon committed between two. The name is given last, so a
+    /// file of that name is a whole backup, whenever the copying was cut off.
+    package func backup(to target: String) throws(StoreError) -> DatabaseCheck {
+        let target = try canonicalPath(target)
+        guard access(target, F_OK) != 0 else { throw Self.exists(target) }
+        let partial = "\(target).partial-\(getpid())"
+        try Self.makeEmpty(partial)
+        defer { unlink(partial) }
+        let copied = try translating { try copy(to: partial) }
+        guard copied.isSound else {
+            throw StoreError(.corrupt, "\(path) is damaged (\(copied.faults[0].detail)): there is no backup of it")
+        }
+        try Self.sync(partial)
+        guard link(partial, target) == 0 else {
+            let code = errno
+            throw code == EEXIST ? Self.exists(target) : StoreError(systemError: code, "cannot make \(target)")
+        }
+        unlink(partial)
+        try Self.sync(directory(of: target))
+        return copied
+    }
+
+    private func copy(to partial: String) throws -> DatabaseCheck {
+        let source = try reader()
+        defer { try? source.close() }
+        let copy = try DatabaseQueue(path: partial, configuration: Self.settings)
+        defer { try? copy.close() }
+        try source.backup(to: copy)
+        // One file is all of it; the daemon goes back to a log when it opens it.
+        try copy.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA journal_mode = DELETE") }
+        return try copy.read(Self.check)
+    }
+
+    private static func exists(_ target: String) -> StoreError {
+        StoreError(.other, "\(target) is there already, and a backup takes no file's place")
+    }
+
+    /// Secrets of endpoints are in it, so nobody else may read it.
+    private static func makeEmpty(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw StoreError(systemError: code, "cannot make \(path)")
+        }
+        close(descriptor)
+    }
+
+    private static func sync(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0, fsync(descriptor) == 0 else {
+            let code = errno
+            if descriptor >= 0 { close(descriptor) }
+            throw StoreError(systemError: code, "cannot write \(path)")
+        }
+        close(descriptor)
+    }
+
+    /// Of a path that begins with `/`, as all of ours do.
+    private func directory(of path: String) -> String {
+        "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+    }
+}

@@ -1,0 +1,137 @@
+import GRDB
+package import Router
+
+/// What was found in a database file.
+package struct DatabaseCheck: Hashable, Sendable {
+    /// Something that must not be so.
+    package struct Fault: Hashable, Sendable {
+        /// Stable, in kebab-case.
+        package var code: String
+        /// One line for people: no payload, no secret.
+        package var detail: String
+    }
+
+    package var schemaVersion: Int
+    /// All pages of the file.
+    package var bytes: Int64
+    /// Those that are free and will be used next.
+    package var freeBytes: Int64
+    /// Nil if the schema is older and has to be brought up to date before it can be counted by.
+    package var census: NotificationCensus?
+    package var faults: [Fault]
+
+    package var isSound: Bool { faults.isEmpty }
+}
+
+extension DatabaseFile {
+    /// SQLite's own checks first, then the router's laws, all of one moment.
+    package func check() throws(StoreError) -> DatabaseCheck {
+        do throws(StoreError) {
+            return try translating {
+                let queue = try reader()
+                defer { try? queue.close() }
+                return try queue.read(Self.check)
+            }
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            // Not even its schema can be read.
+            let fault = DatabaseCheck.Fault(code: "damaged", detail: error.message)
+            return DatabaseCheck(
+                schemaVersion: 0, bytes: try Self.size(of: path), freeBytes: 0, census: nil, faults: [fault])
+        }
+    }
+
+    static func check(_ db: Database) throws -> DatabaseCheck {
+        let pageSize = try Int64.fetchOne(db, sql: "PRAGMA page_size") ?? 0
+        var check = DatabaseCheck(
+            schemaVersion: try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0,
+            bytes: pageSize * (try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0),
+            freeBytes: pageSize * (try Int64.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0),
+            census: nil, faults: [])
+        check.note("damaged") {
+            try String.fetchAll(db, sql: "PRAGMA integrity_check(\(limit))").filter { $0 != "ok" }
+        }
+        check.note("foreign-key") {
+            try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").prefix(limit).map { row in
+                "a row of \(row[0] as String? ?? "") names a row of \(row[2] as String? ?? "") that is not there"
+            }
+        }
+        guard check.schemaVersion == Int(Migrations.version) else { return check }
+        for law in laws {
+            check.note(law.code) {
+                let count = try Int.fetchOne(db, sql: law.sql) ?? 0
+                return count == 0 ? [] : ["\(count) \(law.detail)"]
+            }
+        }
+        var census: NotificationCensus?
+        check.note("unreadable") {
+            census = try NotificationReader.census(db)
+            return []
+        }
+        check.census = census
+        return check
+    }
+
+    /// Most faults of a kind that are told.
+    private static let limit = 100
+
+    /// Each counts what must not be there.
+    private static let laws: [(code: String, detail: String, sql: String)] = [
+        (
+            "conservation", "notifications were accepted that are neither kept nor forgotten",
+            """
+            SELECT accepted - (SELECT count(*) FROM notification) - (SELECT ifnull(sum(count), 0) FROM forgotten)
+            FROM ledger
+            """
+        ),
+        (
+            "payload-missing", "notifications have no payload",
+            "SELECT count(*) FROM notification WHERE sequence NOT IN (SELECT sequence FROM payload)"
+        ),
+        ("orphan-payload", "payloads are of no notification", orphans(in: "payload")),
+        ("orphan-attempt", "attempts are of no notification", orphans(in: "attempt")),
+        ("orphan-key", "keys of senders are of no notification", orphans(in: "dedupe_key")),
+        ("orphan-answer", "first answers are of no notification", orphans(in: "first_answer")),
+        (
+            "unknown-state", "notifications are in a state that there is not",
+            "SELECT count(*) FROM notification WHERE state NOT IN (\(quoted(NotificationState.allCases)))"
+        ),
+        (
+            "settlement-time", "notifications are settled at no time, or not settled at some time",
+            "SELECT count(*) FROM notification WHERE (state IN ('held', 'waiting')) <> (settled_at IS NULL)"
+        ),
+        (
+            "number-unknown", "numbers of notifications or sessions have not been given yet",
+            """
+            SELECT (SELECT count(*) FROM notification WHERE sequence > last_notification)
+              + (SELECT count(*) FROM session WHERE creation_sequence > last_session) FROM ledger
+            """
+        ),
+        (
+            "attempt-uncounted", "attempts have a number that their notification has not come to",
+            """
+            SELECT count(*) FROM attempt JOIN notification ON notification.sequence = attempt.sequence
+            WHERE attempt.number > notification.attempts
+            """
+        ),
+    ]
+
+    private static func orphans(in table: String) -> String {
+        "SELECT count(*) FROM \(table) WHERE sequence NOT IN (SELECT sequence FROM notification)"
+    }
+
+    private static func quoted(_ states: [NotificationState]) -> String {
+        states.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    }
+}
+
+extension DatabaseCheck {
+    /// Notes what was found, or that it could not be looked for: a damaged file may be too damaged to ask.
+    fileprivate mutating func note(_ code: String, _ found: () throws -> [String]) {
+        do {
+            faults += try found().map { Fault(code: code, detail: $0) }
+        } catch {
+            faults.append(Fault(code: code, detail: "it could not be checked: \(StoreError(translating: error))"))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import GRDB
+import Glibc
+package import Router
+
+/// A database file as its operator sees it: looked at and copied beside a daemon that uses it, tidied up without one.
+///
+/// What only looks opens the file so that it cannot write: it takes no part in checkpoints, and leaves the log of a
+/// killed daemon as it is. While it looks it holds one moment of the database fast, and the log grows by what is
+/// committed meanwhile.
+package struct DatabaseFile: Sendable {
+    /// With every link followed.
+    package let path: String
+
+    /// A file that is missing, not ours, or of a newer version is refused.
+    package init(path: String) throws(StoreError) {
+        self.path = try canonicalPath(path)
+        guard try Self.size(of: self.path) > 0 else { throw StoreError(.corrupt, "\(path) is empty") }
+        try DatabaseHeader.check(fileAt: self.path)
+    }
+
+    /// A connection that cannot write.
+    func reader() throws -> DatabaseQueue {
+        var settings = Self.settings
+        settings.readonly = true
+        return try DatabaseQueue(path: path, configuration: settings)
+    }
+
+    static var settings: Configuration {
+        var settings = Configuration()
+        settings.label = "routerd.database"
+        settings.busyMode = .timeout(5)
+        settings.foreignKeysEnabled = true
+        return settings
+    }
+
+    /// In bytes.
+    static func size(of path: String) throws(StoreError) -> Int64 {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let code = errno
+            throw StoreError(systemError: code, "cannot read \(path)")
+        }
+        return Int64(status.st_size)
+    }
+
+    /// Runs what talks to SQLite, and translates what it throws.
+    func translating<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
+        do { return try body() } catch { throw StoreError(translating: error) }
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+
+struct Database: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Look after the database: check it, copy it, give back its free space.",
+        subcommands: [CheckDatabase.self, BackUpDatabase.self, VacuumDatabase.self])
+}
+
+/// Which database, as `serve` finds it.
+struct DatabaseOptions: ParsableArguments {
+    @Option(help: "A configuration file in YAML or JSON.")
+    var config: String?
+    @Option(help: "The database file.")
+    var database: String?
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// Runs a command on the file; what stands in its way is told, and ends it with status 1.
+    func run(_ body: (DatabaseFile) throws -> Void) throws {
+        do {
+            let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
+            let configuration = try DaemonConfiguration.load(
+                file: file, flags: database.map { ["database": $0] } ?? [:],
+                environment: ProcessInfo.processInfo.environment)
+            try body(try DatabaseFile(path: configuration.database))
+        } catch let error as ExitCode {
+            throw error
+        } catch {
+            Console.error("\(error)")
+            throw ExitCode(1)
+        }
+    }
+}
+
+struct CheckDatabase: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Check that the database is whole and adds up; a daemon may be using it.")
+
+    @OptionGroup var options: DatabaseOptions
+
+    func run() throws {
+        try options.run { file in
+            let check = try file.check()
+            if options.json {
+                Console.print(JSONWriter.object { check.write(path: file.path, to: &$0) })
+            } else if check.isSound {
+                Console.print("\(file.path): sound (\(check.summary))")
+            } else {
+                for fault in check.faults { Console.error("\(file.path): \(fault.code): \(fault.detail)") }
+            }
+            if !check.isSound { throw ExitCode(1) }
+        }
+    }
+}
+
+struct BackUpDatabase: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the database to a new file and check the copy; a daemon may be using it.")
+
+    @OptionGroup var options: DatabaseOptions
+    @Argument(help: "The file to make. There must be none of that name.")
+    var file: String
+
+    func run() throws {
+        try options.run { source in
+            let check = try source.backup(to: file)
+            if options.json {
+                Console.print(JSONWriter.object { check.write(path: file, to: &$0) })
+            } else {
+                Console.print("\(file): a backup of \(source.path) (\(check.summary))")
+            }
+        }
+    }
+}
+
+struct VacuumDatabase: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "vacuum",
+        abstract: "Give the database's free space back to the disk; no daemon may be using it.")
+
+    @OptionGroup var options: DatabaseOptions
+
+    func run() throws {
+        try options.run { file in
+            let (before, after) = try file.vacuum()
+            guard options.json else { return Console.print("\(file.path): \(before) bytes before, \(after) after") }
+            Console.print(
+                JSONWriter.object { object in
+                    object.field("database", file.path)
+                    object.field("bytesBefore", Int(before))
+                    object.field("bytesAfter", Int(after))
+                })
+        }
+    }
+}
+
+extension DatabaseCheck {
+    fileprivate var summary: String {
+        let size = "schema \(schemaVersion), \(bytes) bytes, \(freeBytes) of them free"
+        guard let census else { return "\(size); serve brings the schema up to date" }
+        return "\(size); \(census.accepted) notifications accepted, \(census.forgotten) of them forgotten"
+    }
+
+    fileprivate func write(path: String, to object: inout JSONObjectWriter) {
+        object.field("database", path)
+        object.field("sound", isSound)
+        object.field("schemaVersion", schemaVersion)
+        object.field("bytes", Int(bytes))
+        object.field("freeBytes", Int(freeBytes))
+        object.field("accepted", census?.accepted)
+        object.field("forgotten", census?.forgotten)
+        object.array("faults") { array in
+            for fault in faults {
+                array.object { entry in
+                    entry.field("code", fault.code)
+                    entry.field("detail", fault.detail)
+                }
+            }
+        }
+    }
+}
