@@ -38,7 +38,7 @@ struct RawCase: Sendable {
 
     private static let syntax = [
         RawCase("blank before the colon", "\(head)Content-Length : 2\r\n\r\n{}", malformed),
-        RawCase("lines that end in LF", "GET /healthz HTTP/1.1\nHost: a\n\n", malformed),
+        RawCase("lines that end in LF", "GET /healthz HTTP/1.1\nHost: a\n\n", "400 http-version-not-supported"),
         RawCase("CR in a header", "\(head)X-A: b\rc\r\nContent-Length: 2\r\n\r\n{}", malformed),
         RawCase("NUL in a header", "\(head)X-A: \0\r\nContent-Length: 2\r\n\r\n{}", malformed),
         RawCase("folded header", "\(head)X-A: b\r\n c\r\nContent-Length: 2\r\n\r\n{}", malformed),
@@ -67,11 +67,11 @@ struct RawCase: Sendable {
     ]
 
     private static let protocols = [
-        RawCase("HTTP/0.9", "GET /healthz\r\n\r\n", malformed),
+        RawCase("HTTP/0.9", "GET /healthz\r\n\r\n", "400 http-version-not-supported"),
         RawCase("HTTP/9.9", "GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n", "400 http-version-not-supported"),
         RawCase("HTTP/1.0", "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "200"),
         RawCase("TLS", "\u{16}\u{03}\u{01}\u{00}\u{05}\u{01}\u{00}\u{00}\u{01}\u{00}", malformed),
-        RawCase("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 http-version-not-supported"),
+        RawCase("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", malformed),
         RawCase(
             "upgrade", "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "200"),
     ]
