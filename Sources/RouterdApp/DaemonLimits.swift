@@ -17,6 +17,12 @@ package enum DaemonLimits {
     /// How many entries a page has unless asked otherwise, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// For how long a secret that was exchanged still signs unless asked otherwise, in seconds.
+    static let secretOverlapSeconds = 24 * 60 * 60
+    /// Most keys that secrets may be sealed under.
+    static let secretKeys = 16
+    /// Greatest file of such keys.
+    static let secretKeyFileBytes = 16 * 1024
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 }

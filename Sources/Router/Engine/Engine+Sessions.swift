@@ -8,8 +8,8 @@ extension Engine {
         var plan = Plan(
             reply: .batchBegun, reads: [.application(key.application), .dedupe(key)], writes: [.dedupe(key)])
         switch try lookup.keptAnswer(for: key) {
-        case .batch(fingerprint): break
-        case nil: plan.changes = [.keepAnswer(key, .batch(fingerprint: fingerprint))]
+        case .request(fingerprint): break
+        case nil: plan.changes = [.keepAnswer(key, .request(fingerprint: fingerprint))]
         default: plan.reply = .refused(.idempotencyConflict)
         }
         return plan
@@ -43,7 +43,7 @@ extension Engine {
         var session = SceneSession(
             key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
             activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
-            endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint),
+            endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint, at: now),
             stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? lastCreationSequence)
@@ -104,6 +104,7 @@ extension Engine {
             session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
         }
         guard tenant.endpoint(of: session) != nil else { return .refused(.endpointMissing) }
+        session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
         let key = session.key
         return Plan(

@@ -13,10 +13,11 @@ package struct ConfigurationLoader {
 
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
-        "": ["listen", "database", "durability", "log", "delivery", "egress", "apiKeys", "rules"],
+        "": ["listen", "database", "durability", "log", "delivery", "egress", "secrets", "apiKeys", "rules"],
         "/log": ["level"],
         "/delivery": ["slots", "certificateAuthorityFile"],
         "/egress": ["grants"],
+        "/secrets": ["keyFile"],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -122,10 +123,20 @@ package struct ConfigurationLoader {
 
     /// A fault in the layer that the value came from.
     private func fault(_ name: String, _ pointer: String, _ message: String) -> ConfigurationFault {
-        let variable = "ROUTERD_" + name.uppercased().split(separator: ".").joined(separator: "_")
+        let variable = "ROUTERD_" + Self.variable(name)
         if flags.contains(name) { return ConfigurationFault(pointer: "--\(name)", message: message) }
         if environment.contains(variable) { return ConfigurationFault(pointer: variable, message: message) }
         return file?.fault(pointer, message) ?? ConfigurationFault(pointer: pointer, message: message)
+    }
+
+    /// Such as `SECRETS_KEY_FILE` for `secrets.keyFile`.
+    private static func variable(_ name: String) -> String {
+        var variable = ""
+        for character in name {
+            if character.isUppercase { variable += "_" }
+            variable += character == "." ? "_" : character.uppercased()
+        }
+        return variable
     }
 
     private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {

@@ -17,6 +17,8 @@ package struct DaemonConfiguration: Sendable {
     package var slots = 256
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
+    /// The keys that secrets are sealed under in the database; nil keeps them as they are.
+    package var secretKeys: SecretKeyring?
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
     package var keys: [APIKey] = []
@@ -28,6 +30,11 @@ package struct DaemonConfiguration: Sendable {
     /// then, and whoever is on this machine can reach loopback without it.
     package var egress: EgressPolicy {
         EgressPolicy(grants: keys.isEmpty ? grants + EgressGrant.loopback : grants)
+    }
+
+    /// What whoever runs the daemon should know of a configuration that is valid.
+    package var warnings: [String] {
+        secretKeys == nil ? ["no secrets.keyFile: the secrets of endpoints are kept in the database as they are"] : []
     }
 
     /// Reads all layers.
@@ -49,6 +56,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        loader.read("secrets.keyFile") { configuration.secretKeys = try SecretKeyring(path: $0) }
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)

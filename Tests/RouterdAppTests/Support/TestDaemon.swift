@@ -2,6 +2,7 @@ import DeliveryCurl
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import Plugins
 import Router
@@ -26,6 +27,7 @@ struct TestDaemon: Sendable {
         var slots = 16
         /// Whether the API is called through a socket.
         var isLive = false
+        var logger = Logger.silent
     }
 
     /// Calls the API.
@@ -148,10 +150,11 @@ func withDaemon<Value>(
     let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
-        userAgent: "routerd/test", logger: .silent)
+        userAgent: "routerd/test", logger: options.logger)
     let api = API(
-        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress, logger: .silent)
-    let application = Hummingbird.Application(router: api.router(), logger: .silent)
+        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
+        logger: options.logger)
+    let application = Hummingbird.Application(router: api.router(), logger: options.logger)
     await host.start()
     let result: Result<Value, any Error>
     do {
