@@ -31,6 +31,10 @@ package enum RouterLimits {
     package static let userInfoBytes = 64 * 1024
     /// Most entries in a manifest's lists.
     package static let manifestEntries = 256
+    /// Most keys of an endpoint, those that have not begun to sign included; receivers look at sixteen signatures.
+    package static let signingKeys = 10
+    /// Longest time for which a secret that was exchanged still signs, in seconds.
+    package static let secretOverlapSeconds: Int64 = 7 * 24 * 60 * 60
     /// Most steps in a retry schedule.
     package static let retrySteps = 64
 }

@@ -26,7 +26,9 @@ package struct Daemon: Sendable {
         self.logger = logger
         plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: configuration.rules)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
-        store = try SQLiteStore(path: configuration.database, configuration: storeConfiguration)
+        store = try SQLiteStore(
+            path: configuration.database, configuration: storeConfiguration,
+            sealing: configuration.secretKeys?.sealing)
         transport = try CurlTransport(
             configuration: CurlConfiguration(
                 egress: configuration.egress, slots: configuration.slots,
@@ -100,6 +102,7 @@ package struct Daemon: Sendable {
                 "this SQLite can damage a database that two processes write; let no other tool write to the file",
                 metadata: ["sqlite": "\(SQLiteVersion.linked)"])
         }
+        for warning in configuration.warnings { logger.warning("\(warning)") }
         if configuration.keys.isEmpty {
             logger.notice("no API keys: development mode, loopback only, endpoints on loopback are granted")
         }

@@ -28,6 +28,12 @@ package enum DaemonLimits {
     static let dayMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// Smallest limit of the store's size, in bytes: below that there is little but the schema.
     static let retentionBytesMinimum = 1024 * 1024
+    /// For how long a secret that was exchanged still signs unless asked otherwise, in seconds.
+    static let secretOverlapSeconds = 24 * 60 * 60
+    /// Most keys that secrets may be sealed under.
+    static let secretKeys = 16
+    /// Greatest file of such keys.
+    static let secretKeyFileBytes = 16 * 1024
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 

@@ -6,7 +6,7 @@ import RouterPlugin
 extension ChangeWriter {
     private static let putApplication = """
         INSERT INTO application
-          (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
+          (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
@@ -14,7 +14,7 @@ extension ChangeWriter {
           supports_multiple_scenes = excluded.supports_multiple_scenes,
           user_activity_types = excluded.user_activity_types,
           delegate_url = excluded.delegate_url,
-          delegate_secret = excluded.delegate_secret,
+          delegate_keys = excluded.delegate_keys,
           prefers_requires_can = excluded.prefers_requires_can,
           timeout_seconds = excluded.timeout_seconds,
           max_in_flight_per_session = excluded.max_in_flight_per_session,
@@ -23,14 +23,14 @@ extension ChangeWriter {
 
     private static let putConfiguration = """
         INSERT INTO scene_configuration
-          (application, position, name, role, endpoint_url, endpoint_secret, activity_types)
+          (application, position, name, role, endpoint_url, endpoint_keys, activity_types)
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """
 
     private static let insertAnswer = """
         INSERT INTO kept_answer (application, source, key, created, kept_at) VALUES (?, ?, ?, ?, ?)
         """
-    private static let insertBatch = """
+    private static let insertRequest = """
         INSERT INTO kept_answer (application, source, key, fingerprint, kept_at) VALUES (?, ?, ?, ?, ?)
         """
 
@@ -38,26 +38,27 @@ extension ChangeWriter {
     private static let insertSession = """
         INSERT INTO session
           (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
-           endpoint_url, endpoint_secret, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
+           endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
            last_activated_at, disabled, creation_sequence, application, id)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let updateSession = """
         UPDATE session SET
           role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
-          preference_level = ?, endpoint_url = ?, endpoint_secret = ?, state_restoration_activity = ?, user_info = ?,
+          preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
           lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?
         WHERE creation_sequence = ? AND application = ? AND id = ?
         """
 
     func put(_ application: Application) throws {
+        let delegate = try keys.encode(application.delegate, of: .delegate(application.id))
         try PreparedStatement(db, Self.putApplication).run {
             $0.bind(application.id.text)
             $0.bind(application.displayName)
             $0.bind(application.manifest.supportsMultipleScenes)
             $0.bind(TextList.encode(application.manifest.userActivityTypes))
             $0.bind(application.delegate?.url)
-            $0.bind(application.delegate?.secret)
+            $0.bind(delegate)
             $0.bind(application.routing.prefersRequiresCan)
             $0.bind(application.delivery.timeoutSeconds)
             $0.bind(application.delivery.maxInFlightPerSession)
@@ -67,13 +68,15 @@ extension ChangeWriter {
             $0.bind(application.id.text)
         }
         for (position, configuration) in application.manifest.sceneConfigurations.enumerated() {
+            let place = KeyColumn.Place.configuration(application.id, configuration.name)
+            let keys = try keys.encode(configuration.endpoint, of: place)
             try PreparedStatement(db, Self.putConfiguration).run {
                 $0.bind(application.id.text)
                 $0.bind(position)
                 $0.bind(configuration.name)
                 $0.bind(configuration.role)
                 $0.bind(configuration.endpoint?.url)
-                $0.bind(configuration.endpoint?.secret)
+                $0.bind(keys)
                 $0.bind(TextList.encode(configuration.activityTypes))
             }
         }
@@ -108,9 +111,9 @@ extension ChangeWriter {
 
     func keep(_ answer: KeptAnswer, for key: DedupeKey, at time: Timestamp) throws {
         switch answer {
-        case .batch(let fingerprint):
+        case .request(let fingerprint):
             try fingerprint.withUnsafeBufferPointer { fingerprint in
-                _ = try PreparedStatement(db, Self.insertBatch).run {
+                _ = try PreparedStatement(db, Self.insertRequest).run {
                     key.bind(to: &$0)
                     $0.bindInPlace(fingerprint)
                     $0.bind(time.milliseconds)
@@ -127,7 +130,8 @@ extension ChangeWriter {
 
     @discardableResult
     private func run(_ sql: String, _ session: SceneSession) throws -> Int {
-        try PreparedStatement(db, sql).run {
+        let keys = try keys.encode(session.endpoint, of: .session(session.key))
+        return try PreparedStatement(db, sql).run {
             $0.bind(session.role)
             $0.bind(session.configuration)
             $0.bind(session.device?.text)
@@ -136,7 +140,7 @@ extension ChangeWriter {
             $0.bind(session.conditions.prefersToActivate.description)
             $0.bind(session.conditions.preferenceLevel)
             $0.bind(session.endpoint?.url)
-            $0.bind(session.endpoint?.secret)
+            $0.bind(keys)
             $0.bind(session.stateRestorationActivity.map(text))
             $0.bind(text(session.userInfo))
             $0.bind(session.leaseSeconds)

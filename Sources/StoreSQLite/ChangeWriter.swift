@@ -8,15 +8,19 @@ import RouterPlugin
 /// no row was changed; nothing is read just to be checked. `ModelStore` refuses the same.
 struct ChangeWriter {
     let db: Database
+    let keys: KeyColumn
     private var ledger: Ledger?
     /// How many notifications were forgotten, by state.
     private var forgotten: [String: Int] = [:]
 
-    private init(_ db: Database) { self.db = db }
+    private init(_ db: Database, _ keys: KeyColumn) {
+        self.db = db
+        self.keys = keys
+    }
 
     /// Writes all changes in order. The caller has begun a transaction, and rolls it back if this throws.
-    static func write(_ changes: [StoreChange], to db: Database) throws {
-        var writer = ChangeWriter(db)
+    static func write(_ changes: [StoreChange], to db: Database, _ keys: KeyColumn) throws {
+        var writer = ChangeWriter(db, keys)
         for change in changes { try writer.write(change) }
         try writer.finish()
     }

@@ -30,6 +30,11 @@ struct ColumnReader {
 
     mutating func bytes() -> [UInt8] { withBytes { Array($0) } }
 
+    mutating func optionalBytes() -> [UInt8]? {
+        let value = bytes()
+        return isNull ? nil : value
+    }
+
     /// The value that the cache has for the column's bytes.
     mutating func cached<Value>(in cache: ByteCache<Value>) throws -> Value {
         try withBytes { bytes throws in try cache.value(for: bytes) }

@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 3
+    static let version: Int32 = 4
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -30,6 +30,10 @@ enum Migrations {
         migrator.registerMigration("3-retention") { db in
             try db.execute(sql: retention)
             try db.execute(sql: "PRAGMA user_version = 3")
+        }
+        migrator.registerMigration("4-signing-keys") { db in
+            try db.execute(sql: signingKeys)
+            try db.execute(sql: "PRAGMA user_version = 4")
         }
         return migrator
     }
@@ -235,5 +239,24 @@ enum Migrations {
         -- History is added to and deleted, never written anew.
         CREATE TRIGGER attempt_is_never_changed BEFORE UPDATE ON attempt
         BEGIN SELECT RAISE(ABORT, 'an attempt is never changed'); END;
+        """
+
+    private static let signingKeys = """
+        -- The keys of an endpoint, all in one value, which may be sealed; see `KeyColumn`. A secret that stood alone was
+        -- valid for ever.
+        ALTER TABLE application ADD COLUMN delegate_keys BLOB;
+        UPDATE application SET delegate_keys = CAST(json_array(delegate_secret, '', '') AS BLOB)
+          WHERE delegate_secret IS NOT NULL;
+        ALTER TABLE application DROP COLUMN delegate_secret;
+        ALTER TABLE scene_configuration ADD COLUMN endpoint_keys BLOB;
+        UPDATE scene_configuration SET endpoint_keys = CAST(json_array(endpoint_secret, '', '') AS BLOB)
+          WHERE endpoint_secret IS NOT NULL;
+        ALTER TABLE scene_configuration DROP COLUMN endpoint_secret;
+        ALTER TABLE session ADD COLUMN endpoint_keys BLOB;
+        UPDATE session SET endpoint_keys = CAST(json_array(endpoint_secret, '', '') AS BLOB)
+          WHERE endpoint_secret IS NOT NULL;
+        ALTER TABLE session DROP COLUMN endpoint_secret;
+        -- 1: secrets that were plain have been sealed, and the file still has their old bytes in its free space.
+        ALTER TABLE ledger ADD COLUMN rewrite_pending INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -60,7 +60,7 @@ enum NotificationReader {
     static func keptAnswer(for key: DedupeKey, _ db: Database) throws -> KeptAnswer? {
         let statement = try PreparedStatement(db, selectAnswer)
         return try statement.first(key.bind(to:)) { row in
-            row.optionalInt64().map { .session(created: $0 != 0) } ?? .batch(fingerprint: row.bytes())
+            row.optionalInt64().map { .session(created: $0 != 0) } ?? .request(fingerprint: row.bytes())
         }
     }
 

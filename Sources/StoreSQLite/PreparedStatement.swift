@@ -119,6 +119,18 @@ struct ArgumentBinder {
         note(sqlite3_bind_null(handle, count))
     }
 
+    /// Binds bytes as a BLOB.
+    mutating func bind(_ bytes: [UInt8]?) {
+        count += 1
+        guard let bytes else { return note(sqlite3_bind_null(handle, count)) }
+        let (handle, index) = (handle, count)
+        note(
+            bytes.withUnsafeBufferPointer { bytes in
+                guard let start = bytes.baseAddress else { return sqlite3_bind_zeroblob(handle, index, 0) }
+                return sqlite3_bind_blob64(handle, index, start, sqlite3_uint64(bytes.count), Self.copied)
+            })
+    }
+
     /// Binds bytes as a BLOB without copying: they must stay where they are until the statement has run.
     mutating func bindInPlace(_ bytes: UnsafeBufferPointer<UInt8>) {
         count += 1

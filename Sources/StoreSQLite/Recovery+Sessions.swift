@@ -6,14 +6,14 @@ import RouterPlugin
 extension Recovery {
     private static let selectSessions = """
         SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
-               prefers_to_activate, preference_level, endpoint_url, endpoint_secret, state_restoration_activity,
+               prefers_to_activate, preference_level, endpoint_url, endpoint_keys, state_restoration_activity,
                user_info, lease_seconds, lease_expires_at, last_activated_at, disabled
         FROM session ORDER BY creation_sequence
         """
 
-    static func sessions(_ db: Database) throws -> [SceneSession] {
+    static func sessions(_ db: Database, _ keys: KeyColumn) throws -> [SceneSession] {
         var sessions: [SceneSession] = []
-        let reader = SessionReader()
+        let reader = SessionReader(keys: keys)
         try PreparedStatement(db, selectSessions).forEach { row in sessions.append(try reader.session(from: &row)) }
         return sessions
     }
@@ -21,6 +21,7 @@ extension Recovery {
 
 /// Makes sessions of rows. What many sessions have in common is made once.
 private struct SessionReader {
+    private let keys: KeyColumn
     private let application = TextCache()
     private let role = TextCache()
     private let configuration = TextCache()
@@ -28,6 +29,8 @@ private struct SessionReader {
     private let prefersToActivate = ByteCache(Self.predicate)
     private let activity = ByteCache(Self.json)
     private let userInfo = ByteCache(Self.json)
+
+    init(keys: KeyColumn) { self.keys = keys }
 
     func session(from row: inout ColumnReader) throws -> SceneSession {
         let creationSequence = row.int64()
@@ -46,7 +49,7 @@ private struct SessionReader {
         return SceneSession(
             key: key, role: role, configuration: configuration, device: device, activationState: activationState,
             conditions: conditions,
-            endpoint: Endpoint(url: row.optionalText(), secret: row.optionalText()),
+            endpoint: try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .session(key)),
             stateRestorationActivity: try row.optionalCached(in: activity), userInfo: try row.cached(in: userInfo),
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
             creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()))
@@ -74,13 +77,5 @@ private struct SessionReader {
             throw StoreError(.corrupt, "a session is disabled for an unknown reason")
         }
         return reason
-    }
-}
-
-extension Endpoint {
-    /// Nil unless there is a URL.
-    init?(url: String?, secret: String?) {
-        guard let url, let secret else { return nil }
-        self.init(url: url, secret: secret)
     }
 }

@@ -9,34 +9,34 @@ import RouterPlugin
 /// from one scan, and equal texts, predicates and JSON values are made once.
 enum Recovery {
     /// The caller has begun a transaction, so that all parts are of one moment.
-    static func read(_ db: Database) throws -> RecoveredState {
+    static func read(_ db: Database, _ keys: KeyColumn) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
         return RecoveredState(
-            applications: try applications(db), sessions: try sessions(db), unsettled: try unsettled(db),
+            applications: try applications(db, keys), sessions: try sessions(db, keys), unsettled: try unsettled(db),
             lastSequence: NotificationSequence(ledger.lastNotification), lastCreationSequence: ledger.lastSession)
     }
 
     // MARK: - Applications
 
     private static let selectApplications = """
-        SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
+        SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
-        SELECT name, role, endpoint_url, endpoint_secret, activity_types
+        SELECT name, role, endpoint_url, endpoint_keys, activity_types
         FROM scene_configuration WHERE application = ? ORDER BY position
         """
 
-    private static func applications(_ db: Database) throws -> [Application] {
+    private static func applications(_ db: Database, _ keys: KeyColumn) throws -> [Application] {
         var applications: [Application] = []
         try PreparedStatement(db, selectApplications).forEach { row in
             let id = ApplicationID(unchecked: row.text())
             let displayName = row.text()
             let manifest = SceneManifest(
                 supportsMultipleScenes: row.bool(), userActivityTypes: try TextList.decode(row.text()),
-                sceneConfigurations: try configurations(of: id, db))
-            let delegate = Endpoint(url: row.optionalText(), secret: row.optionalText())
+                sceneConfigurations: try configurations(of: id, db, keys))
+            let delegate = try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .delegate(id))
             let routing = RoutingSettings(prefersRequiresCan: row.bool())
             let delivery = DeliverySettings(
                 timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
@@ -49,13 +49,17 @@ enum Recovery {
         return applications
     }
 
-    private static func configurations(of id: ApplicationID, _ db: Database) throws -> [SceneConfiguration] {
+    private static func configurations(
+        of id: ApplicationID, _ db: Database, _ keys: KeyColumn
+    ) throws -> [SceneConfiguration] {
         var configurations: [SceneConfiguration] = []
         try PreparedStatement(db, selectConfigurations).forEach({ $0.bind(id.text) }) { row in
+            let name = row.text()
             configurations.append(
                 SceneConfiguration(
-                    name: row.text(), role: row.text(),
-                    endpoint: Endpoint(url: row.optionalText(), secret: row.optionalText()),
+                    name: name, role: row.text(),
+                    endpoint: try keys.endpoint(
+                        row.optionalText(), row.optionalBytes(), of: .configuration(id, name)),
                     activityTypes: try TextList.decode(row.text())))
         }
         return configurations

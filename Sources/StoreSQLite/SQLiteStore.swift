@@ -18,13 +18,20 @@ package final class SQLiteStore: Store {
     package let path: String
     private let pool: DatabasePool
     private let lock: StoreLock
+    private let keys: KeyColumn
 
     /// Opens the database, makes it if it is missing, and brings its schema up to date.
     ///
-    /// A file that is not ours, or of a newer version, is refused and left as it is.
+    /// A file that is not ours, or of a newer version, is refused and left as it is. What is sealed otherwise than the
+    /// sealing would do it now is sealed anew.
+    ///
+    /// - Parameter sealing: How secrets are kept; nil keeps them as they are.
     package init(
-        path: String, configuration: SQLiteStoreConfiguration = SQLiteStoreConfiguration()
+        path: String, configuration: SQLiteStoreConfiguration = SQLiteStoreConfiguration(),
+        sealing: SecretSealing? = nil
     ) throws(StoreError) {
+        let keys = KeyColumn(sealing: sealing)
+        self.keys = keys
         let path = try canonicalPath(path)
         let lock = try StoreLock(beside: path)
         try DatabaseHeader.check(fileAt: path)
@@ -36,6 +43,7 @@ package final class SQLiteStore: Store {
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpointPages)")
             }
             try Migrations.migrator().migrate(pool)
+            try pool.writeWithoutTransaction { db in try Resealing.run(db, keys) }
             self.pool = pool
             self.path = path
         } catch {
@@ -81,7 +89,7 @@ extension SQLiteStore {
         guard !changes.isEmpty else { return }
         try writing { db in
             try db.inTransaction(.immediate) {
-                try ChangeWriter.write(changes, to: db)
+                try ChangeWriter.write(changes, to: db, keys)
                 return .commit
             }
         }
@@ -132,7 +140,7 @@ extension SQLiteStore {
 
 extension SQLiteStore {
     package func recover() throws(StoreError) -> RecoveredState {
-        let state = try reading(Recovery.read)
+        let state = try reading { db in try Recovery.read(db, keys) }
         // The scan has filled the caches with pages that nobody will ask for again.
         pool.releaseMemory()
         return state

@@ -18,6 +18,7 @@ struct Check: ParsableCommand {
             let summary =
                 "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules, \(loaded.grants.count) grants)"
             Console.print(json ? #"{"valid":true,"faults":[]}"# : summary)
+            if !json { for warning in loaded.warnings { Console.print("\(config): warning: \(warning)") } }
         } catch {
             if json { Console.print(error.json) } else { Console.error("\(error)") }
             throw ExitCode(1)

@@ -7,11 +7,15 @@ import RouterdApp
 struct Receive: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Receive webhooks, verify their signatures, and print what comes in.",
-        discussion: "Webhooks with a wrong signature are answered 401, all others with --status.")
+        discussion: """
+            Webhooks that none of the keys has signed are answered 401, all others with --status. Keys are counted from 1 in \
+            the order in which they are given.
+            """)
 
     @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
     var listen = "127.0.0.1:9000"
-    @Option(help: "A secret, whsec_…; may be given several times. With none, signatures are not checked.")
+    @Option(
+        help: "A secret, whsec_…, or a public key, whpk_…; may be given several times. With none, nothing is checked.")
     var secret: [String] = []
     @Option(help: "The status to answer with.")
     var status = 204
@@ -20,18 +24,19 @@ struct Receive: AsyncParsableCommand {
 
     func run() async throws {
         let address: ListenAddress
-        let secrets: [WebhookSecret]
+        let keys: [WebhookVerificationKey]
         do {
             address = try ListenAddress(listen)
-            secrets = try secret.map { try WebhookSecret($0) }
+            keys = try secret.map { try WebhookVerificationKey($0) }
         } catch {
             throw ValidationError("\(error)")
         }
         var logger = Logger(label: "routerd.receive") { _ in ConsoleLogHandler { Console.error($0) } }
         logger.logLevel = .warning
         let asJSON = json
-        let receiver = ReceiverApp(address: address, secrets: secrets, status: status) { received in
-            Console.print(asJSON ? received.json : Array(received.line.utf8))
+        let versions = keys.map(\.version)
+        let receiver = ReceiverApp(address: address, keys: keys, status: status) { received in
+            Console.print(asJSON ? received.json(versions) : Array(received.line(versions).utf8))
         }
         try await receiver.run(logger: logger) { port in
             Console.error("listening on http://\(address.shown(port: port))")
@@ -40,20 +45,31 @@ struct Receive: AsyncParsableCommand {
 }
 
 extension ReceiverApp.Received {
-    private var signature: String { isVerified.map { $0 ? "valid" : "invalid" } ?? "unchecked" }
+    private var signature: String { verifiedBy.map { $0.isEmpty ? "invalid" : "valid" } ?? "unchecked" }
 
-    fileprivate var line: String {
-        "\(webhookID) attempt \(attempt) \(type) \(path) signature \(signature)\n"
-            + "  \(String(decoding: body, as: UTF8.self))"
+    /// - Parameter versions: What each of the keys verifies.
+    fileprivate func line(_ versions: [String]) -> String {
+        let keys = (verifiedBy ?? []).map { "\(versions[$0]) by key \($0 + 1)" }.joined(separator: ", ")
+        return "\(webhookID) attempt \(attempt) \(type) \(path) signature \(signature)"
+            + (keys.isEmpty ? "" : " (\(keys))") + "\n  \(String(decoding: body, as: UTF8.self))"
     }
 
-    fileprivate var json: [UInt8] {
+    /// - Parameter versions: What each of the keys verifies.
+    fileprivate func json(_ versions: [String]) -> [UInt8] {
         JSONWriter.object { object in
             object.field("webhookId", webhookID)
             object.field("attempt", attempt)
             object.field("type", type)
             object.field("path", path)
             object.field("signature", signature)
+            object.array("verifiedBy") { list in
+                for place in verifiedBy ?? [] {
+                    list.object {
+                        $0.field("key", place + 1)
+                        $0.field("version", versions[place])
+                    }
+                }
+            }
             object.field("body", String(decoding: body, as: UTF8.self))
         }
     }

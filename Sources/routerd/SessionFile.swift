@@ -11,10 +11,11 @@ struct SessionFile {
     /// with its number and its fault.
     func forEach(_ body: (SceneSession) -> Void) throws {
         let application = ApplicationID(unchecked: "decide")
+        let scope = EndpointScope.unguarded(at: SteadyClock().now)
         try Console.forEachLine(of: path) { number, line in
             guard !line.isEmpty else { return }
             do {
-                let (id, draft) = try SessionBody.readWithID(try JSONValue(parsing: Array(line)), within: .unguarded)
+                let (id, draft) = try SessionBody.readWithID(try JSONValue(parsing: Array(line)), within: scope)
                 body(draft.session(id, in: application, at: number))
             } catch {
                 Console.error("\(path):\(number): \(Self.told(error))")

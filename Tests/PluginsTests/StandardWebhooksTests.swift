@@ -85,20 +85,18 @@ struct StandardWebhooksTests {
     }
 
     /// The first is published by Svix, the second was computed with another implementation.
-    @Test func signaturesAreThoseOfOthers() {
-        #expect(
-            StandardWebhooksSigner.signature(id: id, timestampSeconds: seconds, body: body, secret: secret) == signature
-        )
-        #expect(
-            StandardWebhooksSigner.signature(id: "msg_1", timestampSeconds: seconds, body: [], secret: secret)
-                == "v1,/n9JD+QvCBymh/dplZctdnJL3Jc/7vU4siQ5cz50QYY="
-        )
+    @Test func signaturesAreThoseOfOthers() throws {
+        #expect(try sign(id, body, secret) == signature)
+        #expect(try sign("msg_1", [], secret) == "v1,/n9JD+QvCBymh/dplZctdnJL3Jc/7vU4siQ5cz50QYY=")
+    }
+
+    private func sign(_ id: String, _ body: [UInt8], _ secrets: WebhookSecret...) throws -> String {
+        try StandardWebhooksSigner.signatures(
+            id: id, timestampSeconds: seconds, body: body, keys: secrets.map { .symmetric($0) })
     }
 
     @Test func severalSecretsGiveSeveralSignatures() throws {
-        let all = StandardWebhooksSigner.signatures(
-            id: id, timestampSeconds: seconds, body: body, secrets: [other, secret]
-        )
+        let all = try sign(id, body, other, secret)
         #expect(all.hasSuffix(" " + signature))
         for secrets in [[secret], [other], [other, secret]] {
             #expect(try verify(signature: all, secrets: secrets).id == id)
@@ -114,13 +112,13 @@ struct StandardWebhooksTests {
                 ("content-type", "application/json"), ("webhook-id", id ?? self.id),
                 ("webhook-timestamp", timestamp ?? String(seconds)), ("webhook-signature", signature ?? self.signature),
             ],
-            body: body ?? self.body, secrets: secrets ?? [secret],
+            body: body ?? self.body, keys: (secrets ?? [secret]).map { .symmetric($0) },
             now: Timestamp(milliseconds: seconds * 1000 + milliseconds)
         )
     }
 
     @Test func aGenuineWebhookIsTaken() throws {
-        #expect(try verify() == StandardWebhooksVerifier.Verified(id: id, timestampSeconds: seconds))
+        #expect(try verify() == StandardWebhooksVerifier.Verified(id: id, timestampSeconds: seconds, keys: [0]))
         #expect(try verify(secrets: [other, secret]).timestampSeconds == seconds)
     }
 
@@ -189,10 +187,8 @@ struct StandardWebhooksTests {
     }
 
     /// `msg_1.5` at 6 with the body `x` and `msg_1` at 5 with the body `6.x` have the same signed bytes.
-    @Test func anIDWithAFullStopIsRefused() {
-        let signature = StandardWebhooksSigner.signature(
-            id: "msg_1.5", timestampSeconds: seconds, body: body, secret: secret
-        )
+    @Test func anIDWithAFullStopIsRefused() throws {
+        let signature = try sign("msg_1.5", body, secret)
         #expect(throws: WebhookVerificationError.invalidID) { try verify(id: "msg_1.5", signature: signature) }
         #expect(throws: WebhookVerificationError.invalidID) { try verify(id: "") }
     }
@@ -204,11 +200,11 @@ struct StandardWebhooksTests {
             var fewer = all
             fewer.remove(at: place)
             #expect(throws: WebhookVerificationError.missingHeader) {
-                try StandardWebhooksVerifier.verify(headers: fewer, body: body, secrets: [secret], now: now)
+                try StandardWebhooksVerifier.verify(headers: fewer, body: body, keys: [.symmetric(secret)], now: now)
             }
             #expect(throws: WebhookVerificationError.duplicateHeader) {
                 try StandardWebhooksVerifier.verify(
-                    headers: all + [all[place]], body: body, secrets: [secret], now: now)
+                    headers: all + [all[place]], body: body, keys: [.symmetric(secret)], now: now)
             }
         }
     }

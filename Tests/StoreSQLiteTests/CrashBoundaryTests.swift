@@ -36,7 +36,7 @@ struct CrashBoundaryTests {
             ("recall", [.recall(two, .cancelled)]),
             ("reassign", [.reassign(two, decision, .lane)]),
             ("settle", [.settle(one, .delivered, at: time), .settle(two, .cancelled, at: time)]),
-            ("keepAnswer", [.keepAnswer(key("batch"), .batch(fingerprint: [1, 2, 3]), at: time)]),
+            ("keepAnswer", [.keepAnswer(key("batch"), .request(fingerprint: [1, 2, 3]), at: time)]),
             ("forget", [.forget(one)]),
             ("forgetAnswer", [.forgetAnswer(key("batch"))]),
             ("deleteSession", [.deleteSession(session.key)]),

@@ -76,7 +76,7 @@ struct DatabaseFileTests {
         ),
         (
             "foreign-key",
-            "INSERT INTO scene_configuration VALUES ('nobody', 0, 'n', 'r', NULL, NULL, '[]')"
+            "INSERT INTO scene_configuration (application, position, name, role, activity_types) VALUES ('nobody', 0, 'n', 'r', '[]')"
         ),
     ]
 

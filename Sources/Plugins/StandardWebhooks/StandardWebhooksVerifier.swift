@@ -1,10 +1,10 @@
 internal import Crypto
 public import RouterPlugin
 
-/// Verifies webhooks that were signed as Standard Webhooks 1.0.0 has it, version `v1`.
+/// Verifies webhooks that were signed as Standard Webhooks 1.0.0 has it, versions `v1` and `v1a`.
 ///
-/// Signatures are compared in constant time. Signatures of other versions are skipped, and one that is valid under any
-/// of the secrets suffices.
+/// Codes are compared in constant time. Signatures of other versions are skipped, and one that is valid under any of the
+/// keys suffices.
 public enum StandardWebhooksVerifier: Sendable {
     /// At most so many signatures are looked at, so that a header cannot buy unbounded work.
     public static let maximumSignatures = 16
@@ -15,6 +15,8 @@ public enum StandardWebhooksVerifier: Sendable {
         public let id: String
         /// `webhook-timestamp`, in seconds since 1970.
         public let timestampSeconds: Int64
+        /// Those of the keys that have signed it, by their places in the list; never empty.
+        public let keys: [Int]
     }
 
     /// Verifies a webhook as it was received: header names in lower case, the body byte for byte.
@@ -24,8 +26,8 @@ public enum StandardWebhooksVerifier: Sendable {
     ///
     /// - Throws: the first thing that is wrong; neither secret nor signature occur in it.
     public static func verify(
-        headers: [(name: String, value: String)], body: [UInt8], secrets: [WebhookSecret], now: Timestamp,
-        toleranceSeconds: Int64 = 300
+        headers: [(name: String, value: String)], body: [UInt8], keys: [WebhookVerificationKey],
+        now: Timestamp, toleranceSeconds: Int64 = 300
     ) throws(WebhookVerificationError) -> Verified {
         let id = try header("webhook-id", in: headers)
         // With a full stop in the id, the signature of one webhook would be that of another one as well.
@@ -36,14 +38,22 @@ public enum StandardWebhooksVerifier: Sendable {
         let signatures = try header("webhook-signature", in: headers).utf8
             .split(separator: UInt8(ascii: " "), maxSplits: maximumSignatures)
             .prefix(maximumSignatures)
-            .compactMap(mac)
-        for secret in secrets {
-            let code = StandardWebhooksSigner.code(id: id, timestamp: timestamp, body: body, secret: secret)
-            let expected = code.finalize()
-            // `==` on authentication codes is constant time in swift-crypto.
-            if signatures.contains(where: { expected == $0 }) { return Verified(id: id, timestampSeconds: seconds) }
+        let codes = signatures.compactMap { Self.signature(of: $0, "v1,", length: SHA256.byteCount) }
+        let asymmetric = signatures.compactMap { Self.signature(of: $0, "v1a,", length: 64) }
+        let message = asymmetric.isEmpty ? [] : StandardWebhooksSigner.message(id: id, timestamp: timestamp, body: body)
+        let valid = keys.indices.filter { place in
+            switch keys[place] {
+            case .symmetric(let secret):
+                let code = StandardWebhooksSigner.code(id: id, timestamp: timestamp, body: body, secret: secret)
+                let expected = code.finalize()
+                // `==` on authentication codes is constant time in swift-crypto.
+                return codes.contains { expected == $0 }
+            case .asymmetric(let key):
+                return asymmetric.contains { key.isValid($0, of: message) }
+            }
         }
-        throw .noMatchingSignature
+        guard !valid.isEmpty else { throw .noMatchingSignature }
+        return Verified(id: id, timestampSeconds: seconds, keys: valid)
     }
 
     private static func header(
@@ -74,12 +84,12 @@ public enum StandardWebhooksVerifier: Sendable {
         guard signed <= now.advanced(byMilliseconds: tolerance) else { throw .timestampTooNew }
     }
 
-    /// The code of an entry `v1,base64`; nil for other versions and for what cannot be a code.
-    private static func mac(of entry: Substring.UTF8View) -> [UInt8]? {
-        guard entry.starts(with: "v1,".utf8), let mac = Base64.decode(Substring(entry.dropFirst(3))),
-            mac.count == SHA256.byteCount
+    /// What follows the version in an entry; nil for other versions, and for what has not the length of a signature.
+    private static func signature(of entry: Substring.UTF8View, _ version: String, length: Int) -> [UInt8]? {
+        guard entry.starts(with: version.utf8),
+            let signature = Base64.decode(Substring(entry.dropFirst(version.utf8.count))), signature.count == length
         else { return nil }
-        return mac
+        return signature
     }
 }
 
@@ -97,7 +107,7 @@ public enum WebhookVerificationError: String, Error, CaseIterable, Sendable, Cus
     case timestampTooOld = "webhook-timestamp-too-old"
     /// The timestamp is too far in the future.
     case timestampTooNew = "webhook-timestamp-too-new"
-    /// No signature is valid under any of the secrets.
+    /// No signature is valid under any of the keys.
     case noMatchingSignature = "webhook-signature-mismatch"
 
     /// Stable and in kebab-case.
@@ -112,7 +122,7 @@ public enum WebhookVerificationError: String, Error, CaseIterable, Sendable, Cus
         case .invalidTimestamp: "The webhook's timestamp is not a whole number of seconds."
         case .timestampTooOld: "The webhook was signed too long ago."
         case .timestampTooNew: "The webhook was signed in the future."
-        case .noMatchingSignature: "No signature of the webhook is valid under the secret."
+        case .noMatchingSignature: "No signature of the webhook is valid under the keys."
         }
     }
 }

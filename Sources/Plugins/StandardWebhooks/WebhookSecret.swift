@@ -54,14 +54,18 @@ public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, Custom
     }
 }
 
-/// Why a text is no webhook secret.
+/// Why a text is no key of webhooks.
 public enum WebhookSecretError: String, Error, CaseIterable, Sendable, CustomStringConvertible {
-    /// It does not begin with `whsec_`.
+    /// It does not begin as such a key does.
     case missingPrefix = "secret-prefix"
     /// What follows the prefix is not base64.
     case notBase64 = "secret-not-base64"
     /// The key is too short or too long.
     case keyLength = "secret-length"
+    /// The public half of a private key is that of another one.
+    case publicKeyMismatch = "secret-public-key-mismatch"
+    /// It is a private key, where a public one is enough.
+    case privateKey = "secret-private-key"
 
     /// Stable and in kebab-case.
     public var code: String { rawValue }
@@ -69,9 +73,11 @@ public enum WebhookSecretError: String, Error, CaseIterable, Sendable, CustomStr
     /// One sentence for people; the secret does not occur in it.
     public var description: String {
         switch self {
-        case .missingPrefix: "A webhook secret must begin with whsec_."
-        case .notBase64: "What follows whsec_ must be base64."
-        case .keyLength: "The key of a webhook secret must have 24 to 64 bytes."
+        case .missingPrefix: "A webhook secret must begin with whsec_ (or whsk_ to sign, whpk_ to verify as v1a)."
+        case .notBase64: "What follows the prefix of a webhook secret must be base64."
+        case .keyLength: "The key must have 24 to 64 bytes after whsec_, 64 after whsk_, 32 after whpk_."
+        case .publicKeyMismatch: "The public half of the private key is not the one that comes of its seed."
+        case .privateKey: "This is a private key; verifying takes the public one, whpk_."
         }
     }
 }

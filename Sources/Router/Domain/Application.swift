@@ -62,16 +62,15 @@ package struct SceneConfiguration: Hashable, Sendable {
     }
 }
 
-/// Where webhooks go, and the secret that signs them.
+/// Where webhooks go, and the keys that sign them.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// An absolute http or https URL, checked when it was registered.
     package var url: String
-    /// A Standard Webhooks secret, `whsec_` and base64.
-    package var secret: String
+    package var keys: SigningKeys
 
-    package init(url: String, secret: String) {
+    package init(url: String, keys: SigningKeys) {
         self.url = url
-        self.secret = secret
+        self.keys = keys
     }
 
     /// The URL alone: a secret is never printed.

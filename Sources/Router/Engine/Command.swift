@@ -12,6 +12,8 @@ package enum Command: Sendable {
     case putSession(SessionKey, SessionDraft, once: DedupeKey? = nil)
     case patchSession(SessionKey, SessionPatch)
     case deleteSession(SessionKey)
+    /// Exchanges the secret of an endpoint; once, if the request has a key.
+    case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
     case cancel(NotificationID)
     /// What waits in the session's lane for its next attempt is tried now.
@@ -68,48 +70,51 @@ package struct AcceptRequest: Sendable {
 /// An endpoint as a client gives it.
 package struct EndpointDraft: Hashable, Sendable {
     package var url: String
-    /// The secret, if the client has chosen one.
-    package var secret: String?
+    /// The keys, if the client has chosen any.
+    package var keys: SigningKeys?
     /// Taken if the client has chosen none and none is known for this URL.
     package var freshSecret: String
 
-    package init(url: String, secret: String?, freshSecret: String) {
+    package init(url: String, keys: SigningKeys?, freshSecret: String) {
         self.url = url
-        self.secret = secret
+        self.keys = keys
         self.freshSecret = freshSecret
     }
 
     /// Whether the endpoint has the secret that was made for this very draft.
-    package func isIssued(in endpoint: Endpoint?) -> Bool { endpoint?.secret == freshSecret }
+    package func isIssued(in endpoint: Endpoint?) -> Bool { endpoint?.keys.contains(freshSecret) ?? false }
 
-    /// A replacement that leaves the secret out keeps the one it has, as reads do not show it.
-    package func resolved(replacing existing: Endpoint?) -> Endpoint {
-        if let secret { return Endpoint(url: url, secret: secret) }
-        if let existing, existing.url.utf8.elementsEqual(url.utf8) { return existing }
-        return Endpoint(url: url, secret: freshSecret)
+    /// A replacement that leaves the keys out keeps those it has, as reads do not show them.
+    package func resolved(replacing existing: Endpoint?, at now: Timestamp) -> Endpoint {
+        if let keys { return Endpoint(url: url, keys: keys) }
+        guard var existing, existing.url.utf8.elementsEqual(url.utf8) else {
+            return Endpoint(url: url, keys: SigningKeys(freshSecret))
+        }
+        existing.keys.forgetEnded(at: now)
+        return existing
     }
 }
 
 /// A change of an endpoint, part by part as RFC 7396 has it: nil leaves a part as it is.
 package struct EndpointPatch: Hashable, Sendable {
     package var url: String?
-    package var secret: SessionPatch.Change<String>?
-    /// Taken if the secret is taken away, or if there was none.
+    package var keys: SessionPatch.Change<SigningKeys>?
+    /// Taken if the keys are taken away, or if there were none.
     package var freshSecret: String
 
-    package init(url: String?, secret: SessionPatch.Change<String>?, freshSecret: String) {
+    package init(url: String?, keys: SessionPatch.Change<SigningKeys>?, freshSecret: String) {
         self.url = url
-        self.secret = secret
+        self.keys = keys
         self.freshSecret = freshSecret
     }
 
     /// The endpoint afterwards; nil if neither says where it is.
     package func applied(to existing: Endpoint?) -> Endpoint? {
         guard let url = url ?? existing?.url else { return nil }
-        return switch secret {
-        case .set(let secret): Endpoint(url: url, secret: secret)
-        case .remove: Endpoint(url: url, secret: freshSecret)
-        case nil: Endpoint(url: url, secret: existing?.secret ?? freshSecret)
+        return switch keys {
+        case .set(let keys): Endpoint(url: url, keys: keys)
+        case .remove: Endpoint(url: url, keys: SigningKeys(freshSecret))
+        case nil: Endpoint(url: url, keys: existing?.keys ?? SigningKeys(freshSecret))
         }
     }
 }
@@ -220,6 +225,8 @@ package enum Reply: Sendable {
     /// The batch may go on: it is new, or the same as before.
     case batchBegun
     case deleted
+    /// The endpoint after its secret was exchanged, or as it is now if the request had come before.
+    case endpoint(Endpoint)
     /// Called back: cancelled, or in flight and not to be tried again.
     case cancelled(NotificationState)
     case resumed
@@ -246,6 +253,10 @@ package enum Refusal: Error, Hashable, Sendable {
     case endpointMissing
     /// A patch changes an endpoint that is not there, and does not say where it is.
     case endpointURLMissing
+    /// There is no endpoint at this place; a session may be reached at that of its configuration.
+    case endpointNotHere
+    /// The keys would not be those of an endpoint.
+    case signingKeys(SigningKeysError)
     /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
     /// The userInfo or the restoration activity would grow beyond the limit.

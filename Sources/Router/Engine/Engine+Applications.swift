@@ -1,14 +1,14 @@
 import RouterPlugin
 
 extension Engine {
-    mutating func planPut(_ draft: ApplicationDraft) -> Plan {
+    mutating func planPut(_ draft: ApplicationDraft, at now: Timestamp) -> Plan {
         let existing = tenants[draft.application.id]?.application
         var application = draft.application
-        application.delegate = draft.delegate?.resolved(replacing: existing?.delegate)
+        application.delegate = draft.delegate?.resolved(replacing: existing?.delegate, at: now)
         application.manifest.sceneConfigurations = application.manifest.sceneConfigurations.map { configuration in
             var configuration = configuration
             let known = existing?.manifest.configuration(named: configuration.name)?.endpoint
-            configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known)
+            configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known, at: now)
             return configuration
         }
         for session in tenants[application.id]?.sessions.values.lazy.filter({ $0.endpoint == nil }) ?? [] {

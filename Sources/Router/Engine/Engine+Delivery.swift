@@ -6,6 +6,8 @@ package struct AttemptStart: Sendable {
     package var number: Int
     package var session: SceneSession
     package var endpoint: Endpoint
+    /// All of them sign it: those of the endpoint that are valid when the attempt starts. Never empty.
+    package var keys: [SigningKey]
     package var timeoutSeconds: Int
     /// Nil if it is to be read from the store.
     package var payload: [UInt8]?
@@ -28,7 +30,7 @@ extension Engine {
             guard let step else { break }
             switch step {
             case .attempt(let key, let delivery, let number):
-                attempts.append(attempt(delivery, number, key))
+                attempts.append(attempt(delivery, number, key, at: now))
             case .ended(let sequence): followUps.append(.end(sequence))
             case .wake(let key, let time): timers.set(.lane(key), at: time)
             }
@@ -55,13 +57,16 @@ extension Engine {
     /// When `due` has something to say again; nil if nothing is waited for.
     package var nextDue: Timestamp? { timers.nextDue }
 
-    private func attempt(_ delivery: QueuedDelivery, _ number: Int, _ key: SessionKey) -> AttemptStart {
+    private func attempt(
+        _ delivery: QueuedDelivery, _ number: Int, _ key: SessionKey, at now: Timestamp
+    ) -> AttemptStart {
         guard let tenant = tenants[key.application], let session = tenant.sessions[key.session],
             let endpoint = tenant.endpoint(of: session)
         else { preconditionFailure("An open lane without a session: \(key).") }
         return AttemptStart(
             notification: delivery.notification, number: number, session: session, endpoint: endpoint,
-            timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
+            keys: endpoint.keys.signing(at: now), timeoutSeconds: tenant.application.delivery.timeoutSeconds,
+            payload: delivery.payload)
     }
 
     mutating func planFinished(_ attempt: FinishedAttempt, at now: Timestamp) -> Plan {

@@ -10,8 +10,8 @@ extension Engine {
         var plan = Plan(
             reply: .batchBegun, reads: [.application(key.application), .dedupe(key)], writes: [.dedupe(key)])
         switch try lookup.keptAnswer(for: key) {
-        case .batch(fingerprint): break
-        case nil: plan.changes = [.keepAnswer(key, .batch(fingerprint: fingerprint), at: now)]
+        case .request(fingerprint): break
+        case nil: plan.changes = [.keepAnswer(key, .request(fingerprint: fingerprint), at: now)]
         default: plan.reply = .refused(.idempotencyConflict)
         }
         return plan
@@ -45,7 +45,7 @@ extension Engine {
         var session = SceneSession(
             key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
             activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
-            endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint),
+            endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint, at: now),
             stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? lastCreationSequence)
@@ -106,6 +106,7 @@ extension Engine {
             session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
         }
         guard tenant.endpoint(of: session) != nil else { return .refused(.endpointMissing) }
+        session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
         let key = session.key
         return Plan(

@@ -85,12 +85,14 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ) throws(StoreError) -> Plan {
         switch command {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
-        case .putApplication(let draft): planPut(draft)
+        case .putApplication(let draft): planPut(draft, at: now)
         case .deleteApplication(let id): planDelete(id, at: now)
         case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)
         case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key): planDelete(key)
+        case .rotateSecret(let place, let rotation, let once):
+            try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
         case .resume(let key): planResume(key, at: now)
         case .attemptFinished(let attempt): planFinished(attempt, at: now)

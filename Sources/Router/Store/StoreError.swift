@@ -13,6 +13,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy = "store-busy"
         /// The database was written by a newer version.
         case tooNew = "store-too-new"
+        /// Secrets are sealed under a key that is not there.
+        case secretsKey = "store-secrets-key"
         /// A change contradicts what is kept.
         case conflict = "store-conflict"
         /// Anything else.

@@ -19,6 +19,9 @@ extension Witness {
             "attempt \(attempt.number) of \(sequence) after \(entry.progress.attempts)")
         require(payload == entry.accepted.payload, "12.1 sent with other bytes: \(sequence)")
         require(attempt.notification.id == entry.accepted.id, "P6 sent under another id: \(sequence)")
+        require(
+            !attempt.keys.isEmpty && attempt.keys == attempt.endpoint.keys.all.filter { $0.isValid(at: now) },
+            "sent without the signature of every valid key: \(sequence)")
         checkReceiver(attempt, entry)
         checkOrder(attempt, at: now)
         ledger.entries[sequence]?.underWay = (attempt.number, attempt.session.key.session)

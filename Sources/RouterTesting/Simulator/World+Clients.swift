@@ -147,8 +147,8 @@ extension World {
 
     private mutating func drawEndpointPatch(_ key: SessionKey) -> EndpointPatch {
         let draft = drawEndpoint(key)
-        let secret: SessionPatch.Change<String>? = happens(300) ? .remove : nil
-        return EndpointPatch(url: happens(800) ? draft.url : nil, secret: secret, freshSecret: draft.freshSecret)
+        let keys: SessionPatch.Change<SigningKeys>? = happens(300) ? .remove : nil
+        return EndpointPatch(url: happens(800) ? draft.url : nil, keys: keys, freshSecret: draft.freshSecret)
     }
 
     private mutating func drawEndpoint(_ key: SessionKey) -> EndpointDraft {
@@ -158,7 +158,7 @@ extension World {
     private mutating func endpoint(_ name: String) -> EndpointDraft {
         let url = "https://simulated.example/\(name)"
         if endpoints[url] == nil { endpoints[url] = SimulatedEndpoint(behaviour: drawBehaviour()) }
-        return EndpointDraft(url: url, secret: nil, freshSecret: "whsec_\(generator.next())")
+        return EndpointDraft(url: url, keys: nil, freshSecret: "whsec_\(generator.next())")
     }
 
     mutating func drawBehaviour() -> EndpointBehaviour {

@@ -18,9 +18,12 @@ enum ByteFingerprint {
         case let json as JSONValue: add(json.serialized(), to: &bytes)
         case let predicate as Predicate: add(predicate.description.utf8, to: &bytes)
         case let endpoint as Endpoint:
-            // Its mirror does not show the secret.
             add(endpoint.url.utf8, to: &bytes)
-            add(endpoint.secret.utf8, to: &bytes)
+            // The mirrors of endpoints and keys do not show secrets.
+            for key in endpoint.keys.all {
+                add(key.secret.utf8, to: &bytes)
+                add("\(key.notBefore?.milliseconds ?? .min) \(key.notAfter?.milliseconds ?? .max)".utf8, to: &bytes)
+            }
         default:
             let mirror = Mirror(reflecting: value)
             if mirror.children.isEmpty { return add(String(describing: value).utf8, to: &bytes) }

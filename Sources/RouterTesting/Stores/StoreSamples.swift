@@ -63,11 +63,23 @@ enum StoreSamples {
             conditions: ActivationConditions(
                 canActivate: try predicate("SELF BEGINSWITH", text), prefersToActivate: try predicate("SELF ==", text),
                 preferenceLevel: -3),
-            endpoint: Endpoint(url: "https://example.com/\(text)", secret: "whsec_\(text)"),
+            endpoint: try endpoint(text),
             stateRestorationActivity: try JSONValue(parsing: Array(#"{"é":"é","deep":[[{}]]}"#.utf8)),
             userInfo: try JSONValue(parsing: Array(userInfo.utf8)),
             leaseSeconds: 90, leaseExpiresAt: Timestamp(milliseconds: 1_700_000_090_000),
             lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone)
+    }
+
+    /// Keys of both kinds, with windows that are open at either end, at both, and at none.
+    private static func endpoint(_ text: String) throws -> Endpoint {
+        let keys = [
+            SigningKey("whsec_\(text)", notAfter: .distantFuture),
+            SigningKey("whsk_\(text)", notBefore: Timestamp(milliseconds: .min)),
+            SigningKey("", notBefore: Timestamp(milliseconds: -1), notAfter: Timestamp(milliseconds: 1)),
+            SigningKey("\(text)\(text)"),
+        ]
+        return Endpoint(
+            url: "https://example.com/\(text)", keys: try SigningKeys(keys, at: Timestamp(milliseconds: 0)))
     }
 
     /// The constant is quoted as the predicate language asks for, and cut to the length that it allows.
@@ -86,7 +98,7 @@ enum StoreSamples {
 
     /// An application with every field set, each text a hostile one.
     static func fullApplication(_ id: ApplicationID, _ text: String) -> Application {
-        let endpoint = Endpoint(url: "https://example.com/\(text)", secret: "whsec_\(text)")
+        let endpoint = Endpoint(url: "https://example.com/\(text)", keys: SigningKeys("whsec_\(text)"))
         return Application(
             id: id, displayName: text,
             manifest: SceneManifest(

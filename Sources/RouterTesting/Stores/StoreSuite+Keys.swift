@@ -50,8 +50,8 @@ extension StoreSuite {
     /// An answer is kept under one key for ever, and apart from the keys of notifications.
     static func answers(_ trial: StoreTrial<some Store>) throws {
         let answers = [
-            ("caf\u{E9}", KeptAnswer.batch(fingerprint: [0, 255])),
-            ("", .batch(fingerprint: [])), ("new", .session(created: true)),
+            ("caf\u{E9}", KeptAnswer.request(fingerprint: [0, 255])),
+            ("", .request(fingerprint: [])), ("new", .session(created: true)),
             ("cafe\u{301}", KeptAnswer.session(created: false)),
         ]
         func key(_ text: String) -> DedupeKey {

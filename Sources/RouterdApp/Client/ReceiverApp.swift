@@ -12,26 +12,26 @@ package struct ReceiverApp: Sendable {
         package var webhookID: String
         package var attempt: String
         package var type: String
-        /// Nil if no secret is known.
-        package var isVerified: Bool?
+        /// The keys that have signed it, by their places in the list; empty if none has, nil if no key is known.
+        package var verifiedBy: [Int]?
         package var body: [UInt8]
     }
 
     private let address: ListenAddress
-    private let secrets: [WebhookSecret]
+    private let keys: [WebhookVerificationKey]
     private let status: Int
     private let clock = SteadyClock()
     private let onReceived: @Sendable (Received) -> Void
 
     /// - Parameters:
-    ///   - secrets: Any of them may have signed; with none, signatures are not looked at.
+    ///   - keys: Any of them may have signed; with none, signatures are not looked at.
     ///   - status: What verified webhooks are answered with; others get 401.
     package init(
-        address: ListenAddress, secrets: [WebhookSecret], status: Int = 204,
+        address: ListenAddress, keys: [WebhookVerificationKey], status: Int = 204,
         onReceived: @escaping @Sendable (Received) -> Void
     ) {
         self.address = address
-        self.secrets = secrets
+        self.keys = keys
         self.status = status
         self.onReceived = onReceived
     }
@@ -50,23 +50,22 @@ package struct ReceiverApp: Sendable {
     private func receive(_ request: Request) async throws -> Response {
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let headers = request.sourceHeaders
-        let verified = isVerified(headers, body)
+        let verifiedBy = verify(headers, body)
         let value = try? JSONValue(parsing: body, limits: .configuration)
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
         onReceived(
             Received(
                 path: request.uri.path, webhookID: header("webhook-id"), attempt: header("webhook-attempt"),
-                type: value?["type"]?.asString ?? "", isVerified: verified, body: body))
-        return Response(status: verified == false ? .unauthorized : .init(code: status))
+                type: value?["type"]?.asString ?? "", verifiedBy: verifiedBy, body: body))
+        return Response(status: verifiedBy?.isEmpty == true ? .unauthorized : .init(code: status))
     }
 
-    private func isVerified(_ headers: [(name: String, value: String)], _ body: [UInt8]) -> Bool? {
-        guard !secrets.isEmpty else { return nil }
+    private func verify(_ headers: [(name: String, value: String)], _ body: [UInt8]) -> [Int]? {
+        guard !keys.isEmpty else { return nil }
         do {
-            _ = try StandardWebhooksVerifier.verify(headers: headers, body: body, secrets: secrets, now: clock.wall)
-            return true
+            return try StandardWebhooksVerifier.verify(headers: headers, body: body, keys: keys, now: clock.wall).keys
         } catch {
-            return false
+            return []
         }
     }
 }

@@ -15,7 +15,8 @@ package struct ConfigurationLoader {
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
         "": [
-            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "apiKeys", "rules",
+            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets", "apiKeys",
+            "rules",
         ],
         "/log": ["level"],
         "/http": [
@@ -25,6 +26,7 @@ package struct ConfigurationLoader {
         "/delivery": ["slots", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/egress": ["grants"],
+        "/secrets": ["keyFile"],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -142,15 +144,20 @@ package struct ConfigurationLoader {
 
     /// A fault in the layer that the value came from.
     private func fault(_ name: String, _ pointer: String, _ message: String) -> ConfigurationFault {
-        let variable = "ROUTERD_" + name.split(separator: ".").map(Self.shouted).joined(separator: "_")
+        let variable = "ROUTERD_" + Self.variable(name)
         if flags.contains(name) { return ConfigurationFault(pointer: "--\(name)", message: message) }
         if environment.contains(variable) { return ConfigurationFault(pointer: variable, message: message) }
         return file?.fault(pointer, message) ?? ConfigurationFault(pointer: pointer, message: message)
     }
 
-    /// `maxBytes` as `MAX_BYTES`.
-    private static func shouted(_ name: Substring) -> String {
-        name.reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
+    /// Such as `SECRETS_KEY_FILE` for `secrets.keyFile`.
+    private static func variable(_ name: String) -> String {
+        var variable = ""
+        for character in name {
+            if character.isUppercase { variable += "_" }
+            variable += character == "." ? "_" : character.uppercased()
+        }
+        return variable
     }
 
     private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {

@@ -19,6 +19,8 @@ package struct DaemonConfiguration: Sendable {
     package var certificateAuthorityFile: String?
     /// What the ingest edge allows.
     package var edge = EdgeSettings()
+    /// The keys that secrets are sealed under in the database; nil keeps them as they are.
+    package var secretKeys: SecretKeyring?
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
     package var retention = DaemonLimits.retention
@@ -31,6 +33,11 @@ package struct DaemonConfiguration: Sendable {
     /// then, and whoever is on this machine can reach loopback without it.
     package var egress: EgressPolicy {
         EgressPolicy(grants: keys.isEmpty ? grants + EgressGrant.loopback : grants)
+    }
+
+    /// What whoever runs the daemon should know of a configuration that is valid.
+    package var warnings: [String] {
+        secretKeys == nil ? ["no secrets.keyFile: the secrets of endpoints are kept in the database as they are"] : []
     }
 
     /// Reads all layers.
@@ -54,6 +61,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
+        loader.read("secrets.keyFile") { configuration.secretKeys = try SecretKeyring(path: $0) }
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)

@@ -2,7 +2,7 @@ package import Plugins
 package import Router
 package import RouterPlugin
 
-/// Makes the request of an attempt: Standard Webhooks' headers, the envelope, the signature.
+/// Makes the request of an attempt: Standard Webhooks' headers, the envelope, the signatures.
 package struct WebhookSender: Sendable {
     package let userAgent: String
 
@@ -19,13 +19,13 @@ package struct WebhookSender: Sendable {
         let body = WebhookEnvelope.body(for: attempt.notification, to: attempt.session, payload: payload)
         let id = Identity.delivery(of: attempt.notification.id)
         let seconds = wall.milliseconds / 1000
-        let secret = try WebhookSecret(attempt.endpoint.secret)
-        let signature = StandardWebhooksSigner.signature(
-            id: id, timestampSeconds: seconds, body: body, secret: secret)
+        let keys = try attempt.keys.map { key throws(WebhookSecretError) in try WebhookSigningKey(key.secret) }
+        let signatures = try StandardWebhooksSigner.signatures(
+            id: id, timestampSeconds: seconds, body: body, keys: keys)
         var headers = [
             HeaderField("content-type", "application/json"), HeaderField("user-agent", userAgent),
             HeaderField("webhook-id", id), HeaderField("webhook-timestamp", String(seconds)),
-            HeaderField("webhook-signature", signature), HeaderField("webhook-attempt", String(attempt.number)),
+            HeaderField("webhook-signature", signatures), HeaderField("webhook-attempt", String(attempt.number)),
         ]
         if let traceparent = attempt.notification.traceparent {
             headers.append(HeaderField("traceparent", traceparent.text))

@@ -11,9 +11,9 @@ import RouterPlugin
 extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
-        let egress = EgressScope(policy: egress, application: batch.application)
+        let scope = scope(batch.application)
         return try await batch.answer { line, key throws(Problem) in
-            let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: egress)
+            let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
             let session = SessionKey(application: batch.application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
         } submitting: {
@@ -82,7 +82,7 @@ extension API {
         switch reply {
         case .session(let session, let created):
             let isIssued = draft.endpoint?.isIssued(in: session.endpoint) == true
-            return BatchLine.write(id, created, secret: isIssued ? session.endpoint?.secret : nil)
+            return BatchLine.write(id, created, secret: isIssued ? draft.endpoint?.freshSecret : nil)
         // A secret is shown once.
         case .sessionKept(let created): return BatchLine.write(id, created, secret: nil)
         case .refused(let refusal): return BatchLine.write(Problem(refusal), id: id.text)

@@ -4,10 +4,15 @@ import Router
 import RouterPlugin
 
 extension API {
+    /// What endpoints of the application are read under now.
+    func scope(_ application: ApplicationID) -> EndpointScope {
+        EndpointScope(policy: egress, application: application, now: host.now)
+    }
+
     @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
         let draft = try SessionBody.read(
-            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+            try await request.json(), within: scope(key.application))
         let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
         return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
@@ -16,7 +21,7 @@ extension API {
     @Sendable func patchSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
         let patch = try SessionBody.readPatch(
-            try await request.json(), within: EgressScope(policy: egress, application: key.application))
+            try await request.json(), within: scope(key.application))
         let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))

@@ -41,12 +41,17 @@ package struct API: Sendable {
         on(router, .get, application, .admin, getApplication)
         on(router, .delete, application, .admin, deleteApplication)
 
+        on(router, .post, "\(application)/delegate/rotate-secret", .admin, rotateDelegateSecret)
+        let configuration = "\(application)/sceneConfigurations/{configuration}"
+        on(router, .post, "\(configuration)/endpoint/rotate-secret", .admin, rotateConfigurationSecret)
+
         on(router, .get, "\(application)/sessions", .sessions, listSessions)
         on(router, .post, "\(application)/sessions:batch", .sessions, putSessionBatch)
         on(router, .put, "\(application)/sessions/{session}", .sessions, putSession)
         on(router, .patch, "\(application)/sessions/{session}", .sessions, patchSession)
         on(router, .get, "\(application)/sessions/{session}", .sessions, getSession)
         on(router, .delete, "\(application)/sessions/{session}", .sessions, deleteSession)
+        on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
         on(router, .post, "\(application)/notifications", .ingest, postNotification)
         on(router, .post, "\(application)/notifications:batch", .ingest, postNotificationBatch)

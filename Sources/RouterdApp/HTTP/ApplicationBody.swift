@@ -5,7 +5,7 @@ package import RouterPlugin
 package enum ApplicationBody {
     /// Reads what a client puts.
     package static func read(
-        _ body: JSONValue, id: ApplicationID, within egress: EgressScope
+        _ body: JSONValue, id: ApplicationID, within scope: EndpointScope
     ) throws(Problem) -> ApplicationDraft {
         var reader = try ObjectReader(body)
         var application = Application(id: id)
@@ -13,20 +13,20 @@ package enum ApplicationBody {
         guard application.displayName.utf8.count <= 1024 else { throw reader.invalid("displayName", "is too long") }
         var endpoints: [String: EndpointDraft] = [:]
         if let manifest = try reader.object("manifest") {
-            (application.manifest, endpoints) = try readManifest(manifest, within: egress)
+            (application.manifest, endpoints) = try readManifest(manifest, within: scope)
         }
         if var routing = try reader.object("routing") {
             application.routing.prefersRequiresCan = try routing.bool("prefersRequiresCan") ?? false
             try routing.finish()
         }
         if let delivery = try reader.object("delivery") { application.delivery = try readDelivery(delivery) }
-        let delegate = try reader.endpoint("delegate", within: egress)
+        let delegate = try reader.endpoint("delegate", within: scope)
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
     }
 
     private static func readManifest(
-        _ reader: ObjectReader, within egress: EgressScope
+        _ reader: ObjectReader, within scope: EndpointScope
     ) throws(Problem) -> (SceneManifest, [String: EndpointDraft]) {
         var reader = reader
         var manifest = SceneManifest()
@@ -40,7 +40,7 @@ package enum ApplicationBody {
             guard manifest.configuration(named: name) == nil else { throw entry.invalid("name", "is used twice") }
             let role = try entry.string("role") ?? SceneRole.windowApplication
             let types = try entry.strings("activityTypes", atMost: RouterLimits.manifestEntries) ?? []
-            endpoints[name] = try entry.endpoint("endpoint", within: egress)
+            endpoints[name] = try entry.endpoint("endpoint", within: scope)
             try entry.finish()
             manifest.sceneConfigurations.append(SceneConfiguration(name: name, role: role, activityTypes: types))
         }
@@ -109,16 +109,5 @@ package enum ApplicationBody {
             object.object("endpoint") { EndpointBody.write(endpoint, issuing: issued?.freshSecret, to: &$0) }
         }
         object.array("activityTypes") { types in for type in configuration.activityTypes { types.element(type) } }
-    }
-}
-
-/// Endpoints on the wire.
-package enum EndpointBody {
-    /// The URL; and the secret only if it is the one that was made for this very answer, since it is never shown again.
-    package static func write(
-        _ endpoint: Endpoint, issuing freshSecret: String?, to object: inout JSONObjectWriter
-    ) {
-        object.field("url", endpoint.url)
-        if endpoint.secret == freshSecret { object.field("secret", endpoint.secret) }
     }
 }

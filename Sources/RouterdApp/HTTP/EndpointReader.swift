@@ -1,40 +1,42 @@
 import DeliveryCurl
 import HTTPTypes
-import Plugins
 package import Router
 import RouterPlugin
 
 extension ObjectReader {
-    /// An endpoint: `{"url", "secret"?}`. The URL is read by the parser that will send to it, and refused if nothing could
-    /// ever be sent to it.
-    package mutating func endpoint(_ key: String, within egress: EgressScope) throws(Problem) -> EndpointDraft? {
+    /// An endpoint: `{"url", "secret"? or "signingKeys"?}`. The URL is read by the parser that will send to it, and refused
+    /// if nothing could ever be sent to it.
+    package mutating func endpoint(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointDraft? {
         guard let reader = try object(key) else { return nil }
-        return try Self.endpoint(reader, within: egress)
+        return try Self.endpoint(reader, within: scope)
     }
 
     /// A merge patch of an endpoint: what is left out stays.
-    package mutating func endpointPatch(_ key: String, within egress: EgressScope) throws(Problem) -> EndpointPatch? {
+    package mutating func endpointPatch(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointPatch? {
         guard var reader = try object(key) else { return nil }
         if case .null = reader.presence("url") { throw reader.missing("url") }
-        let url = try reader.endpointURL(within: egress)
-        let isRemoved = if case .null = reader.presence("secret") { true } else { false }
-        let secret = try reader.endpointSecret()
+        let url = try reader.endpointURL(within: scope)
+        var isRemoved = false
+        for name in ["secret", "signingKeys"] { if case .null = reader.presence(name) { isRemoved = true } }
+        let keys = try reader.signingKeys(at: scope.now)
         try reader.finish()
-        return EndpointPatch(
-            url: url, secret: isRemoved ? .remove : secret.map { .set($0) }, freshSecret: Self.freshSecret())
+        // A key that is named stands, whatever the other name says.
+        let change: SessionPatch.Change<SigningKeys>? =
+            if let keys { .set(keys) } else if isRemoved { .remove } else { nil }
+        return EndpointPatch(url: url, keys: change, freshSecret: Self.freshSecret())
     }
 
     private static func endpoint(
-        _ reader: ObjectReader, within egress: EgressScope
+        _ reader: ObjectReader, within scope: EndpointScope
     ) throws(Problem) -> EndpointDraft {
         var reader = reader
-        guard let url = try reader.endpointURL(within: egress) else { throw reader.missing("url") }
-        let secret = try reader.endpointSecret()
+        guard let url = try reader.endpointURL(within: scope) else { throw reader.missing("url") }
+        let keys = try reader.signingKeys(at: scope.now)
         try reader.finish()
-        return EndpointDraft(url: url, secret: secret, freshSecret: freshSecret())
+        return EndpointDraft(url: url, keys: keys, freshSecret: freshSecret())
     }
 
-    private mutating func endpointURL(within egress: EgressScope) throws(Problem) -> String? {
+    private mutating func endpointURL(within scope: EndpointScope) throws(Problem) -> String? {
         guard let url = try string("url") else { return nil }
         let parsed: CurlURL
         do {
@@ -44,7 +46,7 @@ extension ObjectReader {
                 .unprocessableContent, error.code.rawValue, "\(error.message.capitalizedFirst).",
                 pointer: pointer(to: "url"))
         }
-        if let refusal = egress.refusal(host: parsed.host, port: parsed.port) {
+        if let refusal = scope.refusal(host: parsed.host, port: parsed.port) {
             throw Problem(
                 .unprocessableContent, "endpoint-not-allowed", "\("\(refusal)".capitalizedFirst).",
                 pointer: pointer(to: "url"))
@@ -52,20 +54,6 @@ extension ObjectReader {
         return url
     }
 
-    private mutating func endpointSecret() throws(Problem) -> String? {
-        guard let secret = try string("secret") else { return nil }
-        do {
-            _ = try WebhookSecret(secret)
-            return secret
-        } catch {
-            throw Problem(.unprocessableContent, error.code, error.description, pointer: pointer(to: "secret"))
-        }
-    }
-
-    private static func freshSecret() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return WebhookSecret.generate(using: &generator).revealed()
-    }
 }
 
 extension String {

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 package import Router
 import RouterPlugin
@@ -38,10 +37,9 @@ package enum NotificationQuery {
 
     private static func time(_ query: [String: String], _ name: String) throws(Problem) -> Timestamp? {
         guard let text = query[name] else { return nil }
-        let withFraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text)) else {
+        guard let time = Timestamp(rfc3339: text) else {
             throw Problem(.badRequest, "invalid-parameter", "\(name) must be a time such as 2026-01-02T03:04:05Z.")
         }
-        return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+        return time
     }
 }

@@ -146,6 +146,11 @@ extension Problem {
             self.init(
                 .conflict, "configuration-in-use",
                 "Sessions are reached at the endpoint of the configuration '\(name)', which would be gone.")
+        case .endpointNotHere:
+            self.init(
+                .notFound, "unknown-endpoint",
+                "There is no endpoint here; a session without one is reached at that of its scene configuration.")
+        case .signingKeys(let error): self.init(error)
         case .idempotencyConflict:
             self.init(
                 .conflict, "idempotency-conflict",

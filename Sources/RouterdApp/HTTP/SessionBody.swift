@@ -7,26 +7,26 @@ package enum SessionBody {
     private static let longestLease: Int64 = 30 * 24 * 60 * 60
 
     /// Reads a whole session.
-    package static func read(_ body: JSONValue, within egress: EgressScope) throws(Problem) -> SessionDraft {
+    package static func read(_ body: JSONValue, within scope: EndpointScope) throws(Problem) -> SessionDraft {
         var reader = try ObjectReader(body)
-        let draft = try read(&reader, within: egress)
+        let draft = try read(&reader, within: scope)
         try reader.finish()
         return draft
     }
 
     /// Reads a session that names itself, as in a batch: one object with `id`.
     package static func readWithID(
-        _ body: JSONValue, within egress: EgressScope
+        _ body: JSONValue, within scope: EndpointScope
     ) throws(Problem) -> (SessionID, SessionDraft) {
         var reader = try ObjectReader(body)
         guard let id = try reader.identifier("id", of: IdentifierKinds.Session.self) else { throw reader.missing("id") }
-        let draft = try read(&reader, within: egress)
+        let draft = try read(&reader, within: scope)
         try reader.finish()
         return (id, draft)
     }
 
     private static func read(
-        _ reader: inout ObjectReader, within egress: EgressScope
+        _ reader: inout ObjectReader, within scope: EndpointScope
     ) throws(Problem) -> SessionDraft {
         var draft = SessionDraft()
         draft.role = try reader.string("role") ?? draft.role
@@ -36,7 +36,7 @@ package enum SessionBody {
         if let conditions = try reader.object("activationConditions") {
             draft.conditions = try ConditionsBody.read(conditions)
         }
-        draft.endpoint = try reader.endpoint("endpoint", within: egress)
+        draft.endpoint = try reader.endpoint("endpoint", within: scope)
         draft.stateRestorationActivity = reader.value("stateRestorationActivity")
         draft.userInfo = reader.value("userInfo") ?? draft.userInfo
         draft.leaseSeconds = try reader.integer("leaseSeconds", in: 1...longestLease)
@@ -46,7 +46,7 @@ package enum SessionBody {
     }
 
     /// Reads an RFC 7396 merge patch.
-    package static func readPatch(_ body: JSONValue, within egress: EgressScope) throws(Problem) -> SessionPatch {
+    package static func readPatch(_ body: JSONValue, within scope: EndpointScope) throws(Problem) -> SessionPatch {
         var reader = try ObjectReader(body)
         var patch = SessionPatch()
         // What is taken away falls back to what a session has that never named it.
@@ -67,7 +67,7 @@ package enum SessionBody {
             }
         }
         if case .null = reader.presence("endpoint") { patch.endpoint = .remove }
-        if let endpoint = try reader.endpointPatch("endpoint", within: egress) { patch.endpoint = .set(endpoint) }
+        if let endpoint = try reader.endpointPatch("endpoint", within: scope) { patch.endpoint = .set(endpoint) }
         if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
         if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
         patch.stateRestorationActivity = try objectOrNull("stateRestorationActivity", &reader)

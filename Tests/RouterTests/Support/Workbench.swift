@@ -147,7 +147,7 @@ extension ApplicationDraft {
 
 extension EndpointDraft {
     static func of(_ endpoint: Endpoint) -> EndpointDraft {
-        EndpointDraft(url: endpoint.url, secret: endpoint.secret, freshSecret: "fresh")
+        EndpointDraft(url: endpoint.url, keys: endpoint.keys, freshSecret: "fresh")
     }
 }
 

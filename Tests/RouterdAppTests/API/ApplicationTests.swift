@@ -33,6 +33,7 @@ struct ApplicationTests {
         try await withDaemon { daemon in
             try await daemon.putGallery(Self.whole)
             let read = try await daemon.call(.get, TestDaemon.gallery)
+            let keys: JSONValue = [["version": "v1"]]
             let expected: JSONValue = [
                 "id": "com.example.gallery", "displayName": "Gallery",
                 "manifest": [
@@ -40,11 +41,12 @@ struct ApplicationTests {
                     "sceneConfigurations": [
                         [
                             "name": "Main", "role": "windowApplication",
-                            "endpoint": ["url": "http://127.0.0.1:9/scenes"], "activityTypes": ["a.b"],
+                            "endpoint": ["url": "http://127.0.0.1:9/scenes", "signingKeys": keys],
+                            "activityTypes": ["a.b"],
                         ]
                     ],
                 ],
-                "delegate": ["url": "http://127.0.0.1:9/delegate"],
+                "delegate": ["url": "http://127.0.0.1:9/delegate", "signingKeys": keys],
                 "routing": ["prefersRequiresCan": true],
                 "delivery": ["timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]],
             ]

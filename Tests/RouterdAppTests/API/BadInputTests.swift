@@ -13,7 +13,7 @@ struct BadInputTests {
         ("malformed", BadCall.malformed), ("not objects", BadCall.notObjects), ("sizes", BadCall.sizes),
         ("paths", BadCall.paths), ("queries", BadCall.queries), ("content ids", BadCall.contentIDs),
         ("applications", BadCall.applications), ("sessions", BadCall.sessions), ("endpoints", BadCall.endpoints),
-        ("secrets", BadCall.secrets),
+        ("secrets", BadCall.secrets), ("signing keys", BadCall.signingKeys), ("rotations", BadCall.rotations),
     ]
 
     @Test(arguments: groups)

@@ -13,7 +13,7 @@ struct DurabilityTests {
     @Test func readsDoNotWaitForTheLoadToEnd() async throws {
         try await withGallery { daemon, receiver in
             let batches = 12
-            let draft = SessionDraft(endpoint: EndpointDraft(url: receiver.url(), secret: nil, freshSecret: "whsec_"))
+            let draft = SessionDraft(endpoint: EndpointDraft(url: receiver.url(), keys: nil, freshSecret: "whsec_"))
             let application = ApplicationID(unchecked: "com.example.gallery")
             daemon.store.close()
             let before = daemon.store.commits.count

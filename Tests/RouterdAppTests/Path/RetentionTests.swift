@@ -59,7 +59,7 @@ struct RetentionTests {
             id: key.application, manifest: manifest,
             delivery: DeliverySettings(timeoutSeconds: 15, maxInFlightPerSession: count, retrySchedule: []))
         var draft = SessionDraft(
-            endpoint: EndpointDraft(url: "http://127.0.0.1:9/", secret: nil, freshSecret: Receiver.secret))
+            endpoint: EndpointDraft(url: "http://127.0.0.1:9/", keys: nil, freshSecret: Receiver.secret))
         let notification = IncomingNotification(contentID: nil, payload: Array("{}".utf8))
         let request = AcceptRequest(
             application: key.application, source: PluginID(unchecked: "test"), device: nil, notification: notification)

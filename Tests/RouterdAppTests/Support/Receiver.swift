@@ -13,7 +13,7 @@ final class Receiver: Sendable {
         let path: String
         let headers: [(name: String, value: String)]
         let body: [UInt8]
-        /// Whether one of the receiver's secrets has signed it.
+        /// Whether one of the receiver's keys has signed it.
         let isVerified: Bool
 
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
@@ -34,7 +34,7 @@ final class Receiver: Sendable {
         var webhooks: [Webhook] = []
         var answers: [String: [(status: Int, headers: HTTPFields)]] = [:]
         var held: [String: Tally] = [:]
-        var secrets: [WebhookSecret]
+        var keys: [WebhookVerificationKey]
         var port = 0
         var server: Task<Void, any Error>?
     }
@@ -47,7 +47,7 @@ final class Receiver: Sendable {
     private let clock = SteadyClock()
 
     init() throws {
-        state = Mutex(State(secrets: [try WebhookSecret(Self.secret)]))
+        state = Mutex(State(keys: [try WebhookVerificationKey(Self.secret)]))
     }
 
     func url(_ path: String = "/hook") -> String { "http://127.0.0.1:\(state.withLock(\.port))\(path)" }
@@ -68,9 +68,16 @@ final class Receiver: Sendable {
         state.withLock { $0.held.removeValue(forKey: path) }?.add()
     }
 
-    func trust(_ secret: String) throws {
-        let secret = try WebhookSecret(secret)
-        state.withLock { $0.secrets.append(secret) }
+    /// Takes what this key has signed too: a secret, or a public key.
+    func trust(_ key: String) throws {
+        let key = try WebhookVerificationKey(key)
+        state.withLock { $0.keys.append(key) }
+    }
+
+    /// Takes what this key has signed, and nothing else.
+    func trustOnly(_ key: String) throws {
+        let key = try WebhookVerificationKey(key)
+        state.withLock { $0.keys = [key] }
     }
 
     // MARK: What came
@@ -137,9 +144,9 @@ final class Receiver: Sendable {
 
     private func webhook(_ path: String, _ fields: HTTPFields, _ body: [UInt8]) -> Webhook {
         let headers = fields.map { (name: $0.name.canonicalName, value: $0.value) }
-        let secrets = state.withLock(\.secrets)
+        let keys = state.withLock(\.keys)
         let verified = try? StandardWebhooksVerifier.verify(
-            headers: headers, body: body, secrets: secrets, now: clock.wall)
+            headers: headers, body: body, keys: keys, now: clock.wall)
         return Webhook(path: path, headers: headers, body: body, isVerified: verified != nil)
     }
 }

@@ -2,6 +2,7 @@ import DeliveryCurl
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import Logging
 import NIOCore
 import Plugins
 import Router
@@ -28,6 +29,7 @@ struct TestDaemon: Sendable {
         var retention = RetentionPolicy.unlimited
         /// Whether the API is called through a socket.
         var isLive = false
+        var logger = Logger.silent
     }
 
     /// Calls the API.
@@ -150,11 +152,12 @@ func withDaemon<Value>(
     let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
-        retention: options.retention, userAgent: "routerd/test", logger: .silent)
+        retention: options.retention, userAgent: "routerd/test", logger: options.logger)
     let api = API(
-        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress, logger: .silent)
+        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
+        logger: options.logger)
     let application = Hummingbird.Application(
-        router: api.router(), server: .edge(options.edge), logger: .silent)
+        router: api.router(), server: .edge(options.edge), logger: options.logger)
     await host.start()
     let result: Result<Value, any Error>
     do {

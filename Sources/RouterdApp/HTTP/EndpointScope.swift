@@ -1,23 +1,28 @@
 package import Router
 package import RouterPlugin
 
-/// Whose endpoints are read, and what these may be: the same policy that the transport asks when it connects.
-package struct EgressScope: Sendable {
+/// What endpoints are read under: whose they are, where they may be, and when they are read. Where they may be is the same
+/// policy that the transport asks when it connects.
+package struct EndpointScope: Sendable {
     private let policy: EgressPolicy
     private let application: ApplicationID?
+    /// The moment from which on there must be a valid key.
+    let now: Timestamp
 
-    package init(policy: EgressPolicy, application: ApplicationID) {
+    package init(policy: EgressPolicy, application: ApplicationID, now: Timestamp) {
         self.policy = policy
         self.application = application
+        self.now = now
     }
 
-    private init(policy: EgressPolicy) {
+    private init(policy: EgressPolicy, now: Timestamp) {
         self.policy = policy
         application = nil
+        self.now = now
     }
 
     /// For bodies whose endpoints are only looked at and never connected to.
-    package static let unguarded = EgressScope(policy: .unguarded)
+    package static func unguarded(at now: Timestamp) -> EndpointScope { EndpointScope(policy: .unguarded, now: now) }
 
     /// Why an endpoint can never be reached, as far as that is known before its name is looked up.
     func refusal(host: String, port: Int) -> EgressRefusal? {

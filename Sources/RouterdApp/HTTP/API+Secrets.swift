@@ -1,0 +1,51 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// Exchanging the secrets of endpoints.
+extension API {
+    @Sendable func rotateSessionSecret(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        try await rotate(at: .session(try context.sessionKey()), request)
+    }
+
+    @Sendable func rotateDelegateSecret(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        try await rotate(at: .delegate(try context.application()), request)
+    }
+
+    @Sendable func rotateConfigurationSecret(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        guard let name = context.parameters.get("configuration")?.percentDecoded else {
+            throw Problem(.badRequest, "invalid-parameter", "The path does not name it in percent-encoded UTF-8.")
+        }
+        return try await rotate(at: .configuration(try context.application(), name), request)
+    }
+
+    private func rotate(at place: EndpointPlace, _ request: Request) async throws -> Response {
+        _ = try request.query()
+        let key = try request.idempotencyKey()
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        // Everything may be left out, and then the body too.
+        var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
+        let rotation = try reader.secretRotation()
+        try reader.finish()
+        let once = key.map { key in
+            var digest = SHA256()
+            digest.update(data: Array(request.uri.path.utf8) + [0])
+            digest.update(data: body)
+            return RepeatableRequest(
+                key: DedupeKey(
+                    application: place.application, source: PluginID(unchecked: "routerd.secrets"), key: key),
+                fingerprint: Array(digest.finalize()))
+        }
+        let reply = try await submit(.rotateSecret(place, rotation, once: once))
+        guard case .endpoint(let endpoint) = reply else { throw Problem.unexpectedReply }
+        return .json(.ok, EndpointBody.write(endpoint, after: rotation))
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Router
+import RouterPlugin
+import RouterdApp
+import StoreSQLite
+import Testing
+
+/// The keys under which secrets are kept.
+@Suite("Secret keyring")
+struct SecretKeyringTests {
+    /// Base64 of 32 bytes.
+    static func key(_ number: UInt8) -> String { Data(repeating: number, count: 32).base64EncodedString() }
+
+    static func keyring(_ numbers: UInt8...) throws -> SecretKeyring {
+        try SecretKeyring(numbers.map(key).joined(separator: "\n"))
+    }
+
+    private let secret = Array("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".utf8)
+    private let context = Array("session a b".utf8)
+
+    @Test func whatIsSealedIsOpenedByTheSameKeyOnly() throws {
+        let (old, both, new) = (
+            try Self.keyring(1).sealing, try Self.keyring(2, 1).sealing, try Self.keyring(2).sealing
+        )
+        let sealed = try old.seal(secret, context)
+        #expect(sealed.count == secret.count + 16 + 12 + 16)
+        #expect(try old.open(sealed, old.keyID, context) == secret)
+        #expect(try both.open(sealed, old.keyID, context) == secret, "the first seals, all open")
+        #expect(both.keyID == new.keyID && new.keyID != old.keyID)
+        #expect(try new.open(sealed, old.keyID, context) == nil)
+        #expect(throws: StoreError.self) { try new.open(sealed, new.keyID, context) }
+    }
+
+    /// Every bit, the salt and the nonce included, and the place that it belongs to.
+    @Test func nothingMayBeChanged() throws {
+        let sealing = try Self.keyring(1).sealing
+        let sealed = try sealing.seal(secret, context)
+        for place in sealed.indices {
+            var bent = sealed
+            bent[place] ^= 1 << UInt8(place % 8)
+            #expect(throws: StoreError.self, "byte \(place)") { try sealing.open(bent, sealing.keyID, context) }
+        }
+        for length in [0, 15, 16, 43, sealed.count - 1] {
+            #expect(throws: StoreError.self) { try sealing.open(Array(sealed.prefix(length)), sealing.keyID, context) }
+        }
+        for other in [[], context + [0], Array("session a c".utf8)] {
+            #expect(throws: StoreError.self) { try sealing.open(sealed, sealing.keyID, other) }
+        }
+    }
+
+    @Test func theSameSecretIsNeverSealedTheSame() throws {
+        let sealing = try Self.keyring(1).sealing
+        let sealed = try (0..<200).map { _ in try sealing.seal(secret, context) }
+        #expect(Set(sealed.map { Array($0.prefix(16)) }).count == 200, "salts")
+        #expect(Set(sealed.map { Array($0.dropFirst(28)) }).count == 200, "ciphertexts")
+    }
+
+    /// Sealed by another implementation of the same (HKDF-Expand of RFC 5869, AES-256-GCM): what is on disk stays readable.
+    @Test func theFormatStays() throws {
+        let sealing = try Self.keyring(1).sealing
+        #expect("\(sealing.keyID)" == "0387367009ff0437")
+        let sealed = try #require(
+            Data(
+                base64Encoded:
+                    "AAECAwQFBgcICQoLDA0ODwABAgMEBQYHCAkKCw9lr8bOncDcsg38NLF5Sxsw0rmfatgiLgiBdWJupVKPswAwZtIUCaVyeu+PdIWQTs+g73kz+Q=="
+            ))
+        #expect(try sealing.open(Array(sealed), sealing.keyID, context) == secret)
+    }
+
+    @Test func keysStandOneALine() throws {
+        let text = "# newest first\r\n\(Self.key(2))\r\n\n  \(Self.key(1))\t\n"
+        #expect(try SecretKeyring(text).keyIDs == Self.keyring(2, 1).keyIDs)
+        #expect(try Set(SecretKeyring((1...16).map { Self.key($0) }.joined(separator: "\n")).keyIDs).count == 16)
+    }
+
+    @Test(arguments: [
+        "", "# nothing\n", "secret", String(key(1).dropLast(4)), key(1) + key(2), "\(key(1))\n\(key(1).dropLast(2))",
+        Data(repeating: 1, count: 31).base64EncodedString(), Data(repeating: 1, count: 33).base64EncodedString(),
+        (1...17).map { key($0) }.joined(separator: "\n"),
+    ])
+    func otherFilesAreRefusedWithoutBeingQuoted(text: String) throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(text, to: "keys")
+        let faults = #expect(throws: ConfigurationFaults.self) {
+            try DaemonConfiguration.load(file: nil, environment: ["ROUTERD_SECRETS_KEY_FILE": path])
+        }
+        #expect(faults?.faults.map(\.pointer) == ["ROUTERD_SECRETS_KEY_FILE"])
+        #expect(faults.map { $0.description.hasPrefix("ROUTERD_SECRETS_KEY_FILE: The value names a file ") } == true)
+        #expect(faults.map { !$0.description.contains("AQEB") && !$0.description.contains("secret\n") } == true)
+    }
+
+    @Test func aFileThatIsNotThereOrTooLargeIsAFault() throws {
+        let directory = try TemporaryDirectory()
+        let large = try directory.write(
+            Self.key(1) + String(repeating: "\n", count: 16 * 1024), to: "large")
+        for path in [directory.file("nothing"), large, "/dev/zero"] {
+            #expect(throws: ConfigurationFaults.self, "\(path)") {
+                try DaemonConfiguration.load(file: nil, environment: ["ROUTERD_SECRETS_KEY_FILE": path])
+            }
+        }
+    }
+
+    @Test func withoutKeysThereIsAWarning() throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(Self.key(1), to: "keys")
+        let file = try ConfigurationFile(path: "f", text: "secrets: {keyFile: \(path)}")
+        let configuration = try DaemonConfiguration.load(file: file)
+        let expected = try Self.keyring(1).keyIDs
+        #expect(configuration.secretKeys?.keyIDs == expected)
+        #expect(configuration.warnings.isEmpty)
+        #expect(try DaemonConfiguration.load(file: nil).warnings.count == 1)
+    }
+}
