@@ -24,4 +24,6 @@ package enum RouterLimits {
     package static let manifestEntries = 256
     /// Most steps in a retry schedule.
     package static let retrySteps = 64
+    /// Most rules for statuses that an application may have.
+    package static let statusRules = 64
 }

@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 2
+    static let version: Int32 = 3
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -26,6 +26,10 @@ enum Migrations {
         migrator.registerMigration("2-answers-and-traces") { db in
             try db.execute(sql: answersAndTraces)
             try db.execute(sql: "PRAGMA user_version = 2")
+        }
+        migrator.registerMigration("3-statuses-and-reroutes") { db in
+            try db.execute(sql: statusesAndReroutes)
+            try db.execute(sql: "PRAGMA user_version = 3")
         }
         return migrator
     }
@@ -209,5 +213,12 @@ enum Migrations {
           CHECK ((fingerprint IS NULL) <> (created IS NULL)),
           PRIMARY KEY (application, source, key)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let statusesAndReroutes = """
+        -- A JSON array of status, action, status, action, …, in the words of the API.
+        ALTER TABLE application ADD COLUMN statuses TEXT NOT NULL DEFAULT '[]';
+        ALTER TABLE application ADD COLUMN reroute_on_exhausted INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE application ADD COLUMN reroute_on_timeout INTEGER NOT NULL DEFAULT 0;
         """
 }

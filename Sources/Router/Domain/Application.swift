@@ -98,13 +98,32 @@ package struct DeliverySettings: Hashable, Sendable {
     package var maxInFlightPerSession: Int
     /// The waits between attempts; one more attempt than waits.
     package var retrySchedule: [Int]
+    /// What is done about which answer, where it is not the usual.
+    package var statuses: StatusTable
+    package var reroute: RerouteSettings
 
     package init(
         timeoutSeconds: Int = 15, maxInFlightPerSession: Int = 1,
-        retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule
+        retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule, statuses: StatusTable = StatusTable(),
+        reroute: RerouteSettings = RerouteSettings()
     ) {
         self.timeoutSeconds = timeoutSeconds
         self.maxInFlightPerSession = maxInFlightPerSession
         self.retrySchedule = retrySchedule
+        self.statuses = statuses
+        self.reroute = reroute
+    }
+}
+
+/// When a delivery goes to the next best session although its own is still there.
+package struct RerouteSettings: Hashable, Sendable {
+    /// Whether the end of the schedule is not the end of the delivery.
+    package var onExhausted: Bool
+    /// Whether it may go on even if one of the attempts may have arrived: two sessions may then show the same content.
+    package var onTimeout: Bool
+
+    package init(onExhausted: Bool = false, onTimeout: Bool = false) {
+        self.onExhausted = onExhausted
+        self.onTimeout = onTimeout
     }
 }

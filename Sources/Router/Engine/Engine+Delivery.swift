@@ -63,11 +63,13 @@ extension Engine {
             timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
     }
 
-    mutating func planFinished(_ attempt: FinishedAttempt, at now: Timestamp) -> Plan {
+    mutating func planFinished(
+        _ attempt: FinishedAttempt, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         guard let delivery = planner.delivery(attempt.sequence) else { return Plan() }
         let notification = delivery.notification
-        let outcome = ResponseClass(attempt.result.outcome)
         let application = tenants[notification.application]?.application
+        let outcome = ResponseClass(attempt.result.outcome, statuses: application?.delivery.statuses ?? StatusTable())
         // Without its application it will not be tried again; that, and not this outcome, is why it is given up.
         let policy = RetryPolicy(
             schedule: application?.delivery.retrySchedule ?? RetryPolicy.standardWebhooksSchedule)
@@ -78,6 +80,9 @@ extension Engine {
         if action != .ignore, outcome != .notSent { plan.changes.append(.recordAttempt(record(attempt))) }
         switch action {
         case .ignore: break
+        case .settle(.deadLettered(.retriesExhausted)):
+            guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
+            plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):

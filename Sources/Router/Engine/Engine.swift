@@ -82,7 +82,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .deleteSession(let key): planDelete(key)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
         case .resume(let key): planResume(key, at: now)
-        case .attemptFinished(let attempt): planFinished(attempt, at: now)
+        case .attemptFinished(let attempt): try planFinished(attempt, at: now, lookup: lookup)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)

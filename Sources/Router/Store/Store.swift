@@ -164,6 +164,9 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
 
+    /// Whether the receiver may have taken the message, although nothing says so.
+    package var mayHaveArrived: Bool { failure?.kind.isAmbiguous ?? (status == 504) }
+
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, status: Int?,
         failure: TransferFailure?, retryAfterSeconds: Int?, metrics: TransferMetrics, responseExcerpt: [UInt8]

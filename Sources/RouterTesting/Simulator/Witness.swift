@@ -19,6 +19,8 @@ struct Witness {
     var endsOf: ApplicationID?
     /// What ends because of a newer one, in the transaction at hand.
     var obsolete: [LedgerEntry] = []
+    /// What may go on at another session because its schedule has come to its end, in the transaction at hand.
+    var exhausted: Set<NotificationSequence> = []
     /// Lanes that clients wanted to go on.
     var resumed: Set<SessionKey> = []
     /// What clients have called back.

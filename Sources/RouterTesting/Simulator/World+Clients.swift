@@ -108,10 +108,21 @@ extension World {
         application.delivery = DeliverySettings(
             timeoutSeconds: pick([1, 15, 60]) ?? 15, maxInFlightPerSession: options.maxInFlightPerSession,
             retrySchedule: options.retrySchedule)
+        if happens(300) { drawStatuses(&application.delivery.statuses) }
+        application.delivery.reroute = RerouteSettings(onExhausted: happens(300), onTimeout: happens(500))
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
         let draft = ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)
         ask(.putApplication(draft), "put \(id)")
+    }
+
+    /// Some rules, so that every answer is handled in every way.
+    private mutating func drawStatuses(_ statuses: inout StatusTable) {
+        for pattern in ["404", "4xx", "429", "410", "503", "5xx", "304"] where happens(250) {
+            // What was taken and what was not is the endpoints' word here.
+            guard let action = pick(StatusAction.allCases), action != .deliver else { continue }
+            try? statuses.add(pattern, action.rawValue)
+        }
     }
 
     mutating func drawSession(_ key: SessionKey) -> SessionDraft {

@@ -11,7 +11,8 @@ struct ApplicationTests {
              "endpoint": {"url": "http://127.0.0.1:9/scenes"}}]},
          "delegate": {"url": "http://127.0.0.1:9/delegate"},
          "routing": {"prefersRequiresCan": true},
-         "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]}}
+         "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
+                      "statuses": {"5xx": "wait", "404": "retry"}, "reroute": {"onExhausted": true}}}
         """
 
     @Test func isCreatedThenReplaced() async throws {
@@ -46,7 +47,11 @@ struct ApplicationTests {
                 ],
                 "delegate": ["url": "http://127.0.0.1:9/delegate"],
                 "routing": ["prefersRequiresCan": true],
-                "delivery": ["timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]],
+                "delivery": [
+                    "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
+                    "statuses": ["404": "retry", "5xx": "wait"],
+                    "reroute": ["onExhausted": true, "onTimeout": false],
+                ],
             ]
             #expect(read.json == expected)
         }

@@ -57,6 +57,14 @@ extension BadCall {
         application(
             #"{"delivery":{"retrySchedule":[\#(Array(repeating: "1", count: 65).joined(separator: ","))]}}"#, 422,
             "invalid-field", "/delivery/retrySchedule"),
+        application(#"{"delivery":{"statuses":["404"]}}"#, 400, "not-an-object", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"600":"retry"}}}"#, 422, "invalid-field", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"2xx":"retry"}}}"#, 422, "invalid-field", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"404":"ignore"}}}"#, 422, "invalid-field", "/delivery/statuses/404"),
+        application(#"{"delivery":{"statuses":{"404":1}}}"#, 422, "invalid-field", "/delivery/statuses/404"),
+        application(#"{"delivery":{"statuses":{"3xx":"deliver"}}}"#, 422, "invalid-field", "/delivery/statuses/3xx"),
+        application(#"{"delivery":{"reroute":{"always":true}}}"#, 400, "unknown-field", "/delivery/reroute/always"),
+        application(#"{"delivery":{"reroute":{"onTimeout":1}}}"#, 400, "wrong-type", "/delivery/reroute/onTimeout"),
         application(#"{"delegate":{}}"#, 422, "missing-field", "/delegate/url"),
         application(#"{"delegate":{"url":1}}"#, 400, "wrong-type", "/delegate/url"),
     ]
