@@ -8,8 +8,8 @@ extension ChangeWriter {
         INSERT INTO application
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-           reroute_on_exhausted, reroute_on_timeout)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -22,7 +22,9 @@ extension ChangeWriter {
           retry_schedule = excluded.retry_schedule,
           statuses = excluded.statuses,
           reroute_on_exhausted = excluded.reroute_on_exhausted,
-          reroute_on_timeout = excluded.reroute_on_timeout
+          reroute_on_timeout = excluded.reroute_on_timeout,
+          weight = excluded.weight,
+          overtaken_after = excluded.overtaken_after
         """
 
     private static let putConfiguration = """
@@ -69,6 +71,8 @@ extension ChangeWriter {
             $0.bind(TextList.encode(application.delivery.statuses.words.flatMap { [$0.pattern, $0.action] }))
             $0.bind(application.delivery.reroute.onExhausted)
             $0.bind(application.delivery.reroute.onTimeout)
+            $0.bind(application.delivery.weight)
+            $0.bind(application.delivery.headOfLine.overtakenAfter)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)

@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 3
+    static let version: Int32 = 4
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -30,6 +30,10 @@ enum Migrations {
         migrator.registerMigration("3-statuses-and-reroutes") { db in
             try db.execute(sql: statusesAndReroutes)
             try db.execute(sql: "PRAGMA user_version = 3")
+        }
+        migrator.registerMigration("4-shares-and-order") { db in
+            try db.execute(sql: sharesAndOrder)
+            try db.execute(sql: "PRAGMA user_version = 4")
         }
         return migrator
     }
@@ -220,5 +224,11 @@ enum Migrations {
         ALTER TABLE application ADD COLUMN statuses TEXT NOT NULL DEFAULT '[]';
         ALTER TABLE application ADD COLUMN reroute_on_exhausted INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE application ADD COLUMN reroute_on_timeout INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let sharesAndOrder = """
+        ALTER TABLE application ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;
+        -- After how many attempts a delivery that waits for its retry may be overtaken; NULL for never.
+        ALTER TABLE application ADD COLUMN overtaken_after INTEGER;
         """
 }

@@ -21,7 +21,7 @@ enum Recovery {
     private static let selectApplications = """
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_secret,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-               reroute_on_exhausted, reroute_on_timeout
+               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -42,7 +42,8 @@ enum Recovery {
             let delivery = DeliverySettings(
                 timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
                 retrySchedule: try TextList.decodeNumbers(row.text()), statuses: try statuses(row.text()),
-                reroute: RerouteSettings(onExhausted: row.bool(), onTimeout: row.bool()))
+                reroute: RerouteSettings(onExhausted: row.bool(), onTimeout: row.bool()), weight: row.int(),
+                headOfLine: HeadOfLine(overtakenAfter: row.optionalInt()))
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,

@@ -101,17 +101,49 @@ package struct DeliverySettings: Hashable, Sendable {
     /// What is done about which answer, where it is not the usual.
     package var statuses: StatusTable
     package var reroute: RerouteSettings
+    /// How many attempts it may start in its turn, when others wait too.
+    package var weight: Int
+    package var headOfLine: HeadOfLine
 
     package init(
         timeoutSeconds: Int = 15, maxInFlightPerSession: Int = 1,
         retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule, statuses: StatusTable = StatusTable(),
-        reroute: RerouteSettings = RerouteSettings()
+        reroute: RerouteSettings = RerouteSettings(), weight: Int = 1, headOfLine: HeadOfLine = .block
     ) {
         self.timeoutSeconds = timeoutSeconds
         self.maxInFlightPerSession = maxInFlightPerSession
         self.retrySchedule = retrySchedule
         self.statuses = statuses
         self.reroute = reroute
+        self.weight = weight
+        self.headOfLine = headOfLine
+    }
+}
+
+/// What becomes of those behind a delivery that waits for its retry.
+package enum HeadOfLine: Hashable, Sendable {
+    /// They wait: order is kept.
+    case block
+    /// They wait for its first attempts, two or more, and then go on without it.
+    case skip(afterAttempts: Int)
+    /// They go on: a delivery that waits for its retry waits aside.
+    case park
+
+    /// After how many attempts it may be overtaken; nil for never.
+    package var overtakenAfter: Int? {
+        switch self {
+        case .block: nil
+        case .skip(let attempts): attempts
+        case .park: 1
+        }
+    }
+
+    package init(overtakenAfter attempts: Int?) {
+        switch attempts {
+        case nil: self = .block
+        case 1?: self = .park
+        case let attempts?: self = .skip(afterAttempts: attempts)
+        }
     }
 }
 

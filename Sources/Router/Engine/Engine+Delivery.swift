@@ -22,15 +22,16 @@ extension Engine {
         var followUps: [FollowUp] = []
         let tenants = tenants
         while attempts.count < limit {
-            let step = planner.next(at: now) { key in
-                tenants[key.application]?.application.delivery.maxInFlightPerSession ?? 1
-            }
+            let step = planner.next(
+                at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
+                weight: { tenants[$0]?.application.delivery.weight ?? 1 })
             guard let step else { break }
             switch step {
             case .attempt(let key, let delivery, let number):
                 attempts.append(attempt(delivery, number, key))
             case .ended(let sequence): followUps.append(.end(sequence))
             case .wake(let key, let time): timers.set(.lane(key), at: time)
+            case .wakeEndpoint(let key, let time): timers.set(.endpoint(key), at: time)
             }
         }
         return (attempts, followUps)
@@ -43,6 +44,7 @@ extension Engine {
             switch kind {
             case .lane(let key): planner.timeHasCome(for: key)
             case .hold(let sequence): followUps.append(.release(sequence))
+            case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }
                 if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
@@ -132,5 +134,16 @@ extension Engine {
             record.responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
         }
         return record
+    }
+}
+
+extension Tenant {
+    /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
+    func terms(of id: SessionID) -> LaneTerms? {
+        guard let session = sessions[id], let endpoint = endpoint(of: session) else { return nil }
+        let delivery = application.delivery
+        return LaneTerms(
+            url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,
+            overtakenAfter: delivery.headOfLine.overtakenAfter)
     }
 }

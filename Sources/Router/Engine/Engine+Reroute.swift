@@ -47,7 +47,7 @@ extension Engine {
         let made = try lookup.notification(notification.id)?.attempts ?? []
         let mayHaveArrived =
             attempt.result.outcome.isAmbiguous
-            || made.contains { $0.session == attempt.session && $0.mayHaveArrived }
+            || made.contains { $0.session == attempt.session && $0.outcome.isAmbiguous }
         guard reroute.onTimeout || !mayHaveArrived else { return false }
         var tried = Set(made.map(\.session))
         tried.insert(attempt.session)

@@ -20,6 +20,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
     var timers = TimerQueue()
+    /// What has not been told yet.
+    var events: [DeliveryEvent] = []
     var lastSequence: NotificationSequence
     var lastCreationSequence: Int64
     var generator: any RandomNumberGenerator & Sendable
@@ -33,10 +35,10 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ///   - generator: Gives ids and jitter; the same generator and the same commands give the same run.
     ///   - moveLimit: How many deliveries of a session that is gone a transaction moves at most.
     package init(
-        recovering state: RecoveredState, rules: [any RoutingRule] = [], maximumInFlight: Int = 256,
+        recovering state: RecoveredState, rules: [any RoutingRule] = [], caps: DeliveryCaps = DeliveryCaps(),
         moveLimit: Int = RouterLimits.commandsPerTransaction, generator: any RandomNumberGenerator & Sendable
     ) {
-        planner = LanePlanner(maximumInFlight: maximumInFlight)
+        planner = LanePlanner(caps: caps)
         lastSequence = state.lastSequence
         lastCreationSequence = state.lastCreationSequence
         chooser = Chooser(rules: rules)
@@ -63,6 +65,13 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// Whether an attempt of this notification is under way.
     package func isInFlight(_ sequence: NotificationSequence) -> Bool {
         if case .inFlight = planner.delivery(sequence)?.machine.state { true } else { false }
+    }
+
+    /// What has become of endpoints and sessions since it was asked last. It is for people and for streams: nothing that
+    /// has to happen depends on it.
+    package mutating func takeEvents() -> [DeliveryEvent] {
+        defer { events = [] }
+        return events + planner.takeEvents().map { .endpoint($0) }
     }
 
     /// How many notifications the engine holds that are not settled.

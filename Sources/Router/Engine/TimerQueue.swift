@@ -14,6 +14,8 @@ package struct TimerQueue: Sendable {
         case hold(NotificationSequence)
         /// A lease ends unless it was renewed.
         case lease(SessionKey)
+        /// An endpoint may be tried again, or forgotten.
+        case endpoint(EndpointKey)
     }
 
     private struct Timer: Comparable, Sendable {

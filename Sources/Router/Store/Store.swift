@@ -164,8 +164,11 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
 
-    /// Whether the receiver may have taken the message, although nothing says so.
-    package var mayHaveArrived: Bool { failure?.kind.isAmbiguous ?? (status == 504) }
+    /// What came of it, as far as it is kept.
+    package var outcome: TransferResult.Outcome {
+        if let failure { return .failure(failure) }
+        return .response(ReceivedResponse(status: status ?? 0, retryAfterSeconds: retryAfterSeconds))
+    }
 
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, status: Int?,

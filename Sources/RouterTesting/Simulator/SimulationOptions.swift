@@ -1,8 +1,12 @@
+package import Router
+
 /// What a simulation is made of. All of it follows from the seed, so that a seed is all that has to be reported.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var applications: Int
     package var sessionsPerApplication: Int
     package var maximumInFlight: Int
+    package var perOrigin: Int
+    package var slow: Int
     package var maxInFlightPerSession: Int
     package var retrySchedule: [Int]
     package var moveLimit: Int
@@ -24,7 +28,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 0 }
         applications = draw(1, 1, 2, 3)
         sessionsPerApplication = draw(1, 2, 4, 8)
-        maximumInFlight = draw(1, 2, 4, 64)
+        maximumInFlight = draw(1, 2, 4, 16, 64)
+        perOrigin = draw(1, 2, 8, 64)
+        slow = draw(1, 2, 8)
         maxInFlightPerSession = draw(1, 1, 1, 2, 3)
         moveLimit = draw(1, 2, 5, 512)
         let schedules = [[], [0], [1, 2], [5, 300, 1800], [5, 300, 1800, 7200, 18_000]]
@@ -40,9 +46,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         repetition = draw(50, 200, 400)
     }
 
+    package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
+
     package var description: String {
         """
-        applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
+        applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰
@@ -79,6 +87,8 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var attempts = 0
     package var arrivals = 0
     package var crashes = 0
+    /// How often a breaker opened.
+    package var openings = 0
 
     package init() {}
 
@@ -89,6 +99,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.attempts += right.attempts
         sum.arrivals += right.arrivals
         sum.crashes += right.crashes
+        sum.openings += right.openings
         return sum
     }
 }

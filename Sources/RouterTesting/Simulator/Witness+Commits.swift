@@ -7,7 +7,7 @@ extension Witness {
         let before = ledger.registrations
         deciding = []
         obsolete = []
-        exhausted = []
+        exhausted = [:]
         endsOf = nil
         for change in changes {
             switch change {
@@ -24,10 +24,21 @@ extension Witness {
                 settled(sequence, settlement, at: now)
             }
         }
+        for change in changes { noteEnd(of: change, at: now) }
         checkDisabling(changes, before)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
+        }
+    }
+
+    /// What is settled, moved or put off is not under way any more.
+    private mutating func noteEnd(of change: StoreChange, at now: Timestamp) {
+        switch change {
+        case .recordAttempt(let attempt): watch.recorded(attempt)
+        case .reschedule(let sequence, _), .reassign(let sequence, _, _), .settle(let sequence, _, _):
+            watch.ended(sequence, at: now)
+        default: break
         }
     }
 
@@ -141,9 +152,8 @@ extension Witness {
         let sequence = entry.accepted.sequence
         guard let reroute = application?.delivery.reroute, reroute.onExhausted else { return }
         let steps = application?.delivery.retrySchedule.count ?? 0
-        guard entry.progress.failures == steps, progress == DeliveryProgress(attempts: entry.recorded) else { return }
-        require(!entry.isAmbiguous || reroute.onTimeout, "may have arrived, and goes to another session: \(sequence)")
-        exhausted.insert(sequence)
+        guard entry.progress.failures >= steps, progress == DeliveryProgress(attempts: entry.recorded) else { return }
+        exhausted[sequence] = entry.isAmbiguous && !reroute.onTimeout
     }
 
     private mutating func reassigned(
@@ -159,7 +169,8 @@ extension Witness {
         } else {
             let lane = entry.lane
             let isThere = lane.flatMap(before.openSession) != nil
-            isExhausted = isThere && exhausted.contains(sequence)
+            isExhausted = isThere && exhausted[sequence] != nil
+            require(!isThere || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
             require(!isThere || isExhausted, "moved from a session that is there: \(sequence)")
             require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")
         }

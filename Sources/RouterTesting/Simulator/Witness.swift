@@ -11,7 +11,8 @@ struct Witness {
 
     var ledger = Ledger()
     let rules: [any RoutingRule]
-    let maximumInFlight: Int
+    let caps: DeliveryCaps
+    var watch = EndpointWatch()
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
@@ -20,7 +21,8 @@ struct Witness {
     /// What ends because of a newer one, in the transaction at hand.
     var obsolete: [LedgerEntry] = []
     /// What may go on at another session because its schedule has come to its end, in the transaction at hand.
-    var exhausted: Set<NotificationSequence> = []
+    /// The value says whether it may not, because it may have arrived.
+    var exhausted: [NotificationSequence: Bool] = [:]
     /// Lanes that clients wanted to go on.
     var resumed: Set<SessionKey> = []
     /// What clients have called back.
@@ -28,9 +30,9 @@ struct Witness {
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
     var deciding: Set<ApplicationID> = []
 
-    init(rules: [any RoutingRule], maximumInFlight: Int) {
+    init(rules: [any RoutingRule], caps: DeliveryCaps) {
         self.rules = rules
-        self.maximumInFlight = maximumInFlight
+        self.caps = caps
     }
 
     mutating func require(_ condition: Bool, _ violation: @autoclosure () -> String) {
@@ -92,6 +94,7 @@ struct Witness {
 
     /// The process has died; what was under way is in doubt.
     mutating func crashed() {
+        watch = EndpointWatch()
         for sequence in ledger.unsettled where ledger.entries[sequence]?.underWay != nil {
             ledger.entries[sequence]?.lost += 1
             ledger.entries[sequence]?.underWay = nil

@@ -110,6 +110,8 @@ extension World {
             retrySchedule: options.retrySchedule)
         if happens(300) { drawStatuses(&application.delivery.statuses) }
         application.delivery.reroute = RerouteSettings(onExhausted: happens(300), onTimeout: happens(500))
+        application.delivery.weight = pick([1, 1, 3]) ?? 1
+        application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
         let draft = ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)
@@ -167,7 +169,8 @@ extension World {
     }
 
     private mutating func endpoint(_ name: String) -> EndpointDraft {
-        let url = "https://simulated.example/\(name)"
+        let host = name.utf8.reduce(0) { $0 + Int($1) } % 3
+        let url = "https://host\(host).simulated.example/\(name)"
         if endpoints[url] == nil { endpoints[url] = SimulatedEndpoint(behaviour: drawBehaviour()) }
         return EndpointDraft(url: url, secret: nil, freshSecret: "whsec_\(generator.next())")
     }

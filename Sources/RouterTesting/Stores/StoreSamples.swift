@@ -102,7 +102,8 @@ enum StoreSamples {
             delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true),
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
-                reroute: RerouteSettings(onExhausted: true, onTimeout: true)))
+                reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,
+                headOfLine: .skip(afterAttempts: 3)))
     }
 
     /// A notification with every field set, each text a hostile one.

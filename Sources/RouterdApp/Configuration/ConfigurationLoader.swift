@@ -15,7 +15,7 @@ package struct ConfigurationLoader {
     private static let names: [String: [String]] = [
         "": ["listen", "database", "durability", "log", "delivery", "egress", "apiKeys", "rules"],
         "/log": ["level"],
-        "/delivery": ["slots", "certificateAuthorityFile"],
+        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "certificateAuthorityFile"],
         "/egress": ["grants"],
     ]
 

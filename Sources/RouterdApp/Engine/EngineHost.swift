@@ -36,12 +36,13 @@ package actor EngineHost {
     private var whenIdle: CheckedContinuation<Void, Never>?
     private var storeFault: (error: StoreError, until: Timestamp)?
     private var reports: EndpointReports
+    private var events: DeliveryEventLog
     /// Of the plans for new notifications.
     private var planningTimes = RecentTimes()
     package nonisolated let startedAt: Timestamp
 
     package init(
-        store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
+        store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
         userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
     ) throws(StoreError) {
         self.store = store
@@ -50,9 +51,10 @@ package actor EngineHost {
         self.clock = clock
         self.logger = logger
         self.reports = EndpointReports(logger: logger)
+        self.events = DeliveryEventLog(logger: logger)
         self.startedAt = clock.wall
         engine = Engine(
-            recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
+            recovering: try store.recover(), rules: rules, caps: caps,
             generator: SystemRandomNumberGenerator())
     }
 
@@ -95,7 +97,7 @@ package actor EngineHost {
     package var figures: (EngineFigures, planning: RecentTimes) {
         let figures = EngineFigures(
             applications: engine.tenants.count, sessions: engine.tenants.values.reduce(0) { $0 + $1.sessions.count },
-            lanes: engine.planner.lanes.count, inFlight: engine.planner.inFlight)
+            lanes: engine.planner.lanes.count, inFlight: engine.planner.inFlight, events: events.figures)
         return (figures, planningTimes)
     }
 
@@ -135,6 +137,7 @@ package actor EngineHost {
             let hadWork = !entries.isEmpty || !ownWork.isEmpty
             if hadWork { process(entries) }
             startAttempts()
+            events.add(engine.takeEvents())
             guard hadWork || !ownWork.isEmpty else { return rest() }
         }
         executor.queue.async { self.assumeIsolated { $0.drain() } }
@@ -200,7 +203,7 @@ package actor EngineHost {
             for item in finished.items { failed(item.command, item.ticket, item.place, error) }
             return
         }
-        let followUps = engine.apply(changes)
+        let followUps = engine.apply(changes, at: clock.now)
         for (item, plan) in zip(finished.items, finished.batch.plans) {
             settled(item.command)
             item.ticket?.fill(item.place, with: plan.reply)

@@ -73,8 +73,28 @@ package enum ApplicationBody {
             settings.reroute.onTimeout = try reroute.bool("onTimeout") ?? false
             try reroute.finish()
         }
+        settings.weight = try reader.integer("weight", in: 1...Int64(RouterLimits.weight)) ?? settings.weight
+        if let order = try reader.object("headOfLine") { settings.headOfLine = try readOrder(order) }
         try reader.finish()
         return settings
+    }
+
+    private static func readOrder(_ reader: ObjectReader) throws(Problem) -> HeadOfLine {
+        var reader = reader
+        let policy = try reader.string("policy")
+        var order = HeadOfLine.block
+        switch policy {
+        case nil: throw reader.missing("policy")
+        case "block": break
+        case "park": order = .park
+        case "skip":
+            let attempts = try reader.integer("afterAttempts", in: 2...Int64(RouterLimits.retrySteps))
+            guard let attempts else { throw reader.missing("afterAttempts") }
+            order = .skip(afterAttempts: attempts)
+        default: throw reader.invalid("policy", "must be block, skip or park")
+        }
+        try reader.finish()
+        return order
     }
 
     /// An object from statuses to actions, such as `{"404": "retry", "5xx": "wait"}`.
@@ -142,6 +162,16 @@ package enum ApplicationBody {
                 delivery.object("reroute") { reroute in
                     reroute.field("onExhausted", application.delivery.reroute.onExhausted)
                     reroute.field("onTimeout", application.delivery.reroute.onTimeout)
+                }
+                delivery.field("weight", application.delivery.weight)
+                delivery.object("headOfLine") { order in
+                    switch application.delivery.headOfLine {
+                    case .block: order.field("policy", "block")
+                    case .park: order.field("policy", "park")
+                    case .skip(let attempts):
+                        order.field("policy", "skip")
+                        order.field("afterAttempts", attempts)
+                    }
                 }
             }
         }

@@ -54,6 +54,6 @@ struct SimulationTests {
             total = total + Simulation.run(seed: seed, ticks: 25).statistics
         }
         #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10)
-        #expect(total.attempts > 300 && total.arrivals < total.attempts)
+        #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
     }
 }

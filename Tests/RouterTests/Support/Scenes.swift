@@ -50,7 +50,8 @@ extension Application {
     static func gallery(
         _ id: ApplicationID = .gallery, multipleScenes: Bool = false, strict: Bool = false,
         configurations: [SceneConfiguration] = [.standard], inFlight: Int = 1, schedule: [Int] = [5, 300, 1800],
-        statuses: StatusTable = StatusTable(), reroute: RerouteSettings = RerouteSettings()
+        statuses: StatusTable = StatusTable(), reroute: RerouteSettings = RerouteSettings(),
+        headOfLine: HeadOfLine = .block
     ) -> Application {
         Application(
             id: id, displayName: "Gallery",
@@ -58,7 +59,7 @@ extension Application {
             routing: RoutingSettings(prefersRequiresCan: strict),
             delivery: DeliverySettings(
                 timeoutSeconds: 15, maxInFlightPerSession: inFlight, retrySchedule: schedule, statuses: statuses,
-                reroute: reroute))
+                reroute: reroute, headOfLine: headOfLine))
     }
 }
 

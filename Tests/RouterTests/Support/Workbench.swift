@@ -13,7 +13,7 @@ struct Workbench {
         self.rules = rules
         store = ModelStore()
         engine = Engine(
-            recovering: RecoveredState(), rules: rules, maximumInFlight: maximumInFlight,
+            recovering: RecoveredState(), rules: rules, caps: DeliveryCaps(slots: maximumInFlight),
             moveLimit: moveLimit, generator: SeededGenerator(seed: 1))
     }
 
@@ -42,7 +42,7 @@ struct Workbench {
     mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
         let plan = try engine.plan(command, at: now, lookup: store)
         try store.commit(plan.changes)
-        return (plan.reply, engine.apply(plan.changes))
+        return (plan.reply, engine.apply(plan.changes, at: now))
     }
 
     /// Does a command and everything that follows from it.
@@ -100,7 +100,8 @@ struct Workbench {
     /// The process dies and starts anew.
     mutating func crash() throws {
         engine = Engine(
-            recovering: try store.recover(), rules: rules, maximumInFlight: 99, generator: SeededGenerator(seed: 2))
+            recovering: try store.recover(), rules: rules, caps: DeliveryCaps(slots: 99),
+            generator: SeededGenerator(seed: 2))
         try follow(engine.recoveryFollowUps)
     }
 

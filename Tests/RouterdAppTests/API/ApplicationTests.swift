@@ -12,7 +12,8 @@ struct ApplicationTests {
          "delegate": {"url": "http://127.0.0.1:9/delegate"},
          "routing": {"prefersRequiresCan": true},
          "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
-                      "statuses": {"5xx": "wait", "404": "retry"}, "reroute": {"onExhausted": true}}}
+                      "statuses": {"5xx": "wait", "404": "retry"}, "reroute": {"onExhausted": true},
+                      "weight": 3, "headOfLine": {"policy": "skip", "afterAttempts": 4}}}
         """
 
     @Test func isCreatedThenReplaced() async throws {
@@ -50,7 +51,8 @@ struct ApplicationTests {
                 "delivery": [
                     "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
                     "statuses": ["404": "retry", "5xx": "wait"],
-                    "reroute": ["onExhausted": true, "onTimeout": false],
+                    "reroute": ["onExhausted": true, "onTimeout": false], "weight": 3,
+                    "headOfLine": ["policy": "skip", "afterAttempts": 4],
                 ],
             ]
             #expect(read.json == expected)
@@ -65,6 +67,7 @@ struct ApplicationTests {
             #expect(created["routing", "prefersRequiresCan"] == false)
             #expect(created["delivery", "timeoutSeconds"] == 15)
             #expect(created["delivery", "maxInFlightPerSession"] == 1)
+            #expect(created["delivery", "weight"] == 1 && created["delivery", "headOfLine"] == ["policy": "block"])
             #expect(
                 created["delivery", "retrySchedule"] == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400])
         }

@@ -12,7 +12,7 @@ struct ConfigurationTests {
         database: file.sqlite
         durability: normal
         log: {level: debug}
-        delivery: {slots: 7, certificateAuthorityFile: file.pem}
+        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, certificateAuthorityFile: file.pem}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
@@ -33,7 +33,7 @@ struct ConfigurationTests {
         #expect(configuration.listen == ListenAddress(host: "127.0.0.1", port: 8080))
         #expect(configuration.database == "routerd.sqlite")
         #expect(configuration.durability == .full)
-        #expect(configuration.slots == 256)
+        #expect(configuration.caps == DeliveryCaps(slots: 256, perOrigin: 64, slow: 32))
         #expect(configuration.certificateAuthorityFile == nil)
         #expect(configuration.keys.isEmpty && configuration.rules.isEmpty)
     }
@@ -41,7 +41,9 @@ struct ConfigurationTests {
     @Test func theNearestLayerWins() throws {
         let file = try load(Self.file)
         #expect(file.listen.port == 1 && file.database == "file.sqlite")
-        #expect(file.durability == .normal && file.slots == 7 && file.certificateAuthorityFile == "file.pem")
+        #expect(
+            file.durability == .normal && file.caps == DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
+                && file.certificateAuthorityFile == "file.pem")
 
         let environment = try load(Self.file, environment: Self.environment)
         #expect(environment.listen.port == 2 && environment.database == "environment.sqlite")
