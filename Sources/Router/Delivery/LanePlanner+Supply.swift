@@ -114,8 +114,10 @@ extension LanePlanner {
         guard let health = endpoints[endpoint] else { return }
         if health.isPristine {
             endpoints[endpoint] = nil
-        } else if health.waiting.isEmpty, let idleSince = health.idleSince {
-            let end = idleSince.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
+        } else if let idleSince = health.idleSince {
+            // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
+            let since = health.waiting.isEmpty ? idleSince : now
+            let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
             if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
         }
     }
