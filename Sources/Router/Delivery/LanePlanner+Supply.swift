@@ -13,7 +13,9 @@ extension LanePlanner {
     }
 
     /// An attempt starts.
-    mutating func take(_ sequence: NotificationSequence, _ endpoint: EndpointKey, _ urgency: Priority) {
+    mutating func take(
+        _ sequence: NotificationSequence, _ endpoint: EndpointKey, _ urgency: Priority
+    ) -> Flight {
         var health = endpoints.removeValue(forKey: endpoint) ?? EndpointHealth()
         let (isProbe, transition) = health.breaker.started(at: now)
         if let transition { events.append(.breaker(endpoint, transition)) }
@@ -26,6 +28,7 @@ extension LanePlanner {
         slots.take(urgency)
         origins[flight.origin, default: OriginUse()].underWay += 1
         if flight.isSlow { slowUnderWay += 1 }
+        return flight
     }
 
     /// An attempt is over, whatever came of it: what it has taken is for others.

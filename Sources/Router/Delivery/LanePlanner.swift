@@ -30,6 +30,15 @@ package struct LanePlanner: Sendable {
         let urgency: Priority
         let isSlow: Bool
         let isProbe: Bool
+
+        /// Whether it has taken what a lane waited for.
+        func uses(_ kind: LaneWait.Kind) -> Bool {
+            switch kind {
+            case .endpoint(let endpoint): self.endpoint == endpoint
+            case .origin(let origin): self.origin == origin
+            case .slowSlots: isSlow
+            }
+        }
     }
 
     /// An origin in use.
@@ -206,8 +215,10 @@ package struct LanePlanner: Sendable {
         switch offer ?? .nothing {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.count ?? 0
-            take(delivery.notification.sequence, endpoint, urgency)
+            let flight = take(delivery.notification.sequence, endpoint, urgency)
             lanes[key]?.waitsFor = nil
+            // Called for one thing, it may start without it: its endpoint is quick again, or another one.
+            if let called = lanes[key]?.isCalledBy, !flight.uses(called) { passOn(key) }
             lanes[key]?.isCalledBy = nil
             look(at: key)
             return .attempt(key, delivery, number: number)
