@@ -32,7 +32,8 @@ test: setup check check-benchmarks race  ## Check the style and what decisions t
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
-		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race
+		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race \
+		Benchmarks/Sources/simulation-soak
 	python3 Scripts/tidy.py
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
@@ -52,8 +53,10 @@ race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
 	python3 Scripts/demo.py --routerd $(RELEASE)
 
-soak:  ## Run many seeds of the simulator; SEEDS=5000 says how many.
-	ROUTERD_SIM_SEEDS=$(or $(SEEDS),5000) $(SWIFT) test $(STRICT) --filter RouterTests.Simulation
+soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
+	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product simulation-soak
+	@Benchmarks/.build/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
+		$(or $(SECONDS),1800)
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
 	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests'

@@ -21,8 +21,8 @@ let counting: [LinkerSetting] = [
     .unsafeFlags(["-static-stdlib"] + counted.flatMap { ["-Xlinker", "--wrap=\($0)"] })
 ]
 
-// What is measured has `package` access, which ends at the package. So the three modules of the core are compiled here
-// once more, from the same files behind symbolic links. A dependency on the daemon's package could not see into them, and
+// What is measured has `package` access, which ends at the package. So the modules of the core and RouterTesting are compiled
+// here once more, from the same files behind symbolic links. A dependency on the daemon's package could not see into them, and
 // would bring HTTP and the store along.
 let package = Package(
     name: "router-benchmarks",
@@ -44,6 +44,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "registry-race", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
+        .target(
+            name: "RouterTesting", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
+        .executableTarget(name: "simulation-soak", dependencies: ["RouterTesting"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
         .executableTarget(
             name: "router-benchmarks",

@@ -35,6 +35,20 @@ package enum RouterLimits {
     package static let signingKeys = 10
     /// Longest time for which a secret that was exchanged still signs, in seconds.
     package static let secretOverlapSeconds: Int64 = 7 * 24 * 60 * 60
+    /// An endpoint that takes this long for an answer counts as slow.
+    package static let slowAttemptMilliseconds: Int64 = 5000
+    /// So many quicker answers in a row, and it does not any more.
+    package static let quickAnswersToRecover = 3
+    /// How long an endpoint that was in trouble is remembered when nothing is sent there, in milliseconds.
+    package static let endpointMemoryMilliseconds: Int64 = 10 * 60 * 1000
+    /// How many deliveries of a lane that wait for their retry may be overtaken at a time.
+    package static let overtakenDeliveries = 64
+    /// Greatest weight of an application.
+    package static let weight = 100
+    /// With so many redirects in a row an endpoint is reported.
+    package static let redirectsToReport = 3
     /// Most steps in a retry schedule.
     package static let retrySteps = 64
+    /// Most rules for statuses that an application may have.
+    package static let statusRules = 64
 }

@@ -34,7 +34,7 @@ package struct Daemon: Sendable {
                 egress: configuration.egress, slots: configuration.slots,
                 certificateAuthorityFile: configuration.certificateAuthorityFile))
         host = try EngineHost(
-            store: store, transport: transport, rules: plugins.rules, maximumInFlight: configuration.slots,
+            store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
             retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
     }
 

@@ -7,8 +7,9 @@ extension ChangeWriter {
     private static let putApplication = """
         INSERT INTO application
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
-           prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
+           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -18,7 +19,12 @@ extension ChangeWriter {
           prefers_requires_can = excluded.prefers_requires_can,
           timeout_seconds = excluded.timeout_seconds,
           max_in_flight_per_session = excluded.max_in_flight_per_session,
-          retry_schedule = excluded.retry_schedule
+          retry_schedule = excluded.retry_schedule,
+          statuses = excluded.statuses,
+          reroute_on_exhausted = excluded.reroute_on_exhausted,
+          reroute_on_timeout = excluded.reroute_on_timeout,
+          weight = excluded.weight,
+          overtaken_after = excluded.overtaken_after
         """
 
     private static let putConfiguration = """
@@ -63,6 +69,11 @@ extension ChangeWriter {
             $0.bind(application.delivery.timeoutSeconds)
             $0.bind(application.delivery.maxInFlightPerSession)
             $0.bind(TextList.encode(application.delivery.retrySchedule))
+            $0.bind(TextList.encode(application.delivery.statuses.words.flatMap { [$0.pattern, $0.action] }))
+            $0.bind(application.delivery.reroute.onExhausted)
+            $0.bind(application.delivery.reroute.onTimeout)
+            $0.bind(application.delivery.weight)
+            $0.bind(application.delivery.headOfLine.overtakenAfter)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)

@@ -10,7 +10,7 @@ import GRDB
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
     /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 4
+    static let version: Int32 = 6
 
     /// All steps in order.
     static func migrator() -> DatabaseMigrator {
@@ -34,6 +34,14 @@ enum Migrations {
         migrator.registerMigration("4-signing-keys") { db in
             try db.execute(sql: signingKeys)
             try db.execute(sql: "PRAGMA user_version = 4")
+        }
+        migrator.registerMigration("5-statuses-and-reroutes") { db in
+            try db.execute(sql: statusesAndReroutes)
+            try db.execute(sql: "PRAGMA user_version = 5")
+        }
+        migrator.registerMigration("6-shares-and-order") { db in
+            try db.execute(sql: sharesAndOrder)
+            try db.execute(sql: "PRAGMA user_version = 6")
         }
         return migrator
     }
@@ -258,5 +266,18 @@ enum Migrations {
         ALTER TABLE session DROP COLUMN endpoint_secret;
         -- 1: secrets that were plain have been sealed, and the file still has their old bytes in its free space.
         ALTER TABLE ledger ADD COLUMN rewrite_pending INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let statusesAndReroutes = """
+        -- A JSON array of status, action, status, action, …, in the words of the API.
+        ALTER TABLE application ADD COLUMN statuses TEXT NOT NULL DEFAULT '[]';
+        ALTER TABLE application ADD COLUMN reroute_on_exhausted INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE application ADD COLUMN reroute_on_timeout INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let sharesAndOrder = """
+        ALTER TABLE application ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;
+        -- After how many attempts a delivery that waits for its retry may be overtaken; NULL for never.
+        ALTER TABLE application ADD COLUMN overtaken_after INTEGER;
         """
 }

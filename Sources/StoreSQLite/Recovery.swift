@@ -20,7 +20,8 @@ enum Recovery {
 
     private static let selectApplications = """
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
-               prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule
+               prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
+               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -40,13 +41,28 @@ enum Recovery {
             let routing = RoutingSettings(prefersRequiresCan: row.bool())
             let delivery = DeliverySettings(
                 timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
-                retrySchedule: try TextList.decodeNumbers(row.text()))
+                retrySchedule: try TextList.decodeNumbers(row.text()), statuses: try statuses(row.text()),
+                reroute: RerouteSettings(onExhausted: row.bool(), onTimeout: row.bool()), weight: row.int(),
+                headOfLine: HeadOfLine(overtakenAfter: row.optionalInt()))
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
                     delivery: delivery))
         }
         return applications
+    }
+
+    private static func statuses(_ list: String) throws(StoreError) -> StatusTable {
+        var words = try TextList.decode(list)[...]
+        var statuses = StatusTable()
+        while let pattern = words.popFirst() {
+            do {
+                try statuses.add(pattern, words.popFirst() ?? "")
+            } catch {
+                throw StoreError(.corrupt, "a rule for statuses in the database cannot be read")
+            }
+        }
+        return statuses
     }
 
     private static func configurations(

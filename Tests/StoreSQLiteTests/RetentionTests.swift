@@ -56,7 +56,7 @@ struct RetentionTests {
         while let next = waiting.popLast(), sizes.count < limit {
             let plan = try engine.plan(.followUp(next), at: now, lookup: store)
             try store.commit(plan.changes)
-            waiting += engine.apply(plan.changes)
+            waiting += engine.apply(plan.changes, at: now)
             if !plan.changes.isEmpty { sizes.append(plan.changes.count) }
         }
         return sizes

@@ -24,7 +24,9 @@ package struct QueuedDelivery: Hashable, Sendable {
 ///      │ 17 inFlight │ 21 waiting │ 22 waiting │ 30 │     in order of acceptance
 ///
 /// First in, first out: the lane offers its first waiting delivery while fewer than `maxInFlight` are under way. A
-/// delivery that waits for its retry holds back those behind it; that is what order means.
+/// delivery that waits for its retry holds back those behind it; that is what order means. An application may say that
+/// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again when
+/// its time has come.
 package struct Lane: Sendable {
     package let key: SessionKey
     package private(set) var queue: Deque<QueuedDelivery> = []
@@ -33,12 +35,23 @@ package struct Lane: Sendable {
     package var isClosed = false
     /// For when a timer is set already.
     var wakesAt: Timestamp?
+    /// In which list of waiting lanes it stands.
+    package internal(set) var waitsFor: LaneWait?
+    /// What it waited for has become free, and is its to take.
+    var isCalledBy: LaneWait.Kind?
+    /// Deliveries that are not under way, by the rank of their priority.
+    private var waitingByRank = SIMD4<Int>.zero
+    /// Deliveries that may expire.
+    private var expiring = 0
 
     package init(key: SessionKey) {
         self.key = key
     }
 
     package var isEmpty: Bool { queue.isEmpty }
+
+    /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
+    package var urgency: Priority? { Priority.ranked.first { waitingByRank[$0.rank] > 0 } }
 
     /// Whether something waits here that has to go elsewhere.
     package var needsVacating: Bool { isClosed && queue.contains { $0.machine.isWaiting && !$0.isEnding } }
@@ -50,6 +63,8 @@ package struct Lane: Sendable {
             index -= 1
         }
         queue.insert(delivery, at: index)
+        waitingByRank[delivery.notification.priority.rank] += 1
+        if case .at = delivery.notification.expiration { expiring += 1 }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -66,14 +81,22 @@ package struct Lane: Sendable {
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
         guard let index = index(of: sequence) else { return nil }
         let delivery = queue.remove(at: index)
-        if case .inFlight = delivery.machine.state { inFlight -= 1 }
+        if case .inFlight = delivery.machine.state {
+            inFlight -= 1
+        } else {
+            waitingByRank[delivery.notification.priority.rank] -= 1
+        }
+        if case .at = delivery.notification.expiration { expiring -= 1 }
         return delivery
     }
 
     /// The next attempt was put off, or the last one came to nothing.
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let index = index(of: sequence) else { return }
-        if case .inFlight = queue[index].machine.state { inFlight -= 1 }
+        if case .inFlight = queue[index].machine.state {
+            inFlight -= 1
+            waitingByRank[queue[index].notification.priority.rank] += 1
+        }
         queue[index].machine.rescheduled(progress)
         queue[index].notification.progress = progress
     }
@@ -84,53 +107,84 @@ package struct Lane: Sendable {
         queue[index].notification.recall = recall
     }
 
+    /// Most deliveries that are looked up stand at or near the head.
+    private func index(of sequence: NotificationSequence) -> Int? {
+        queue.firstIndex { $0.notification.sequence == sequence }
+    }
+
+    // MARK: Offers
+
     /// What the lane has to offer now.
     package enum Offer: Hashable, Sendable {
         case attempt(QueuedDelivery, number: Int)
         case ended(NotificationSequence)
         case wait(until: Timestamp)
+        /// It has something, and may not start it; look again at that time at the latest.
+        case held(until: Timestamp?)
         case nothing
     }
 
-    /// Starts the first waiting delivery if the lane's own limit and the time allow it.
-    package mutating func offer(at now: Timestamp, maxInFlight: Int) -> Offer {
+    /// Starts the first delivery whose turn it is, if the lane's own limit, the time and others allow it.
+    ///
+    /// - Parameters:
+    ///   - overtakenAfter: After how many attempts a delivery that waits for its retry may be overtaken; nil for never.
+    ///   - isPermitted: Whether an attempt may start as far as others are concerned.
+    package mutating func offer(
+        at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isPermitted: Bool = true
+    ) -> Offer {
         guard !isClosed, inFlight < maxInFlight else { return .nothing }
-        guard let index = queue.firstIndex(where: { $0.machine.isWaiting && !$0.isEnding }) else { return .nothing }
+        let (found, retryAt) = candidate(at: now, overtakenAfter)
+        guard let index = found else {
+            guard let retryAt else { return .nothing }
+            // While the first one waits for its retry, the time of those behind it runs.
+            return expired(at: now) ?? .wait(until: min(retryAt, nextExpiry ?? retryAt))
+        }
+        let delivery = queue[index]
         // It was called back while an attempt was under way that a crash has ended.
-        guard queue[index].notification.recall == nil else {
-            queue[index].isEnding = true
-            return .ended(queue[index].notification.sequence)
-        }
-        // One that was put off holds back what is behind it, even if the lane could carry more.
-        switch queue[index].machine.start(at: now) {
-        case .send(let attempt):
-            inFlight += 1
-            defer { queue[index].payload = nil }
-            return .attempt(queue[index], number: attempt)
-        case .wait(let until): return expired(at: now) ?? .wait(until: min(until, nextExpiry ?? until))
-        case .settle:
-            queue[index].isEnding = true
-            return .ended(queue[index].notification.sequence)
-        case .none: return .nothing
-        }
+        guard delivery.notification.recall == nil else { return end(at: index) }
+        if let end = delivery.machine.endsWaitingAt, end <= now { return self.end(at: index) }
+        guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry) }
+        guard case .send(let attempt) = queue[index].machine.start(at: now) else { return .nothing }
+        inFlight += 1
+        waitingByRank[delivery.notification.priority.rank] -= 1
+        defer { queue[index].payload = nil }
+        return .attempt(queue[index], number: attempt)
     }
 
-    /// While the first one waits for its retry, the time of those behind it runs.
+    /// The first delivery that could start or end now; and if there is none, when the first of those that were looked at
+    /// may be tried again.
+    private func candidate(at now: Timestamp, _ overtakenAfter: Int?) -> (index: Int?, retryAt: Timestamp?) {
+        var retryAt: Timestamp?
+        var overtaken = 0
+        for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
+            let progress = queue[index].machine.progress
+            guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,
+                queue[index].machine.endsWaitingAt.map({ $0 > now }) ?? true
+            else { return (index, nil) }
+            retryAt = min(retryAt ?? notBefore, notBefore)
+            guard let overtakenAfter, progress.attempts >= overtakenAfter,
+                overtaken < RouterLimits.overtakenDeliveries
+            else { return (nil, retryAt) }
+            overtaken += 1
+        }
+        return (nil, retryAt)
+    }
+
+    private mutating func end(at index: Int) -> Offer {
+        queue[index].isEnding = true
+        return .ended(queue[index].notification.sequence)
+    }
+
     private mutating func expired(at now: Timestamp) -> Offer? {
+        guard expiring > 0 else { return nil }
         let expired = queue.firstIndex { delivery in
             !delivery.isEnding && delivery.machine.endsWaitingAt.map { $0 <= now } ?? false
         }
-        guard let expired else { return nil }
-        queue[expired].isEnding = true
-        return .ended(queue[expired].notification.sequence)
+        return expired.map { end(at: $0) }
     }
 
     private var nextExpiry: Timestamp? {
-        queue.lazy.filter { !$0.isEnding }.compactMap(\.machine.endsWaitingAt).min()
-    }
-
-    /// Most deliveries that are looked up stand at or near the head.
-    private func index(of sequence: NotificationSequence) -> Int? {
-        queue.firstIndex { $0.notification.sequence == sequence }
+        guard expiring > 0 else { return nil }
+        return queue.lazy.filter { !$0.isEnding }.compactMap(\.machine.endsWaitingAt).min()
     }
 }

@@ -1,11 +1,16 @@
-import DequeModule
 package import RouterPlugin
 
-/// Decides which attempts start now: all lanes, the lanes worth looking at, and the global limit.
+/// Decides which attempts start now: all lanes, whose turn it is, and what is in short supply.
 ///
-/// Lanes that may have something to offer stand in a ring and are served in turn, one attempt each, so that a lane with
-/// a thousand waiting deliveries costs its neighbours one turn. A lane that has to wait leaves the ring and comes back
-/// when its time has come (the caller keeps the timers) or when something about it changes.
+///     lane has something ──▶ turns (class, application, lane) ──▶ a slot for its class
+///            ▲                                                       │
+///            │  called when it is free                               ▼
+///            └── waits for ◀── no ── its endpoint? slow slots? its origin? ── yes ──▶ attempt
+///
+/// Nothing is ever looked for among all lanes. A lane that may have something to offer stands in `turns`. One that has to
+/// wait for something leaves it and stands in that thing's own list; whoever gives the thing back calls the first one of
+/// the list. One that cannot use what it was called for calls the next. A lane that waits for a time comes back by a
+/// timer, which the caller keeps.
 package struct LanePlanner: Sendable {
     /// What the planner wants done.
     package enum Step: Hashable, Sendable {
@@ -14,20 +19,61 @@ package struct LanePlanner: Sendable {
         case ended(NotificationSequence)
         /// Wake this lane at that time.
         case wake(SessionKey, at: Timestamp)
+        /// Look at this endpoint at that time.
+        case wakeEndpoint(EndpointKey, at: Timestamp)
     }
 
-    package private(set) var lanes: [SessionKey: Lane] = [:]
-    package private(set) var inFlight = 0
+    /// What an attempt that is under way has taken.
+    struct Flight: Sendable {
+        let endpoint: EndpointKey
+        let origin: Origin
+        let urgency: Priority
+        let isSlow: Bool
+        let isProbe: Bool
+
+        /// Whether it has taken what a lane waited for.
+        func uses(_ kind: LaneWait.Kind) -> Bool {
+            switch kind {
+            case .endpoint(let endpoint): self.endpoint == endpoint
+            case .origin(let origin): self.origin == origin
+            case .slowSlots: isSlow
+            }
+        }
+    }
+
+    /// An origin in use.
+    struct OriginUse: Sendable {
+        var underWay = 0
+        var waiting = WaitingLanes()
+    }
+
+    package internal(set) var lanes: [SessionKey: Lane] = [:]
     package private(set) var payloadBytes = 0
-    private var ring: Deque<SessionKey> = []
-    /// The lanes that stand in the ring; a lane may end and begin anew while its place is kept.
-    private var ready: Set<SessionKey> = []
+    package let caps: DeliveryCaps
+    package internal(set) var slots: DeliverySlots
+    /// What is known of endpoints. None of it is kept: it is learnt again soon enough, and what must survive a restart,
+    /// such as when a delivery is tried again, stands with the delivery.
+    package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
+    package internal(set) var slowUnderWay = 0
+    var origins: [Origin: OriginUse] = [:]
+    var slowWaiting = WaitingLanes()
+    var flights: [NotificationSequence: Flight] = [:]
+    /// Timers that are to be set, and have not been told yet.
+    var steps: [Step] = []
+    /// What has become of endpoints, and has not been told yet.
+    var events: [EndpointEvent] = []
+    /// The latest time that it was told.
+    var now = Timestamp(milliseconds: 0)
+    private var turns = FairTurns()
     private var laneOf: [NotificationSequence: SessionKey] = [:]
-    private let maximumInFlight: Int
 
-    package init(maximumInFlight: Int) {
-        self.maximumInFlight = maximumInFlight
+    package init(caps: DeliveryCaps) {
+        self.caps = caps
+        slots = DeliverySlots(caps)
     }
+
+    /// Attempts that are under way.
+    package var inFlight: Int { slots.total }
 
     /// How many deliveries are in lanes.
     package var count: Int { laneOf.count }
@@ -43,6 +89,11 @@ package struct LanePlanner: Sendable {
         laneOf[sequence].flatMap { lanes[$0]?.delivery(sequence) }
     }
 
+    /// It is that late.
+    mutating func advance(to time: Timestamp) { now = max(now, time) }
+
+    // MARK: Deliveries
+
     package mutating func enqueue(_ delivery: QueuedDelivery, in key: SessionKey, sessionExists: Bool) {
         var delivery = delivery
         if let payload = delivery.payload {
@@ -54,7 +105,7 @@ package struct LanePlanner: Sendable {
         }
         laneOf[delivery.notification.sequence] = key
         lanes[key, default: Lane(key: key)].enqueue(delivery)
-        if sessionExists { wake(key) } else { lanes[key]?.isClosed = true }
+        if sessionExists { look(at: key) } else { lanes[key]?.isClosed = true }
     }
 
     /// Takes a delivery out: it is settled, or moves elsewhere.
@@ -64,16 +115,16 @@ package struct LanePlanner: Sendable {
             return nil
         }
         payloadBytes -= delivery.payload?.count ?? 0
-        if case .inFlight = delivery.machine.state { inFlight -= 1 }
-        if lanes[key]?.isEmpty == true { lanes[key] = nil } else { wake(key) }
+        if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
+        release(sequence)
         return delivery
     }
 
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
-        guard let key = laneOf[sequence], let delivery = lanes[key]?.delivery(sequence) else { return }
-        if case .inFlight = delivery.machine.state { inFlight -= 1 }
+        guard let key = laneOf[sequence] else { return }
         lanes[key]?.reschedule(sequence, progress)
-        wake(key)
+        look(at: key)
+        release(sequence)
     }
 
     /// What is under way is not to be tried again.
@@ -82,51 +133,114 @@ package struct LanePlanner: Sendable {
         lanes[key]?.recall(sequence, as: recall)
     }
 
+    // MARK: Lanes
+
     /// The session is gone, or disabled: nothing more is started for it.
     package mutating func close(_ key: SessionKey) {
         lanes[key]?.isClosed = true
     }
 
-    /// The session is back.
+    /// The session is back, or is not what it was.
     package mutating func reopen(_ key: SessionKey) {
-        guard lanes[key]?.isClosed == true else { return }
+        guard lanes[key] != nil else { return }
         lanes[key]?.isClosed = false
+        lanes[key]?.waitsFor = nil
         wake(key)
     }
 
-    /// The lane may have something to offer again.
+    /// The lane may have something to offer again, unless it waits for what others have.
     package mutating func wake(_ key: SessionKey) {
-        guard let lane = lanes[key], !lane.isClosed, ready.insert(key).inserted else { return }
-        ring.append(key)
+        guard lanes[key]?.waitsFor == nil else { return }
+        look(at: key)
     }
 
     /// The time that the lane was to be woken at.
     package mutating func timeHasCome(for key: SessionKey) {
         lanes[key]?.wakesAt = nil
-        wake(key)
+        look(at: key)
     }
 
+    func isOpen(_ key: SessionKey) -> Bool { lanes[key].map { !$0.isClosed } ?? false }
+
+    /// Looks at the lane in its turn, even if it waits: something may have expired, or be more urgent.
+    mutating func look(at key: SessionKey) {
+        guard isOpen(key), let urgency = lanes[key]?.urgency else { return }
+        turns.append(key, urgency)
+    }
+
+    private mutating func drop(_ key: SessionKey) {
+        let lane = lanes.removeValue(forKey: key)
+        if let kind = lane?.isCalledBy { call(kind) }
+    }
+
+    // MARK: Turns
+
     /// The next thing to do now; nil when nothing can be done before something changes.
-    package mutating func next(at now: Timestamp, maxInFlight: (SessionKey) -> Int) -> Step? {
-        while inFlight < maximumInFlight, let key = ring.popFirst() {
-            ready.remove(key)
-            switch lanes[key]?.offer(at: now, maxInFlight: maxInFlight(key)) ?? .nothing {
-            case .attempt(let delivery, let number):
-                inFlight += 1
-                payloadBytes -= delivery.payload?.count ?? 0
-                wake(key)
-                return .attempt(key, delivery, number: number)
-            case .ended(let sequence):
-                wake(key)
-                return .ended(sequence)
-            case .wait(let until):
-                guard lanes[key]?.wakesAt != until else { continue }
-                lanes[key]?.wakesAt = until
-                return .wake(key, at: until)
-            case .nothing:
-                continue
-            }
+    ///
+    /// - Parameters:
+    ///   - terms: What the application says about a lane; nil if its session is not there.
+    ///   - weight: How many attempts an application may start in a turn.
+    package mutating func next(
+        at now: Timestamp, terms: (SessionKey) -> LaneTerms?, weight: (ApplicationID) -> Int = { _ in 1 }
+    ) -> Step? {
+        advance(to: now)
+        while true {
+            if let step = steps.popLast() { return step }
+            let slots = slots
+            guard let (key, urgency) = turns.next(where: { slots.admits($0) }, weight: weight) else { return nil }
+            let step = serve(key, urgency, at: now, terms(key))
+            var hasStarted = false
+            if case .attempt = step { hasStarted = true }
+            turns.finish(key, urgency, hasStarted: hasStarted)
+            if let step { return step }
+        }
+    }
+
+    private mutating func serve(
+        _ key: SessionKey, _ urgency: Priority, at now: Timestamp, _ terms: LaneTerms?
+    ) -> Step? {
+        guard let terms, let current = lanes[key]?.urgency else {
+            passOn(key)
+            return nil
+        }
+        guard current == urgency else {
+            // What was urgent has gone, or something more urgent has come.
+            turns.append(key, current)
+            return nil
+        }
+        let endpoint = EndpointKey(application: key.application, url: terms.url)
+        let obstacle = obstacle(at: endpoint, at: now)
+        let offer = lanes[key]?.offer(
+            at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isPermitted: obstacle == nil)
+        switch offer ?? .nothing {
+        case .attempt(let delivery, let number):
+            payloadBytes -= delivery.payload?.count ?? 0
+            let flight = take(delivery.notification.sequence, endpoint, urgency)
+            lanes[key]?.waitsFor = nil
+            // Called for one thing, it may start without it: its endpoint is quick again, or another one.
+            if let called = lanes[key]?.isCalledBy, !flight.uses(called) { passOn(key) }
+            lanes[key]?.isCalledBy = nil
+            look(at: key)
+            return .attempt(key, delivery, number: number)
+        case .ended(let sequence):
+            look(at: key)
+            return .ended(sequence)
+        case .wait(let until):
+            lanes[key]?.waitsFor = nil
+            passOn(key)
+            wake(key, at: until)
+        case .held(let until):
+            if let obstacle { wait(key, for: LaneWait(kind: obstacle, urgency: urgency)) }
+            if let until { wake(key, at: until) }
+        case .nothing:
+            passOn(key)
         }
         return nil
+    }
+
+    private mutating func wake(_ key: SessionKey, at time: Timestamp) {
+        guard lanes[key]?.wakesAt != time else { return }
+        lanes[key]?.wakesAt = time
+        steps.append(.wake(key, at: time))
     }
 }

@@ -1,17 +1,19 @@
 /// What an attempt's outcome means for the delivery. The table is normative; docs/DELIVERY.md shows it to users.
 ///
 ///     outcome                                   class           action
-///     200–299                                   success         delivered
-///     300–399                                   misdirected     a failure; never followed
-///     400, 404, 405, 409, 411–415, 422, other 4xx  rejected     tried 3 times in all, then dead-lettered
-///     401, 403                                  unauthorized    a failure
-///     408, 425, 429                             backPressure    the lane waits; nothing is used up
-///     410                                       gone            the session is disabled, its lane moves on
-///     421, 5xx, 1xx                             transient       a failure; Retry-After is honoured
-///     no response                               unreachable     a failure
-///     the URL cannot be used                    unusable        dead-lettered
-///     the egress guard refused it               egressRefused   dead-lettered
-///     not sent, for we are shutting down        notSent         as if it had not been tried
+///     200–299                                   success         deliver
+///     300–399                                   misdirected     retry; never followed
+///     400, 404, 405, 409, 411–415, 422, other 4xx  rejected     retryBriefly
+///     401, 403                                  unauthorized    retry
+///     408, 425, 429                             backPressure    wait
+///     410                                       gone            moveOn
+///     421, 5xx, 1xx                             transient       retry; Retry-After is honoured
+///     no response                               unreachable     retry
+///     the URL cannot be used                    unusable        deadLetter
+///     the egress guard refused it               egressRefused   deadLetter
+///     not sent, for we are shutting down        notSent         wait, as if it had not been tried
+///
+/// An application's `StatusTable` may say otherwise of statuses; `refused` comes of nothing else.
 package enum ResponseClass: Hashable, Sendable {
     case success
     case misdirected
@@ -24,10 +26,14 @@ package enum ResponseClass: Hashable, Sendable {
     case unusable
     case egressRefused
     case notSent
+    /// The application does not want this answer to be followed by another attempt.
+    case refused
 
-    package init(_ outcome: TransferResult.Outcome) {
+    package init(_ outcome: TransferResult.Outcome, statuses: StatusTable = StatusTable()) {
         switch outcome {
-        case .response(let response): self.init(response)
+        case .response(let response):
+            let usual = Self(response)
+            self = statuses.rule(for: response.status).map { usual.handled(as: $0, response) } ?? usual
         case .failure(let failure):
             switch failure.kind {
             case .unusableURL: self = .unusable
@@ -48,6 +54,52 @@ package enum ResponseClass: Hashable, Sendable {
         case 421: self = .transient(retryAfterSeconds: response.retryAfterSeconds)
         case 400...499: self = .rejected
         default: self = .transient(retryAfterSeconds: response.retryAfterSeconds)
+        }
+    }
+
+    /// What is done about it.
+    package var action: StatusAction {
+        switch self {
+        case .success: .deliver
+        case .misdirected, .unauthorized, .transient, .unreachable: .retry
+        case .rejected: .retryBriefly
+        case .backPressure, .notSent: .wait
+        case .gone: .moveOn
+        case .unusable, .egressRefused, .refused: .deadLetter
+        }
+    }
+
+    /// The class that has this action; the usual one if it has.
+    private func handled(as action: StatusAction, _ response: ReceivedResponse) -> ResponseClass {
+        guard action != self.action else { return self }
+        return switch action {
+        case .deliver: .success
+        case .retry: .transient(retryAfterSeconds: response.retryAfterSeconds)
+        case .retryBriefly: .rejected
+        case .wait: .backPressure(retryAfterSeconds: response.retryAfterSeconds)
+        case .moveOn: .gone
+        case .deadLetter: .refused
+        }
+    }
+}
+
+extension TransferResult.Outcome {
+    /// Whether the receiver may have taken the message, although nothing says so: it was sent, and no answer of the
+    /// receiver's own came back. A gateway's 504 says no more than that.
+    package var isAmbiguous: Bool {
+        switch self {
+        case .response(let response): response.status == 504
+        case .failure(let failure): failure.kind.isAmbiguous
+        }
+    }
+}
+
+extension TransferFailure.Kind {
+    /// Whether the message may have arrived before it failed like this.
+    package var isAmbiguous: Bool {
+        switch self {
+        case .timedOut, .connectionLost, .garbled, .other: true
+        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .shuttingDown: false
         }
     }
 }

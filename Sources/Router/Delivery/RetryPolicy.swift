@@ -45,7 +45,7 @@ package struct RetryPolicy: Hashable, Sendable {
         afterFailures failures: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp? {
         guard schedule.indices.contains(failures - 1) else { return nil }
-        return jittered(seconds: schedule[failures - 1], at: now, using: &generator)
+        return Self.jittered(seconds: schedule[failures - 1], at: now, using: &generator)
     }
 
     /// When to try again after a wait that the receiver asked for; jitter comes after it, never before.
@@ -54,16 +54,29 @@ package struct RetryPolicy: Hashable, Sendable {
     package func gate(
         seconds: Int?, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {
-        let wished = seconds.flatMap { $0 > 0 ? $0 : nil } ?? Self.gateSeconds
-        let asked = min(wished, RouterLimits.retryAfterSeconds)
-        return jittered(seconds: asked, at: now, using: &generator)
+        Self.jittered(seconds: Self.gateWait(asked: seconds), at: now, using: &generator)
     }
 
-    private func jittered(
+    /// When an endpoint that has opened its breaker so often in a row is tried by one attempt: 5 s, then twice as long
+    /// each time, up to ten minutes.
+    package static func nextProbe(
+        afterOpenings openings: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Timestamp {
+        let doublings = min(max(openings - 1, 0), 10)
+        return jittered(seconds: min(5 << doublings, 600), at: now, using: &generator)
+    }
+
+    /// How long a receiver that wants to be left alone is left alone, in seconds.
+    package static func gateWait(asked seconds: Int?) -> Int {
+        let wished = seconds.flatMap { $0 > 0 ? $0 : nil } ?? gateSeconds
+        return min(wished, RouterLimits.retryAfterSeconds)
+    }
+
+    private static func jittered(
         seconds: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {
         let wait = Int64(seconds) * 1000
-        let jitter = Int64.random(in: 0...(wait / Self.jitterDivisor), using: &generator)
+        let jitter = Int64.random(in: 0...(wait / jitterDivisor), using: &generator)
         return now.advanced(byMilliseconds: wait + jitter)
     }
 }

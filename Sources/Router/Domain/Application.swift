@@ -97,13 +97,64 @@ package struct DeliverySettings: Hashable, Sendable {
     package var maxInFlightPerSession: Int
     /// The waits between attempts; one more attempt than waits.
     package var retrySchedule: [Int]
+    /// What is done about which answer, where it is not the usual.
+    package var statuses: StatusTable
+    package var reroute: RerouteSettings
+    /// How many attempts it may start in its turn, when others wait too.
+    package var weight: Int
+    package var headOfLine: HeadOfLine
 
     package init(
         timeoutSeconds: Int = 15, maxInFlightPerSession: Int = 1,
-        retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule
+        retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule, statuses: StatusTable = StatusTable(),
+        reroute: RerouteSettings = RerouteSettings(), weight: Int = 1, headOfLine: HeadOfLine = .block
     ) {
         self.timeoutSeconds = timeoutSeconds
         self.maxInFlightPerSession = maxInFlightPerSession
         self.retrySchedule = retrySchedule
+        self.statuses = statuses
+        self.reroute = reroute
+        self.weight = weight
+        self.headOfLine = headOfLine
+    }
+}
+
+/// What becomes of those behind a delivery that waits for its retry.
+package enum HeadOfLine: Hashable, Sendable {
+    /// They wait: order is kept.
+    case block
+    /// They wait for its first attempts, two or more, and then go on without it.
+    case skip(afterAttempts: Int)
+    /// They go on: a delivery that waits for its retry waits aside.
+    case park
+
+    /// After how many attempts it may be overtaken; nil for never.
+    package var overtakenAfter: Int? {
+        switch self {
+        case .block: nil
+        case .skip(let attempts): attempts
+        case .park: 1
+        }
+    }
+
+    package init(overtakenAfter attempts: Int?) {
+        switch attempts {
+        case nil: self = .block
+        case 1?: self = .park
+        case let attempts?: self = .skip(afterAttempts: attempts)
+        }
+    }
+}
+
+/// When a delivery goes to the next best session although its own is still there.
+package struct RerouteSettings: Hashable, Sendable {
+    /// Whether the end of the schedule is not the end of the delivery.
+    package var onExhausted: Bool
+    /// Whether it may go on even if one of the attempts may have arrived: two sessions may then show the same content.
+    package var onTimeout: Bool
+
+    package init(onExhausted: Bool = false, onTimeout: Bool = false) {
+        self.onExhausted = onExhausted
+        self.onTimeout = onTimeout
     }
 }

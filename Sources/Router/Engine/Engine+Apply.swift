@@ -1,8 +1,9 @@
-import RouterPlugin
+package import RouterPlugin
 
 extension Engine {
     /// Applies changes that have been committed, in order; returns what is to be done because of them.
-    package mutating func apply(_ changes: [StoreChange]) -> [FollowUp] {
+    package mutating func apply(_ changes: [StoreChange], at now: Timestamp) -> [FollowUp] {
+        planner.advance(to: now)
         // Lanes whose session is gone while something may still wait in them.
         var closed: Set<SessionKey> = []
         var followUps: [FollowUp] = []
@@ -19,7 +20,9 @@ extension Engine {
             case .insert(let accepted):
                 insert(accepted, &closed)
                 followUps += grown(by: accepted.payload.count + RouterLimits.rowBytes)
-            case .recordAttempt: followUps += grown(by: RouterLimits.rowBytes)
+            case .recordAttempt(let attempt):
+                learn(from: attempt, at: now)
+                followUps += grown(by: RouterLimits.rowBytes)
             case .keepAnswer(_, _, let time): forgetLater(time)
             case .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
@@ -46,7 +49,20 @@ extension Engine {
             tenants[application.id] = Tenant(application: application)
         } else {
             tenants[application.id]?.application = application
+            // What it says of lanes may be other than it was.
+            for key in planner.lanes.keys where key.application == application.id && planner.isOpen(key) {
+                planner.reopen(key)
+            }
         }
+    }
+
+    /// What is known of endpoints follows from what was recorded, in that order.
+    private mutating func learn(from attempt: AttemptRecord, at now: Timestamp) {
+        guard let key = planner.lane(of: attempt.sequence) else { return }
+        let statuses = tenants[key.application]?.application.delivery.statuses ?? StatusTable()
+        planner.learn(
+            from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses), status: attempt.status,
+            milliseconds: attempt.metrics.total / 1000, at: now, using: &generator)
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
@@ -57,6 +73,9 @@ extension Engine {
     }
 
     private mutating func put(_ session: SceneSession, _ closed: inout Set<SessionKey>) {
+        let before = self.session(session.key)?.disabled
+        if before == nil, let reason = session.disabled { events.append(.sessionDisabled(session.key, reason)) }
+        if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
         if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
         if session.disabled == nil {

@@ -24,15 +24,16 @@ extension Engine {
         var followUps: [FollowUp] = []
         let tenants = tenants
         while attempts.count < limit {
-            let step = planner.next(at: now) { key in
-                tenants[key.application]?.application.delivery.maxInFlightPerSession ?? 1
-            }
+            let step = planner.next(
+                at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
+                weight: { tenants[$0]?.application.delivery.weight ?? 1 })
             guard let step else { break }
             switch step {
             case .attempt(let key, let delivery, let number):
                 attempts.append(attempt(delivery, number, key, at: now))
             case .ended(let sequence): followUps.append(.end(sequence))
             case .wake(let key, let time): timers.set(.lane(key), at: time)
+            case .wakeEndpoint(let key, let time): timers.set(.endpoint(key), at: time)
             }
         }
         return (attempts, followUps)
@@ -46,6 +47,7 @@ extension Engine {
             case .lane(let key): planner.timeHasCome(for: key)
             case .hold(let sequence): followUps.append(.release(sequence))
             case .retention: followUps += forgetMore()
+            case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }
                 if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
@@ -69,11 +71,13 @@ extension Engine {
             payload: delivery.payload)
     }
 
-    mutating func planFinished(_ attempt: FinishedAttempt, at now: Timestamp) -> Plan {
+    mutating func planFinished(
+        _ attempt: FinishedAttempt, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         guard let delivery = planner.delivery(attempt.sequence) else { return Plan() }
         let notification = delivery.notification
-        let outcome = ResponseClass(attempt.result.outcome)
         let application = tenants[notification.application]?.application
+        let outcome = ResponseClass(attempt.result.outcome, statuses: application?.delivery.statuses ?? StatusTable())
         // Without its application it will not be tried again; that, and not this outcome, is why it is given up.
         let policy = RetryPolicy(
             schedule: application?.delivery.retrySchedule ?? RetryPolicy.standardWebhooksSchedule)
@@ -84,6 +88,9 @@ extension Engine {
         if action != .ignore, outcome != .notSent { plan.changes.append(.recordAttempt(record(attempt))) }
         switch action {
         case .ignore: break
+        case .settle(.deadLettered(.retriesExhausted)):
+            guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
+            plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
@@ -133,5 +140,16 @@ extension Engine {
             record.responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
         }
         return record
+    }
+}
+
+extension Tenant {
+    /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
+    func terms(of id: SessionID) -> LaneTerms? {
+        guard let session = sessions[id], let endpoint = endpoint(of: session) else { return nil }
+        let delivery = application.delivery
+        return LaneTerms(
+            url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,
+            overtakenAfter: delivery.headOfLine.overtakenAfter)
     }
 }

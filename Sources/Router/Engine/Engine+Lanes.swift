@@ -15,24 +15,64 @@ package struct LaneStatus: Hashable, Sendable {
     package let nextAttemptAt: Timestamp?
     /// Why its session takes no part in routing; nil if it does.
     package let disabled: DisabledReason?
+    package let breaker: BreakerStatus
+    /// What has to become free before it goes on; nil if it is none of these.
+    package let waitsFor: LaneWait.Kind?
+}
+
+/// How the breaker of a lane's endpoint stands.
+package struct BreakerStatus: Hashable, Sendable {
+    package let phase: Breaker.Phase
+    /// Since when and why; nil if it was never in another state, as far as is remembered.
+    package let since: Timestamp?
+    package let reason: Breaker.Reason?
+    /// When one attempt is made to see whether the endpoint is back.
+    package let nextProbeAt: Timestamp?
+    /// When the receiver wants to be asked again.
+    package let gatedUntil: Timestamp?
+    /// How many attempts may be under way there while it recovers.
+    package let ramp: Int?
+    package let isSlow: Bool
+
+    init(_ health: EndpointHealth?, _ disabled: DisabledReason?) {
+        let last = health?.breaker.last
+        phase = disabled == nil ? health?.breaker.phase ?? .closed : .disabled
+        since = disabled == nil ? last?.at : nil
+        reason = disabled == nil ? last?.reason : .gone
+        nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
+        gatedUntil = health?.gatedUntil
+        ramp = health?.breaker.ramp
+        isSlow = health?.isSlow ?? false
+    }
 }
 
 extension Engine {
     /// The lane of a session that exists; an empty one if nothing is for it.
     package func laneStatus(_ key: SessionKey) -> LaneStatus {
         let lane = planner.lanes[key]
+        let health = endpoint(of: key).flatMap { planner.endpoints[$0] }
+        let disabled = session(key)?.disabled
         let head = lane?.queue.first { $0.machine.isWaiting }
         return LaneStatus(
             key: key, waiting: lane?.queue.count { $0.machine.isWaiting } ?? 0, inFlight: lane?.inFlight ?? 0,
             oldestReceivedAt: lane?.queue.first?.notification.receivedAt,
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
-            disabled: session(key)?.disabled)
+            disabled: disabled, breaker: BreakerStatus(health, disabled), waitsFor: lane?.waitsFor?.kind)
     }
 
-    /// Somebody says that the receiver is well again: what waits for its next attempt need not wait longer.
-    func planResume(_ key: SessionKey, at now: Timestamp) -> Plan {
+    /// Where the session is reached.
+    private func endpoint(of key: SessionKey) -> EndpointKey? {
+        tenants[key.application]?.terms(of: key.session).map { EndpointKey(application: key.application, url: $0.url) }
+    }
+
+    /// Somebody says that the receiver is well again: what waits for its next attempt need not wait longer, and the
+    /// endpoint's breaker is closed.
+    ///
+    /// The breaker is not kept, so there is nothing to commit: if the rest fails, an endpoint is tried early, once.
+    mutating func planResume(_ key: SessionKey, at now: Timestamp) -> Plan {
         guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
         guard var session = session(key) else { return .refused(.unknownSession(key)) }
+        if let endpoint = endpoint(of: key) { planner.resume(endpoint, at: now) }
         var plan = Plan(reply: .resumed, reads: [.application(key.application), .session(key)])
         if session.disabled != nil {
             session.disabled = nil

@@ -35,6 +35,59 @@ extension Engine {
         return plan
     }
 
+    /// The schedule has come to its end: moves the delivery to the next best session, if its application allows that,
+    /// nothing that was sent may have arrived, and there is one that has not failed it yet. Says whether it did.
+    mutating func moveOn(
+        _ notification: UnsettledNotification, after attempt: FinishedAttempt, at now: Timestamp, lookup: any Store,
+        in plan: inout Plan
+    ) throws(StoreError) -> Bool {
+        guard let tenant = tenants[notification.application], notification.recall == nil else { return false }
+        let reroute = tenant.application.delivery.reroute
+        guard reroute.onExhausted else { return false }
+        let made = try lookup.notification(notification.id)?.attempts ?? []
+        let mayHaveArrived =
+            attempt.result.outcome.isAmbiguous
+            || made.contains { $0.session == attempt.session && $0.outcome.isAmbiguous }
+        guard reroute.onTimeout || !mayHaveArrived else { return false }
+        var tried = Set(made.map(\.session))
+        tried.insert(attempt.session)
+        let view = try view(of: notification, lookup)
+        let choice = Chooser(rules: [TriedSessions(sessions: tried)] + chooser.rules)
+            .choose(for: view, from: tenant, at: now)
+        // A redirect is a rule's own word, and knows nothing of what was tried.
+        if case .session(let session) = choice.outcome, tried.contains(session) { return false }
+        var decision = choice.decision
+        decision.rerouteOf = attempt.session
+        let routed = enqueue(decision, Pipeline.gate(choice.outcome), in: tenant, device: notification.device, at: now)
+        guard case .fresh(let decision, let placement, let newSession) = routed, !placement.state.isSettled else {
+            return false
+        }
+        plan.reads += [.application(notification.application), .newSession(notification.application)]
+        put(newSession, in: &plan)
+        let progress = DeliveryProgress(attempts: attempt.number)
+        plan.changes.append(.reschedule(notification.sequence, progress: progress))
+        plan.changes.append(.reassign(notification.sequence, decision, placement))
+        return true
+    }
+
+    /// What rules are shown of a notification that is decided anew. They may look into the payload; nobody else does.
+    private func view(
+        of notification: UnsettledNotification, _ lookup: any Store
+    ) throws(StoreError) -> NotificationView {
+        let payload = chooser.rules.isEmpty ? [] : try lookup.payload(of: notification.sequence) ?? []
+        return NotificationView(
+            application: notification.application, device: notification.device, contentID: notification.contentID,
+            priority: notification.priority, payload: payload)
+    }
+
+    private func put(_ newSession: SceneSession?, in plan: inout Plan) {
+        guard let newSession else { return }
+        plan.changes.append(.putSession(newSession))
+        plan.writes += [
+            .session(newSession.key), .sessions(newSession.key.application), .newSession(newSession.key.application),
+        ]
+    }
+
     private mutating func reassign(
         _ notification: UnsettledNotification, leaving session: SessionID?, at now: Timestamp, lookup: any Store,
         in plan: inout Plan
@@ -49,25 +102,14 @@ extension Engine {
             plan.changes.append(.settle(sequence, .deadLettered(.applicationDeleted), at: now))
             return
         }
-        // Rules may look into the payload; nobody else does.
-        let payload = chooser.rules.isEmpty ? [] : try lookup.payload(of: sequence) ?? []
-        let view = NotificationView(
-            application: notification.application, device: notification.device, contentID: notification.contentID,
-            priority: notification.priority, payload: payload)
-        let choice = chooser.choose(for: view, from: tenant, at: now)
+        let choice = chooser.choose(for: try view(of: notification, lookup), from: tenant, at: now)
         var decision = choice.decision
         decision.rerouteOf = session ?? notification.decision.rerouteOf
         switch enqueue(decision, Pipeline.gate(choice.outcome), in: tenant, device: notification.device, at: now) {
         case .fresh(let decision, .settled(let settlement), _):
             plan.changes += [.reassign(sequence, decision, .lane), .settle(sequence, settlement, at: now)]
         case .fresh(let decision, let placement, let newSession):
-            if let newSession {
-                plan.changes.append(.putSession(newSession))
-                plan.writes += [
-                    .session(newSession.key), .sessions(notification.application),
-                    .newSession(notification.application),
-                ]
-            }
+            put(newSession, in: &plan)
             plan.changes.append(.reassign(sequence, decision, placement))
         case .duplicate, .conflict: break
         }

@@ -20,6 +20,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
     var timers = TimerQueue()
+    /// What has not been told yet.
+    var events: [DeliveryEvent] = []
     var lastSequence: NotificationSequence
     var lastCreationSequence: Int64
     var generator: any RandomNumberGenerator & Sendable
@@ -39,11 +41,11 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ///   - moveLimit: How many deliveries of a session that is gone a transaction moves at most.
     ///   - retention: For how long is kept what is over.
     package init(
-        recovering state: RecoveredState, rules: [any RoutingRule] = [], maximumInFlight: Int = 256,
+        recovering state: RecoveredState, rules: [any RoutingRule] = [], caps: DeliveryCaps = DeliveryCaps(),
         moveLimit: Int = RouterLimits.commandsPerTransaction, retention: RetentionPolicy = .unlimited,
         generator: any RandomNumberGenerator & Sendable
     ) {
-        planner = LanePlanner(maximumInFlight: maximumInFlight)
+        planner = LanePlanner(caps: caps)
         lastSequence = state.lastSequence
         lastCreationSequence = state.lastCreationSequence
         chooser = Chooser(rules: rules)
@@ -75,6 +77,13 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         if case .inFlight = planner.delivery(sequence)?.machine.state { true } else { false }
     }
 
+    /// What has become of endpoints and sessions since it was asked last. It is for people and for streams: nothing that
+    /// has to happen depends on it.
+    package mutating func takeEvents() -> [DeliveryEvent] {
+        defer { events = [] }
+        return events + planner.takeEvents().map { .endpoint($0) }
+    }
+
     /// How many notifications the engine holds that are not settled.
     package var unsettledCount: Int { planner.count + held.count }
 
@@ -95,7 +104,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
         case .resume(let key): planResume(key, at: now)
-        case .attemptFinished(let attempt): planFinished(attempt, at: now)
+        case .attemptFinished(let attempt): try planFinished(attempt, at: now, lookup: lookup)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)

@@ -16,6 +16,8 @@ package struct TimerQueue: Sendable {
         case lease(SessionKey)
         /// Something may have been kept for long enough.
         case retention
+        /// An endpoint may be tried again, or forgotten.
+        case endpoint(EndpointKey)
     }
 
     private struct Timer: Comparable, Sendable {

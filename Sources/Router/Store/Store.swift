@@ -172,6 +172,12 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
 
+    /// What came of it, as far as it is kept.
+    package var outcome: TransferResult.Outcome {
+        if let failure { return .failure(failure) }
+        return .response(ReceivedResponse(status: status ?? 0, retryAfterSeconds: retryAfterSeconds))
+    }
+
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, status: Int?,
         failure: TransferFailure?, retryAfterSeconds: Int?, metrics: TransferMetrics, responseExcerpt: [UInt8]

@@ -27,6 +27,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
     package struct Turn {
         package var answers: [Answer] = []
         package var attempts: [AttemptStart] = []
+        package var events: [DeliveryEvent] = []
     }
 
     package private(set) var engine: Engine<Registry>
@@ -75,9 +76,10 @@ package struct EngineDriver<Registry: SessionRegistry> {
         ownWork = []
         inbox = Array(jobs.dropFirst(max(1, batchLimit)))
         for job in jobs.prefix(max(1, batchLimit)) { take(job, at: now, &turn) }
-        commit(&turn)
+        commit(&turn, at: now)
         let started = engine.startAttempts(at: now, limit: max(1, attemptLimit))
         turn.attempts = started.attempts
+        turn.events = engine.takeEvents()
         hasMoreAttempts = started.attempts.count == max(1, attemptLimit)
         follow(started.followUps)
         if let sabotage { tamper(with: &turn, sabotage, at: now) }
@@ -88,7 +90,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
         do throws(StoreError) {
             var plan = try engine.plan(job.command, at: now, lookup: store)
             if batch.conflicts(with: plan), sabotage != .ignoresConflicts {
-                commit(&turn)
+                commit(&turn, at: now)
                 plan = try engine.plan(job.command, at: now, lookup: store)
             }
             batch.append(plan)
@@ -99,20 +101,20 @@ package struct EngineDriver<Registry: SessionRegistry> {
     }
 
     /// Ends the batch: nothing of it is answered or applied before all of it is durable.
-    private mutating func commit(_ turn: inout Turn) {
+    private mutating func commit(_ turn: inout Turn, at now: Timestamp) {
         let (batch, jobs) = (self.batch, batched)
         self.batch = Batch()
         batched = []
         let changes = batch.changes
         if sabotage == .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
-        if sabotage == .appliesBeforeCommit { follow(engine.apply(changes)) }
+        if sabotage == .appliesBeforeCommit { follow(engine.apply(changes, at: now)) }
         do throws(StoreError) {
             if !changes.isEmpty { try store.commit(changes) }
         } catch {
             for job in jobs { fail(job, error, &turn) }
             return
         }
-        if sabotage != .appliesBeforeCommit { follow(engine.apply(changes)) }
+        if sabotage != .appliesBeforeCommit { follow(engine.apply(changes, at: now)) }
         if sabotage != .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
     }
 

@@ -15,8 +15,11 @@ struct LedgerEntry {
     var recall: Recall?
     /// Whether that attempt's exchange goes on.
     var isLive = false
-    /// Attempts that were recorded.
+    /// Attempts that were recorded, and where they were sent.
     var recorded = 0
+    var tried: Set<SessionID> = []
+    /// Whether an attempt at its session may have arrived, as far as is recorded.
+    var isAmbiguous = false
     /// Attempts whose outcome was lost in a crash.
     var lost = 0
     /// When it was settled.

@@ -25,6 +25,8 @@ struct Oracle {
     var sessions: [SceneSession]
     var rules: [any RoutingRule]
     var now: Timestamp
+    /// Sessions that have failed the delivery and do not get it again.
+    var tried: Set<SessionID> = []
 
     func expectation(for notification: NotificationView) -> Expectation {
         let inScope = sessions.filter { notification.device == nil || $0.device == notification.device }
@@ -103,6 +105,7 @@ struct Oracle {
             session: session.key.session, device: session.device, role: session.role,
             configuration: session.configuration, activationState: session.activationState,
             lastActivatedAt: session.lastActivatedAt, preferenceLevel: session.conditions.preferenceLevel, tier: tier)
+        if tried.contains(session.key.session) { return .vetoed }
         var isPreferred = false
         for rule in rules {
             switch rule.verdict(on: candidate, for: notification, at: now) {

@@ -5,6 +5,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var applications: Int
     package var sessionsPerApplication: Int
     package var maximumInFlight: Int
+    package var perOrigin: Int
+    package var slow: Int
     package var maxInFlightPerSession: Int
     package var retrySchedule: [Int]
     package var moveLimit: Int
@@ -27,7 +29,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 0 }
         applications = draw(1, 1, 2, 3)
         sessionsPerApplication = draw(1, 2, 4, 8)
-        maximumInFlight = draw(1, 2, 4, 64)
+        maximumInFlight = draw(1, 2, 4, 16, 64)
+        perOrigin = draw(1, 2, 8, 64)
+        slow = draw(1, 2, 8)
         maxInFlightPerSession = draw(1, 1, 1, 2, 3)
         moveLimit = draw(1, 2, 5, 512)
         let schedules = [[], [0], [1, 2], [5, 300, 1800], [5, 300, 1800, 7200, 18_000]]
@@ -49,9 +53,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             repeatMilliseconds: [0, 5000, 600_000].randomElement(using: &generator) ?? 0)
     }
 
+    package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
+
     package var description: String {
         """
-        applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\
+        applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
@@ -91,6 +97,8 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var arrivals = 0
     package var crashes = 0
     package var forgotten = 0
+    /// How often a breaker opened.
+    package var openings = 0
 
     package init() {}
 
@@ -102,6 +110,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.arrivals += right.arrivals
         sum.crashes += right.crashes
         sum.forgotten += right.forgotten
+        sum.openings += right.openings
         return sum
     }
 }

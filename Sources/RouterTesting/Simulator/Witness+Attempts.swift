@@ -24,6 +24,7 @@ extension Witness {
             "sent without the signature of every valid key: \(sequence)")
         checkReceiver(attempt, entry)
         checkOrder(attempt, at: now)
+        checkSupply(attempt)
         ledger.entries[sequence]?.underWay = (attempt.number, attempt.session.key.session)
         ledger.entries[sequence]?.sentTo = attempt.endpoint.url
         ledger.entries[sequence]?.isLive = true
@@ -54,13 +55,37 @@ extension Witness {
             guard earlier < sequence else { break }
             guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
             require(
-                entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil,
+                entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil
+                    || isAside(entry, in: key, at: now),
                 "12.5 \(sequence) overtakes \(earlier) in \(key)")
         }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         require(ledger.underWay(in: key) < limit, "12.5 more than \(limit) attempts under way in \(key)")
-        let (all, maximum) = (ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }, maximumInFlight)
+        let (all, maximum) = (ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }, caps.slots)
         require(all < maximum, "more than \(maximum) attempts under way in all")
+    }
+
+    /// Whether a delivery waits for its retry and lets others by.
+    private func isAside(_ entry: LedgerEntry, in key: SessionKey, at now: Timestamp) -> Bool {
+        let order = ledger.registrations.applications[key.application]?.delivery.headOfLine
+        guard let attempts = order?.overtakenAfter, let notBefore = entry.progress.notBefore else { return false }
+        return notBefore > now && entry.progress.attempts >= attempts
+    }
+
+    /// No more than there may be at an origin and at slow endpoints, and nothing where a breaker is open.
+    private mutating func checkSupply(_ attempt: AttemptStart) {
+        let endpoint = EndpointKey(application: attempt.session.key.application, url: attempt.endpoint.url)
+        let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
+        require(atOrigin < cap, "more than \(cap) attempts at one origin")
+        if let violation = watch.started(attempt.notification.sequence, at: endpoint, slow: caps.slow) {
+            fail("breaker: \(violation)")
+        }
+    }
+
+    /// What the router has said of endpoints, before the attempts of that turn are looked at.
+    mutating func told(_ events: [DeliveryEvent], at now: Timestamp) {
+        watch.timePassed(to: now)
+        for violation in watch.told(events) { fail("breaker: \(violation)") }
     }
 
     /// A request has reached an endpoint, of this life of the process or of one before.
@@ -110,10 +135,16 @@ extension Witness {
                 known?.decision == entry.decision && known?.progress == entry.progress
                     && known?.heldUntil == entry.heldUntil && known?.recall == entry.recall,
                 "the engine knows \(sequence) differently: \(known?.progress as Any), not \(entry.progress)")
-            if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil { heads[lane] = sequence }
+            if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil {
+                if isAside(entry, in: lane, at: now), let notBefore = entry.progress.notBefore {
+                    checkAside(engine, sequence, notBefore, in: lane, at: now)
+                } else {
+                    heads[lane] = sequence
+                }
+            }
         }
         let inAll = ledger.unsettled.count { ledger.entries[$0]?.underWay != nil }
-        guard inAll < maximumInFlight else { return }
+        guard inAll < caps.slots else { return }
         for (key, head) in heads { checkHead(engine, head, of: key, at: now) }
     }
 
@@ -125,10 +156,47 @@ extension Witness {
         }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         guard ledger.underWay(in: key) < limit else { return }
-        guard let notBefore = ledger.entries[head]?.progress.notBefore else {
-            return fail("P8 \(head) is stuck in \(key)")
+        if let notBefore = ledger.entries[head]?.progress.notBefore, notBefore > now {
+            return checkWake(engine, notBefore, "the retry of \(head)", at: now)
         }
-        checkWake(engine, notBefore, "the retry of \(head)", at: now)
+        checkWait(engine, head, in: key, at: now)
+    }
+
+    /// One that lets others by is tried again in its time, unless its lane is full or has to wait anyway.
+    private mutating func checkAside(
+        _ engine: Engine<IndexedRegistry>, _ sequence: NotificationSequence, _ notBefore: Timestamp, in key: SessionKey,
+        at now: Timestamp
+    ) {
+        let lane = engine.planner.lanes[key]
+        guard ledger.underWay(in: key) == 0, lane?.waitsFor == nil, ledger.registrations.openSession(key) != nil,
+            lane?.urgency.map(engine.planner.slots.admits) == true
+        else { return }
+        checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
+    }
+
+    /// A lane that could go on waits for something that is in use, or for a time at which somebody will look.
+    private mutating func checkWait(
+        _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, in key: SessionKey, at now: Timestamp
+    ) {
+        let planner = engine.planner
+        guard let lane = planner.lanes[key], let urgency = lane.urgency else {
+            return fail("P8 \(head) is in no lane")
+        }
+        switch lane.waitsFor?.kind {
+        case .endpoint(let endpoint):
+            switch planner.endpoints[endpoint]?.admits(at: now) ?? .start {
+            case .start: fail("P8 \(head) waits for \(endpoint), which may be tried")
+            case .wait(let until): checkWake(engine, until, "\(endpoint)", at: now)
+            case .waitForOthers:
+                require(watch.underWay(at: endpoint) > 0, "P8 \(head) waits for others at \(endpoint), where nobody is")
+            }
+        case .origin(let origin):
+            require(watch.underWay(at: origin) >= caps.perOrigin, "P8 \(head) waits for an origin with room")
+        case .slowSlots:
+            require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
+        case nil:
+            require(!planner.slots.admits(urgency), "P8 \(head) is stuck in \(key)")
+        }
     }
 
     private mutating func checkWake(

@@ -7,13 +7,14 @@ extension Witness {
         let before = ledger.registrations
         deciding = []
         obsolete = []
+        exhausted = [:]
         endsOf = nil
         for change in changes {
             switch change {
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
-            case .recordAttempt(let attempt): recorded(attempt)
+            case .recordAttempt(let attempt): recorded(attempt, before)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
             case .recall(let sequence, let recall): recalled(sequence, recall)
             case .reassign(let sequence, let decision, let placement):
@@ -25,6 +26,7 @@ extension Witness {
             case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
             }
         }
+        for change in changes { noteEnd(of: change, at: now) }
         checkDisabling(changes, before)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
@@ -46,11 +48,23 @@ extension Witness {
         ledger.forget(sequence)
     }
 
+    /// What is settled, moved or put off is not under way any more.
+    private mutating func noteEnd(of change: StoreChange, at now: Timestamp) {
+        switch change {
+        case .recordAttempt(let attempt): watch.recorded(attempt)
+        case .reschedule(let sequence, _), .reassign(let sequence, _, _), .settle(let sequence, _, _):
+            watch.ended(sequence, at: now)
+        default: break
+        }
+    }
+
     /// A session is disabled by a 410 from where it is reached, in the transaction that records it, and by nothing else.
     private mutating func checkDisabling(_ changes: [StoreChange], _ before: Registrations) {
         var gone: Set<SessionKey> = []
-        for case .recordAttempt(let attempt) in changes where attempt.status == 410 {
-            guard let entry = ledger.entries[attempt.sequence] else { continue }
+        for case .recordAttempt(let attempt) in changes {
+            guard let entry = ledger.entries[attempt.sequence], let status = attempt.status else { continue }
+            let statuses = before.applications[entry.accepted.application]?.delivery.statuses
+            guard statuses?.rule(for: status) ?? (status == 410 ? .moveOn : nil) == .moveOn else { continue }
             let key = SessionKey(application: entry.accepted.application, session: attempt.session)
             let endpoint = before.openSession(key).flatMap(before.endpoint)
             if endpoint == nil || endpoint?.url == entry.sentTo { gone.insert(key) }
@@ -102,13 +116,18 @@ extension Witness {
         }
     }
 
-    private mutating func recorded(_ attempt: AttemptRecord) {
+    private mutating func recorded(_ attempt: AttemptRecord, _ before: Registrations) {
         guard var entry = unsettledEntry(attempt.sequence, "an attempt is recorded") else { return }
         require(
             entry.underWay?.number == attempt.number && entry.underWay?.session == attempt.session,
             "12.8 an attempt is recorded that is not under way: \(attempt.sequence), \(attempt.number)")
         require(!entry.isLive, "12.8 an attempt is recorded before it has ended: \(attempt.sequence)")
         entry.recorded += 1
+        entry.tried.insert(attempt.session)
+        let unclear: Set<TransferFailure.Kind> = [.timedOut, .connectionLost, .garbled, .other]
+        if attempt.status == 504 || attempt.failure.map({ unclear.contains($0.kind) }) == true {
+            entry.isAmbiguous = true
+        }
         entry.progress.attempts = attempt.number
         ledger.entries[attempt.sequence] = entry
     }
@@ -134,10 +153,23 @@ extension Witness {
             progress.rejections < RetryPolicy.rejectionsBeforeGivingUp,
             "12.4 rejected \(progress.rejections) times: \(sequence)")
         require(progress.attempts == entry.recorded, "\(sequence) has \(entry.recorded) attempts, not \(progress)")
+        noteExhaustion(of: entry, progress, application)
         entry.progress = progress
         entry.underWay = nil
         entry.isLive = false
         ledger.entries[sequence] = entry
+    }
+
+    /// A delivery that starts anew may only do so at another session, at the end of its schedule, and if its application
+    /// says so.
+    private mutating func noteExhaustion(
+        of entry: LedgerEntry, _ progress: DeliveryProgress, _ application: Application?
+    ) {
+        let sequence = entry.accepted.sequence
+        guard let reroute = application?.delivery.reroute, reroute.onExhausted else { return }
+        let steps = application?.delivery.retrySchedule.count ?? 0
+        guard entry.progress.failures >= steps, progress == DeliveryProgress(attempts: entry.recorded) else { return }
+        exhausted[sequence] = entry.isAmbiguous && !reroute.onTimeout
     }
 
     private mutating func reassigned(
@@ -146,19 +178,25 @@ extension Witness {
     ) {
         guard let entry = unsettledEntry(sequence, "it is moved") else { return }
         require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
+        var isExhausted = false
         if let until = entry.heldUntil {
             require(until <= now, "12.6 released before its time: \(sequence)")
             require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
         } else {
             let lane = entry.lane
-            require(lane.flatMap(before.openSession) == nil, "moved from a session that is there: \(sequence)")
+            let isThere = lane.flatMap(before.openSession) != nil
+            isExhausted = isThere && exhausted[sequence] != nil
+            require(!isThere || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
+            require(!isThere || isExhausted, "moved from a session that is there: \(sequence)")
             require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")
         }
         let settlement = changes.lazy.compactMap { change -> Placement? in
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
-        check(decision, settlement ?? placement, of: entry, before, at: now)
+        check(
+            decision, settlement ?? placement, of: entry, before, at: now, avoiding: isExhausted ? entry.tried : [])
         ledger.entries[sequence]?.decision = decision
+        ledger.entries[sequence]?.isAmbiguous = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
         ledger.place(sequence, placement)
     }
@@ -210,14 +248,16 @@ extension Witness {
 
     /// The decision is the one that brute force comes to, among the sessions of its own application.
     private mutating func check(
-        _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp
+        _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp,
+        avoiding tried: Set<SessionID> = []
     ) {
         let accepted = entry.accepted
         guard let application = before.applications[accepted.application] else {
             return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
         }
         let oracle = Oracle(
-            application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now)
+            application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
+            tried: tried)
         let expected = oracle.expectation(for: entry.view)
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {

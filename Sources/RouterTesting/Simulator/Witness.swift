@@ -11,8 +11,9 @@ struct Witness {
 
     var ledger = Ledger()
     let rules: [any RoutingRule]
-    let maximumInFlight: Int
+    let caps: DeliveryCaps
     let retention: RetentionPolicy
+    var watch = EndpointWatch()
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
@@ -20,6 +21,9 @@ struct Witness {
     var endsOf: ApplicationID?
     /// What ends because of a newer one, in the transaction at hand.
     var obsolete: [LedgerEntry] = []
+    /// What may go on at another session because its schedule has come to its end, in the transaction at hand.
+    /// The value says whether it may not, because it may have arrived.
+    var exhausted: [NotificationSequence: Bool] = [:]
     /// Lanes that clients wanted to go on.
     var resumed: Set<SessionKey> = []
     /// What clients have called back.
@@ -27,10 +31,10 @@ struct Witness {
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
     var deciding: Set<ApplicationID> = []
 
-    init(rules: [any RoutingRule], maximumInFlight: Int, retention: RetentionPolicy) {
+    init(rules: [any RoutingRule], caps: DeliveryCaps, retention: RetentionPolicy) {
         self.rules = rules
+        self.caps = caps
         self.retention = retention
-        self.maximumInFlight = maximumInFlight
     }
 
     mutating func require(_ condition: Bool, _ violation: @autoclosure () -> String) {
@@ -94,6 +98,7 @@ struct Witness {
 
     /// The process has died; what was under way is in doubt.
     mutating func crashed() {
+        watch = EndpointWatch()
         for sequence in ledger.unsettled where ledger.entries[sequence]?.underWay != nil {
             ledger.entries[sequence]?.lost += 1
             ledger.entries[sequence]?.underWay = nil

@@ -108,10 +108,23 @@ extension World {
         application.delivery = DeliverySettings(
             timeoutSeconds: pick([1, 15, 60]) ?? 15, maxInFlightPerSession: options.maxInFlightPerSession,
             retrySchedule: options.retrySchedule)
+        if happens(300) { drawStatuses(&application.delivery.statuses) }
+        application.delivery.reroute = RerouteSettings(onExhausted: happens(300), onTimeout: happens(500))
+        application.delivery.weight = pick([1, 1, 3]) ?? 1
+        application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
         let draft = ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)
         ask(.putApplication(draft), "put \(id)")
+    }
+
+    /// Some rules, so that every answer is handled in every way.
+    private mutating func drawStatuses(_ statuses: inout StatusTable) {
+        for pattern in ["404", "4xx", "429", "410", "503", "5xx", "304"] where happens(250) {
+            // What was taken and what was not is the endpoints' word here.
+            guard let action = pick(StatusAction.allCases), action != .deliver else { continue }
+            try? statuses.add(pattern, action.rawValue)
+        }
     }
 
     mutating func drawSession(_ key: SessionKey) -> SessionDraft {
@@ -156,7 +169,8 @@ extension World {
     }
 
     private mutating func endpoint(_ name: String) -> EndpointDraft {
-        let url = "https://simulated.example/\(name)"
+        let host = name.utf8.reduce(0) { $0 + Int($1) } % 3
+        let url = "https://host\(host).simulated.example/\(name)"
         if endpoints[url] == nil { endpoints[url] = SimulatedEndpoint(behaviour: drawBehaviour()) }
         return EndpointDraft(url: url, keys: nil, freshSecret: "whsec_\(generator.next())")
     }

@@ -37,10 +37,10 @@ package struct World {
         generator = SeededGenerator(seed: ~seed)
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) }
-        witness = Witness(rules: rules, maximumInFlight: options.maximumInFlight, retention: options.retention)
+        witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
         let engine = Engine<IndexedRegistry>(
-            recovering: RecoveredState(), rules: rules, maximumInFlight: options.maximumInFlight,
-            moveLimit: options.moveLimit, retention: options.retention, generator: SeededGenerator(seed: seed))
+            recovering: RecoveredState(), rules: rules, caps: options.caps, moveLimit: options.moveLimit,
+            retention: options.retention, generator: SeededGenerator(seed: seed))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
     }
 
@@ -72,6 +72,10 @@ package struct World {
             if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }
             for answer in turn.answers { take(answer) }
             witness.ledger.forgottenKeys = [:]
+            statistics.openings += turn.events.count { event in
+                if case .endpoint(.breaker(_, let transition)) = event { transition.to == .open } else { false }
+            }
+            witness.told(turn.events, at: now)
             for attempt in turn.attempts { send(attempt) }
             if !violations.isEmpty { return }
         }
@@ -105,9 +109,8 @@ package struct World {
         disk.revive()
         guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         let engine = Engine<IndexedRegistry>(
-            recovering: state, rules: rules, maximumInFlight: options.maximumInFlight,
-            moveLimit: options.moveLimit, retention: options.retention,
-            generator: SeededGenerator(seed: generator.next()))
+            recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
+            retention: options.retention, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
         drive()
@@ -153,10 +156,12 @@ package struct World {
         // The sender hears of nothing that was sent before it crashed.
         for transfer in ended where transfer.life == life {
             let attempt = transfer.attempt
+            var metrics = TransferMetrics()
+            metrics.total = (transfer.endsAt.milliseconds - transfer.startedAt.milliseconds) * 1000
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number, session: attempt.session.key.session,
                 url: attempt.endpoint.url, startedAt: transfer.startedAt,
-                result: TransferResult(outcome: transfer.outcome))
+                result: TransferResult(outcome: transfer.outcome, metrics: metrics))
             log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))

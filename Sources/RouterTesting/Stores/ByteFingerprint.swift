@@ -17,6 +17,7 @@ enum ByteFingerprint {
         case let array as [UInt8]: add(array, to: &bytes)
         case let json as JSONValue: add(json.serialized(), to: &bytes)
         case let predicate as Predicate: add(predicate.description.utf8, to: &bytes)
+        case let statuses as StatusTable: add(statuses.description.utf8, to: &bytes)
         case let endpoint as Endpoint:
             add(endpoint.url.utf8, to: &bytes)
             // The mirrors of endpoints and keys do not show secrets.

@@ -99,6 +99,10 @@ enum StoreSamples {
     /// An application with every field set, each text a hostile one.
     static func fullApplication(_ id: ApplicationID, _ text: String) -> Application {
         let endpoint = Endpoint(url: "https://example.com/\(text)", keys: SigningKeys("whsec_\(text)"))
+        var statuses = StatusTable()
+        for (pattern, action) in [("5xx", "wait"), ("404", "moveOn"), ("300", "deadLetter")] {
+            try? statuses.add(pattern, action)
+        }
         return Application(
             id: id, displayName: text,
             manifest: SceneManifest(
@@ -108,7 +112,10 @@ enum StoreSamples {
                     SceneConfiguration(name: "", role: ""),
                 ]),
             delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true),
-            delivery: DeliverySettings(timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400]))
+            delivery: DeliverySettings(
+                timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
+                reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,
+                headOfLine: .skip(afterAttempts: 3)))
     }
 
     /// A notification with every field set, each text a hostile one.

@@ -23,7 +23,7 @@ package struct ConfigurationLoader {
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress",
         ],
-        "/delivery": ["slots", "certificateAuthorityFile"],
+        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],

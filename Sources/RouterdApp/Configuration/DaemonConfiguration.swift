@@ -15,6 +15,9 @@ package struct DaemonConfiguration: Sendable {
     package var logLevel = Logger.Level.info
     /// How many attempts run at once.
     package var slots = 256
+    /// Of these, how many at one origin, and how many at endpoints that are slow; nil takes a share.
+    package var slotsPerOrigin: Int?
+    package var slowSlots: Int?
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
     /// What the ingest edge allows.
@@ -40,6 +43,9 @@ package struct DaemonConfiguration: Sendable {
         secretKeys == nil ? ["no secrets.keyFile: the secrets of endpoints are kept in the database as they are"] : []
     }
 
+    /// What may be under way at once.
+    package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }
+
     /// Reads all layers.
     ///
     /// - Parameters:
@@ -58,6 +64,10 @@ package struct DaemonConfiguration: Sendable {
         loader.read("durability") { configuration.durability = try ConfigurationLoader.choice($0) }
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
+        loader.read("delivery.slotsPerOrigin") {
+            configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, 1...4096)
+        }
+        loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, 1...4096) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()

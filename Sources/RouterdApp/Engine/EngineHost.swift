@@ -37,12 +37,13 @@ package actor EngineHost {
     private var whenIdle: CheckedContinuation<Void, Never>?
     private var health: StoreHealth
     private var reports: EndpointReports
+    private var events: DeliveryEventLog
     /// Of the plans for new notifications.
     private var planningTimes = RecentTimes()
     package nonisolated let startedAt: Timestamp
 
     package init(
-        store: any Store, transport: any Transport, rules: [any RoutingRule], maximumInFlight: Int,
+        store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
         retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
     ) throws(StoreError) {
         self.store = store
@@ -52,10 +53,11 @@ package actor EngineHost {
         self.logger = logger
         self.reports = EndpointReports(logger: logger)
         self.health = StoreHealth(logger: logger)
+        self.events = DeliveryEventLog(logger: logger)
         self.startedAt = clock.wall
         engine = Engine(
-            recovering: try store.recover(), rules: rules, maximumInFlight: maximumInFlight,
-            retention: retention, generator: SystemRandomNumberGenerator())
+            recovering: try store.recover(), rules: rules, caps: caps, retention: retention,
+            generator: SystemRandomNumberGenerator())
     }
 
     /// Takes up what recovery found; call once, before the first command.
@@ -97,7 +99,7 @@ package actor EngineHost {
     package var figures: (EngineFigures, planning: RecentTimes) {
         let figures = EngineFigures(
             applications: engine.tenants.count, sessions: engine.tenants.values.reduce(0) { $0 + $1.sessions.count },
-            lanes: engine.planner.lanes.count, inFlight: engine.planner.inFlight)
+            lanes: engine.planner.lanes.count, inFlight: engine.planner.inFlight, events: events.figures)
         return (figures, planningTimes)
     }
 
@@ -133,6 +135,7 @@ package actor EngineHost {
             let hadWork = !entries.isEmpty || !ownWork.isEmpty
             if hadWork { process(entries) }
             startAttempts()
+            events.add(engine.takeEvents())
             guard hadWork || !ownWork.isEmpty else { return rest() }
         }
         executor.queue.async { self.assumeIsolated { $0.drain() } }
@@ -200,7 +203,7 @@ package actor EngineHost {
             for item in finished.items { failed(item.command, item.ticket, item.place, error) }
             return
         }
-        let followUps = engine.apply(changes)
+        let followUps = engine.apply(changes, at: clock.now)
         for (item, plan) in zip(finished.items, finished.batch.plans) {
             settled(item.command)
             item.ticket?.fill(item.place, with: plan.reply)

@@ -31,9 +31,11 @@ package struct RecentTimes: Sendable {
 }
 
 /// How much the engine has in hand.
-package struct EngineFigures: Hashable, Sendable {
+package struct EngineFigures: Sendable {
     package var applications: Int
     package var sessions: Int
     package var lanes: Int
     package var inFlight: Int
+    /// How often which kind of event was told since the start, in order of their names.
+    package var events: [(name: String, count: Int)]
 }

@@ -31,6 +31,9 @@ extension API {
                 }
                 body.field("inFlight", figures.inFlight)
                 body.field("lanes", figures.lanes)
+                body.object("events") { events in
+                    for (name, count) in figures.events { events.field(name, count) }
+                }
                 body.object("planning") { planning in
                     planning.field("count", times.count)
                     let found = times.percentiles([0.5, 0.99, 0.999])
@@ -89,5 +92,23 @@ extension API {
         lane.field("attempts", status.attempts)
         lane.field("nextAttemptAt", status.nextAttemptAt)
         lane.field("disabled", status.disabled?.rawValue)
+        lane.field("waitsFor", status.waitsFor.map(word))
+        lane.object("breaker") { breaker in
+            breaker.field("state", status.breaker.phase.rawValue)
+            breaker.field("since", status.breaker.since)
+            breaker.field("reason", status.breaker.reason?.description)
+            breaker.field("nextProbeAt", status.breaker.nextProbeAt)
+            breaker.field("gatedUntil", status.breaker.gatedUntil)
+            breaker.field("inFlightLimit", status.breaker.ramp)
+            breaker.field("slow", status.breaker.isSlow)
+        }
+    }
+
+    private static func word(_ wait: LaneWait.Kind) -> String {
+        switch wait {
+        case .endpoint: "endpoint"
+        case .origin: "origin"
+        case .slowSlots: "slowSlots"
+        }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 package import Router
 package import RouterPlugin
 
@@ -64,8 +65,67 @@ package enum ApplicationBody {
             }
             settings.retrySchedule = schedule
         }
+        if let statuses = reader.value("statuses") {
+            settings.statuses = try readStatuses(statuses, at: reader.pointer(to: "statuses"))
+        }
+        if var reroute = try reader.object("reroute") {
+            settings.reroute.onExhausted = try reroute.bool("onExhausted") ?? false
+            settings.reroute.onTimeout = try reroute.bool("onTimeout") ?? false
+            try reroute.finish()
+        }
+        settings.weight = try reader.integer("weight", in: 1...Int64(RouterLimits.weight)) ?? settings.weight
+        if let order = try reader.object("headOfLine") { settings.headOfLine = try readOrder(order) }
         try reader.finish()
         return settings
+    }
+
+    private static func readOrder(_ reader: ObjectReader) throws(Problem) -> HeadOfLine {
+        var reader = reader
+        let policy = try reader.string("policy")
+        var order = HeadOfLine.block
+        switch policy {
+        case nil: throw reader.missing("policy")
+        case "block": break
+        case "park": order = .park
+        case "skip":
+            let attempts = try reader.integer("afterAttempts", in: 2...Int64(RouterLimits.retrySteps))
+            guard let attempts else { throw reader.missing("afterAttempts") }
+            order = .skip(afterAttempts: attempts)
+        default: throw reader.invalid("policy", "must be block, skip or park")
+        }
+        try reader.finish()
+        return order
+    }
+
+    /// An object from statuses to actions, such as `{"404": "retry", "5xx": "wait"}`.
+    private static func readStatuses(_ value: JSONValue, at pointer: String) throws(Problem) -> StatusTable {
+        guard case .object(let object) = value else {
+            throw Problem(.badRequest, "not-an-object", "This must be a JSON object.", pointer: pointer)
+        }
+        guard object.members.count <= RouterLimits.statusRules else {
+            throw invalidStatus("has more than \(RouterLimits.statusRules) rules", at: pointer)
+        }
+        var statuses = StatusTable()
+        for member in object.members {
+            do throws(StatusTable.InvalidRule) {
+                try statuses.add(member.key, member.value.asString ?? "")
+            } catch {
+                switch error {
+                case .unknownStatus:
+                    throw invalidStatus("has statuses from 300 to 599, and 3xx, 4xx and 5xx", at: pointer)
+                case .unknownAction:
+                    let actions = StatusAction.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw invalidStatus("has the actions \(actions)", at: "\(pointer)/\(member.key)")
+                case .redirectAsSuccess:
+                    throw invalidStatus("takes no redirect for a delivery", at: "\(pointer)/\(member.key)")
+                }
+            }
+        }
+        return statuses
+    }
+
+    private static func invalidStatus(_ reason: String, at pointer: String) -> Problem {
+        Problem(.unprocessableContent, "invalid-field", "The field statuses \(reason).", pointer: pointer)
     }
 
     /// Writes an application. Secrets are left out but for those that were made for this very answer.
@@ -95,6 +155,23 @@ package enum ApplicationBody {
                 delivery.field("maxInFlightPerSession", application.delivery.maxInFlightPerSession)
                 delivery.array("retrySchedule") { steps in
                     for step in application.delivery.retrySchedule { steps.element(step) }
+                }
+                delivery.object("statuses") { statuses in
+                    for rule in application.delivery.statuses.words { statuses.field(rule.pattern, rule.action) }
+                }
+                delivery.object("reroute") { reroute in
+                    reroute.field("onExhausted", application.delivery.reroute.onExhausted)
+                    reroute.field("onTimeout", application.delivery.reroute.onTimeout)
+                }
+                delivery.field("weight", application.delivery.weight)
+                delivery.object("headOfLine") { order in
+                    switch application.delivery.headOfLine {
+                    case .block: order.field("policy", "block")
+                    case .park: order.field("policy", "park")
+                    case .skip(let attempts):
+                        order.field("policy", "skip")
+                        order.field("afterAttempts", attempts)
+                    }
                 }
             }
         }

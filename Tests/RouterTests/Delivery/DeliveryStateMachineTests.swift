@@ -41,7 +41,7 @@ struct DeliveryStateMachineTests {
 
     static let outcomes: [ResponseClass] = [
         .success, .misdirected, .rejected, .unauthorized, .backPressure(retryAfterSeconds: nil), .gone,
-        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .notSent,
+        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .notSent, .refused,
     ]
 
     // MARK: Start
@@ -92,6 +92,7 @@ struct DeliveryStateMachineTests {
         (.success, .settle(.delivered)),
         (.unusable, .settle(.deadLettered(.endpointUnusable))),
         (.egressRefused, .settle(.deadLettered(.egressRefused))),
+        (.refused, .settle(.deadLettered(.rejectedByReceiver))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
         (.notSent, .retry(DeliveryProgress(notBefore: .second(5)))),
         (.backPressure(retryAfterSeconds: nil), .retry(DeliveryProgress(attempts: 1, notBefore: .second(5)))),
@@ -187,6 +188,7 @@ struct DeliveryStateMachineTests {
             case .success: .settle(.delivered)
             case .unusable: .settle(.deadLettered(.endpointUnusable))
             case .egressRefused: .settle(.deadLettered(.egressRefused))
+            case .refused: .settle(.deadLettered(.rejectedByReceiver))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
             case .notSent: .retry(DeliveryProgress(notBefore: .second(5)))
             default: .settle(.expired)

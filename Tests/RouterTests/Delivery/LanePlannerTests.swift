@@ -6,12 +6,17 @@ import Testing
 struct LanePlannerTests {
     private static func key(_ session: SessionID) -> SessionKey { SessionKey(application: .gallery, session: session) }
 
+    /// Every session has an endpoint of its own.
+    private static func terms(of key: SessionKey, _ maxInFlight: Int) -> LaneTerms? {
+        LaneTerms(url: "https://\(key.session).example/", maxInFlight: maxInFlight)
+    }
+
     /// Everything that the planner wants done now.
     private static func steps(
         _ planner: inout LanePlanner, at now: Timestamp = .epoch, maxInFlight: Int = 1
     ) -> [LanePlanner.Step] {
         var steps: [LanePlanner.Step] = []
-        while let step = planner.next(at: now, maxInFlight: { _ in maxInFlight }) { steps.append(step) }
+        while let step = planner.next(at: now, terms: { terms(of: $0, maxInFlight) }) { steps.append(step) }
         return steps
     }
 
@@ -26,7 +31,7 @@ struct LanePlannerTests {
     private static func planner(
         _ deliveries: [(SessionID, NotificationSequence)], maximumInFlight: Int = 99, payload: [UInt8]? = nil
     ) -> LanePlanner {
-        var planner = LanePlanner(maximumInFlight: maximumInFlight)
+        var planner = LanePlanner(caps: DeliveryCaps(slots: maximumInFlight))
         for (session, sequence) in deliveries {
             planner.enqueue(
                 QueuedDelivery(.numbered(sequence, to: session), payload: payload), in: key(session),
@@ -44,7 +49,7 @@ struct LanePlannerTests {
 
     @Test("A lane with a thousand deliveries costs its neighbour one turn, however often the neighbour empties")
     func fairnessUnderLoad() {
-        var planner = LanePlanner(maximumInFlight: 1)
+        var planner = LanePlanner(caps: DeliveryCaps(slots: 1))
         for sequence in 1...1000 as ClosedRange<Int64> {
             let delivery = QueuedDelivery(.numbered(NotificationSequence(sequence)), payload: nil)
             planner.enqueue(delivery, in: Self.key("A"), sessionExists: true)
@@ -96,7 +101,7 @@ struct LanePlannerTests {
 
     @Test("An expired delivery is told once, and the next one starts")
     func expired() {
-        var planner = LanePlanner(maximumInFlight: 9)
+        var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         let late = UnsettledNotification.numbered(1, expiration: .at(.epoch))
         planner.enqueue(QueuedDelivery(late, payload: nil), in: Self.key("A"), sessionExists: true)
         planner.enqueue(QueuedDelivery(.numbered(2), payload: nil), in: Self.key("A"), sessionExists: true)
@@ -134,7 +139,7 @@ struct LanePlannerTests {
 
     @Test("A delivery for a session that is gone lies in a closed lane")
     func nobody() {
-        var planner = LanePlanner(maximumInFlight: 9)
+        var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         planner.enqueue(QueuedDelivery(.numbered(1), payload: nil), in: Self.key("A"), sessionExists: false)
         #expect(Self.steps(&planner).isEmpty)
         #expect(planner.lanes[Self.key("A")]?.needsVacating == true)
@@ -168,7 +173,7 @@ struct LanePlannerTests {
 
     @Test("Beyond the limit payloads stay in the store")
     func payloadLimit() {
-        var planner = LanePlanner(maximumInFlight: 1)
+        var planner = LanePlanner(caps: DeliveryCaps(slots: 1))
         let payload = [UInt8](repeating: 0, count: RouterLimits.payloadBytesInMemory / 2)
         for (sequence, bytes) in [(1, payload), (2, payload), (3, [7])] as [(Int64, [UInt8])] {
             let delivery = QueuedDelivery(.numbered(NotificationSequence(sequence)), payload: bytes)

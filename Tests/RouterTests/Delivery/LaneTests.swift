@@ -74,6 +74,83 @@ struct LaneTests {
         #expect(Self.offers(&lane, maxInFlight: 3, at: .second(5)) == [1, 4])
     }
 
+    /// A lane whose first delivery waits for its retry after that many attempts.
+    private static func waiting(after attempts: Int) -> Lane {
+        var lane = lane([1, 2, 3])
+        for number in 1...attempts {
+            _ = lane.offer(at: .epoch, maxInFlight: 1)
+            let notBefore = number == attempts ? Timestamp.second(9) : nil
+            lane.reschedule(1, DeliveryProgress(attempts: number, failures: number, notBefore: notBefore))
+        }
+        return lane
+    }
+
+    @Test(
+        "A delivery that waits may be overtaken after so many attempts, and comes first again in its time",
+        arguments: [(1, nil, false), (5, nil, false), (1, 2, false), (2, 2, true), (1, 1, true)] as [(Int, Int?, Bool)])
+    func overtaking(attempts: Int, after: Int?, isOvertaken: Bool) {
+        var lane = Self.waiting(after: attempts)
+        guard isOvertaken else {
+            #expect(lane.offer(at: .epoch, maxInFlight: 1, overtakenAfter: after) == .wait(until: .second(9)))
+            return
+        }
+        guard case .attempt(let second, _) = lane.offer(at: .epoch, maxInFlight: 1, overtakenAfter: after) else {
+            Issue.record("The second one waits.")
+            return
+        }
+        #expect(second.notification.sequence == 2)
+        lane.remove(2)
+        guard case .attempt(let first, _) = lane.offer(at: .second(9), maxInFlight: 1, overtakenAfter: after) else {
+            Issue.record("The first one waits beyond its time.")
+            return
+        }
+        #expect(first.notification.sequence == 1)
+    }
+
+    @Test("Only so many are overtaken at a time; then order holds again")
+    func overtakingIsBounded() {
+        let count = Int64(RouterLimits.overtakenDeliveries)
+        var lane = Self.lane((1...count + 2).map { NotificationSequence($0) })
+        for sequence in 1...count + 1 {
+            guard case .attempt(let delivery, _) = lane.offer(at: .epoch, maxInFlight: 1, overtakenAfter: 1) else {
+                Issue.record("\(sequence) is not offered.")
+                return
+            }
+            #expect(delivery.notification.sequence.value == sequence)
+            lane.reschedule(
+                delivery.notification.sequence, DeliveryProgress(attempts: 1, notBefore: .second(100 + sequence)))
+        }
+        #expect(lane.offer(at: .epoch, maxInFlight: 1, overtakenAfter: 1) == .wait(until: .second(101)))
+    }
+
+    @Test("What may not start is held, and what expires meanwhile is told")
+    func held() {
+        var lane = Self.lane([1])
+        lane.enqueue(QueuedDelivery(.numbered(2, expiration: .at(.second(7))), payload: nil))
+        #expect(lane.offer(at: .epoch, maxInFlight: 1, isPermitted: false) == .held(until: .second(7)))
+        #expect(lane.offer(at: .second(7), maxInFlight: 1, isPermitted: false) == .ended(2))
+        #expect(lane.offer(at: .second(7), maxInFlight: 1, isPermitted: false) == .held(until: nil))
+        #expect(Self.offers(&lane, maxInFlight: 1, at: .second(7)) == [1])
+    }
+
+    @Test("A lane is as urgent as the most urgent one that waits in it")
+    func urgency() {
+        var lane = Lane(key: Self.key)
+        #expect(lane.urgency == nil)
+        for (sequence, priority) in [(1, Priority.low), (2, .high), (3, .normal)] as [(NotificationSequence, Priority)]
+        {
+            lane.enqueue(QueuedDelivery(.numbered(sequence, priority: priority), payload: nil))
+        }
+        #expect(lane.urgency == .high)
+        _ = Self.offers(&lane, maxInFlight: 2)
+        #expect(lane.urgency == .normal)
+        lane.reschedule(2, DeliveryProgress(attempts: 1))
+        #expect(lane.urgency == .high)
+        lane.remove(2)
+        lane.remove(3)
+        #expect(lane.urgency == nil && lane.inFlight == 1)
+    }
+
     @Test("An expired delivery is offered for its settlement once, and holds nobody back")
     func expired() {
         var lane = Lane(key: Self.key)

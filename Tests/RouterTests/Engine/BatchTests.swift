@@ -112,7 +112,7 @@ struct BatchTests {
         // What shares a batch has to fit into the store and into memory, together.
         batch.append(second)
         try bench.store.commit(batch.changes)
-        try bench.follow(bench.engine.apply(batch.changes))
+        try bench.follow(bench.engine.apply(batch.changes, at: bench.now))
         let census = try bench.store.census()
         #expect(census.accepted == census.byState.values.reduce(0, +))
     }
@@ -132,7 +132,7 @@ struct BatchTests {
         #expect(!batch.conflicts(with: accept), "Neither was answered: either order is a true one.")
         batch.append(accept)
         try bench.store.commit(batch.changes)
-        let followUps = bench.engine.apply(batch.changes)
+        let followUps = bench.engine.apply(batch.changes, at: bench.now)
         #expect(followUps == [.vacate(Self.A)])
         try bench.follow(followUps)
         #expect(try bench.start().map(\.session.key) == [Self.B])

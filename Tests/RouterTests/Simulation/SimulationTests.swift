@@ -55,6 +55,6 @@ struct SimulationTests {
         }
         #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10)
         #expect(total.forgotten > 100)
-        #expect(total.attempts > 300 && total.arrivals < total.attempts)
+        #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
     }
 }

@@ -5,11 +5,12 @@ extension UnsettledNotification {
     /// A notification on its way to a session.
     static func numbered(
         _ sequence: NotificationSequence, to session: SessionID = "A", of application: ApplicationID = .gallery,
-        expiration: Expiration = .never, receivedAt: Timestamp = .epoch, notBefore: Timestamp? = nil
+        expiration: Expiration = .never, receivedAt: Timestamp = .epoch, notBefore: Timestamp? = nil,
+        priority: Priority = .high
     ) -> UnsettledNotification {
         UnsettledNotification(
             sequence: sequence, id: NotificationID(unchecked: "ntf_\(sequence)"), application: application, device: nil,
-            contentID: "x", priority: .high, expiration: expiration, receivedAt: receivedAt,
+            contentID: "x", priority: priority, expiration: expiration, receivedAt: receivedAt,
             decision: Decision(tier: .can, session: session, reason: "can: TRUEPREDICATE"),
             progress: DeliveryProgress(notBefore: notBefore))
     }

@@ -49,14 +49,17 @@ extension Application {
     /// An application with one configuration, which says where its sessions are reached.
     static func gallery(
         _ id: ApplicationID = .gallery, multipleScenes: Bool = false, strict: Bool = false,
-        configurations: [SceneConfiguration] = [.standard], inFlight: Int = 1, schedule: [Int] = [5, 300, 1800]
+        configurations: [SceneConfiguration] = [.standard], inFlight: Int = 1, schedule: [Int] = [5, 300, 1800],
+        statuses: StatusTable = StatusTable(), reroute: RerouteSettings = RerouteSettings(),
+        headOfLine: HeadOfLine = .block
     ) -> Application {
         Application(
             id: id, displayName: "Gallery",
             manifest: SceneManifest(supportsMultipleScenes: multipleScenes, sceneConfigurations: configurations),
             routing: RoutingSettings(prefersRequiresCan: strict),
             delivery: DeliverySettings(
-                timeoutSeconds: 15, maxInFlightPerSession: inFlight, retrySchedule: schedule))
+                timeoutSeconds: 15, maxInFlightPerSession: inFlight, retrySchedule: schedule, statuses: statuses,
+                reroute: reroute, headOfLine: headOfLine))
     }
 }
 

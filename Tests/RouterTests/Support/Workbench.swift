@@ -18,7 +18,7 @@ struct Workbench {
         self.retention = retention
         store = ModelStore()
         engine = Engine(
-            recovering: RecoveredState(), rules: rules, maximumInFlight: maximumInFlight,
+            recovering: RecoveredState(), rules: rules, caps: DeliveryCaps(slots: maximumInFlight),
             moveLimit: moveLimit, retention: retention, generator: SeededGenerator(seed: 1))
     }
 
@@ -47,7 +47,7 @@ struct Workbench {
     mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
         let plan = try engine.plan(command, at: now, lookup: store)
         try store.commit(plan.changes)
-        return (plan.reply, engine.apply(plan.changes))
+        return (plan.reply, engine.apply(plan.changes, at: now))
     }
 
     /// Does a command and everything that follows from it.
@@ -105,7 +105,7 @@ struct Workbench {
     /// The process dies and starts anew.
     mutating func crash() throws {
         engine = Engine(
-            recovering: try store.recover(), rules: rules, maximumInFlight: 99, retention: retention,
+            recovering: try store.recover(), rules: rules, caps: DeliveryCaps(slots: 99), retention: retention,
             generator: SeededGenerator(seed: 2))
         try follow(engine.recoveryFollowUps)
     }

@@ -11,7 +11,9 @@ struct ApplicationTests {
              "endpoint": {"url": "http://127.0.0.1:9/scenes"}}]},
          "delegate": {"url": "http://127.0.0.1:9/delegate"},
          "routing": {"prefersRequiresCan": true},
-         "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]}}
+         "delivery": {"timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
+                      "statuses": {"5xx": "wait", "404": "retry"}, "reroute": {"onExhausted": true},
+                      "weight": 3, "headOfLine": {"policy": "skip", "afterAttempts": 4}}}
         """
 
     @Test func isCreatedThenReplaced() async throws {
@@ -48,7 +50,12 @@ struct ApplicationTests {
                 ],
                 "delegate": ["url": "http://127.0.0.1:9/delegate", "signingKeys": keys],
                 "routing": ["prefersRequiresCan": true],
-                "delivery": ["timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2]],
+                "delivery": [
+                    "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
+                    "statuses": ["404": "retry", "5xx": "wait"],
+                    "reroute": ["onExhausted": true, "onTimeout": false], "weight": 3,
+                    "headOfLine": ["policy": "skip", "afterAttempts": 4],
+                ],
             ]
             #expect(read.json == expected)
         }
@@ -62,6 +69,7 @@ struct ApplicationTests {
             #expect(created["routing", "prefersRequiresCan"] == false)
             #expect(created["delivery", "timeoutSeconds"] == 15)
             #expect(created["delivery", "maxInFlightPerSession"] == 1)
+            #expect(created["delivery", "weight"] == 1 && created["delivery", "headOfLine"] == ["policy": "block"])
             #expect(
                 created["delivery", "retrySchedule"] == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400])
         }

@@ -57,6 +57,29 @@ extension BadCall {
         application(
             #"{"delivery":{"retrySchedule":[\#(Array(repeating: "1", count: 65).joined(separator: ","))]}}"#, 422,
             "invalid-field", "/delivery/retrySchedule"),
+        application(#"{"delivery":{"statuses":["404"]}}"#, 400, "not-an-object", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"600":"retry"}}}"#, 422, "invalid-field", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"2xx":"retry"}}}"#, 422, "invalid-field", "/delivery/statuses"),
+        application(#"{"delivery":{"statuses":{"404":"ignore"}}}"#, 422, "invalid-field", "/delivery/statuses/404"),
+        application(#"{"delivery":{"statuses":{"404":1}}}"#, 422, "invalid-field", "/delivery/statuses/404"),
+        application(#"{"delivery":{"statuses":{"3xx":"deliver"}}}"#, 422, "invalid-field", "/delivery/statuses/3xx"),
+        application(#"{"delivery":{"reroute":{"always":true}}}"#, 400, "unknown-field", "/delivery/reroute/always"),
+        application(#"{"delivery":{"reroute":{"onTimeout":1}}}"#, 400, "wrong-type", "/delivery/reroute/onTimeout"),
+        application(#"{"delivery":{"weight":0}}"#, 422, "invalid-field", "/delivery/weight"),
+        application(#"{"delivery":{"weight":101}}"#, 422, "invalid-field", "/delivery/weight"),
+        application(#"{"delivery":{"headOfLine":"park"}}"#, 400, "not-an-object", "/delivery/headOfLine"),
+        application(#"{"delivery":{"headOfLine":{}}}"#, 422, "missing-field", "/delivery/headOfLine/policy"),
+        application(
+            #"{"delivery":{"headOfLine":{"policy":"drop"}}}"#, 422, "invalid-field", "/delivery/headOfLine/policy"),
+        application(
+            #"{"delivery":{"headOfLine":{"policy":"skip"}}}"#, 422, "missing-field",
+            "/delivery/headOfLine/afterAttempts"),
+        application(
+            #"{"delivery":{"headOfLine":{"policy":"skip","afterAttempts":1}}}"#, 422, "invalid-field",
+            "/delivery/headOfLine/afterAttempts"),
+        application(
+            #"{"delivery":{"headOfLine":{"policy":"park","afterAttempts":2}}}"#, 400, "unknown-field",
+            "/delivery/headOfLine/afterAttempts"),
         application(#"{"delegate":{}}"#, 422, "missing-field", "/delegate/url"),
         application(#"{"delegate":{"url":1}}"#, 400, "wrong-type", "/delegate/url"),
     ]

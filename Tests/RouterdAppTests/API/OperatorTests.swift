@@ -33,6 +33,7 @@ struct OperatorTests {
             let lane = lanes.at("lanes").asArray?.first ?? .null
             #expect(lane.at("session") == "a-b" && lane.at("waiting") == 1 && lane.at("attempts") == 1)
             #expect(lane.at("nextAttemptAt") != .null && lane.at("disabled") == .null)
+            #expect(lane.at("breaker", "state") == "closed" && lane.at("breaker", "reason") == .null)
             #expect(try await daemon.call(.get, "/v1/lanes?application=com.example.other").json.at("lanes") == [])
             let path = "/v1/lanes/a-b/resume"
             expectProblem(try await daemon.call(.post, path), 400, "invalid-parameter")
@@ -45,6 +46,29 @@ struct OperatorTests {
             #expect(resumed.status == 200 && resumed["session"] == "a-b")
             #expect(try await daemon.settled(first.id)["state"] == "delivered")
             try await daemon.until { try await daemon.call(.get, "/v1/lanes").json.at("lanes") == [] }
+        }
+    }
+
+    @Test func aBreakerIsSeenAndClosedByHand() async throws {
+        let schedule = Array(repeating: "0", count: 60).joined(separator: ",")
+        try await withGallery(application: #"{"delivery":{"retrySchedule":[\#(schedule)]}}"#) { daemon, receiver in
+            for _ in 0..<60 { receiver.answer("/down", with: 500) }
+            try await daemon.putSession("win-1", at: receiver.url("/down"))
+            try await daemon.post(about: "a")
+            func lane() async throws -> JSONValue {
+                try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray?.first ?? .null
+            }
+            try await daemon.until { try await lane().at("breaker", "state") == "open" }
+            let open = try await lane()
+            #expect(open.at("breaker", "reason") == "status-500" && open.at("breaker", "since") != .null)
+            #expect(open.at("breaker", "nextProbeAt") != .null && open.at("waiting") != 0)
+            let path = "/v1/lanes/win-1/resume?application=com.example.gallery"
+            let attempts = open.at("attempts").asInt64 ?? 0
+            #expect(try await daemon.call(.post, path).status == 200)
+            // It is tried at once, and being still down it is open again.
+            try await daemon.until { (try await lane().at("attempts").asInt64 ?? 0) > attempts }
+            let events = try await daemon.call(.get, "/v1/status").json.at("events")
+            #expect((events.at("breakerOpened").asInt64 ?? 0) >= 1 && (events.at("breakerClosed").asInt64 ?? 0) >= 1)
         }
     }
 

@@ -19,7 +19,7 @@ struct ConfigurationTests {
           requestSeconds: 13
           bodyBytesPerSecond: 14
           requestsPerSecondPerAddress: 15
-        delivery: {slots: 7, certificateAuthorityFile: file.pem}
+        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, certificateAuthorityFile: file.pem}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
@@ -42,7 +42,7 @@ struct ConfigurationTests {
         #expect(configuration.listen == ListenAddress(host: "127.0.0.1", port: 8080))
         #expect(configuration.database == "routerd.sqlite")
         #expect(configuration.durability == .full)
-        #expect(configuration.slots == 256)
+        #expect(configuration.caps == DeliveryCaps(slots: 256, perOrigin: 64, slow: 32))
         #expect(configuration.edge == EdgeSettings())
         #expect(configuration.edge.requestsPerSecondPerAddress == nil)
         #expect(configuration.certificateAuthorityFile == nil)
@@ -52,7 +52,9 @@ struct ConfigurationTests {
     @Test func theNearestLayerWins() throws {
         let file = try load(Self.file)
         #expect(file.listen.port == 1 && file.database == "file.sqlite")
-        #expect(file.durability == .normal && file.slots == 7 && file.certificateAuthorityFile == "file.pem")
+        #expect(
+            file.durability == .normal && file.caps == DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
+                && file.certificateAuthorityFile == "file.pem")
 
         let environment = try load(Self.file, environment: Self.environment)
         #expect(environment.listen.port == 2 && environment.database == "environment.sqlite")

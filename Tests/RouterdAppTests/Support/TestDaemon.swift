@@ -151,7 +151,7 @@ func withDaemon<Value>(
     let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
     let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
     let host = try EngineHost(
-        store: store, transport: transport, rules: options.rules, maximumInFlight: options.slots,
+        store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
         retention: options.retention, userAgent: "routerd/test", logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,

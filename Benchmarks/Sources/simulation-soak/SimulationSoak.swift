@@ -1,0 +1,68 @@
+import Glibc
+import RouterTesting
+import Synchronization
+
+/// Runs many seeds of the simulator, and of the laws of the planner, in a bounded time; prints each failing seed and how
+/// to see it again.
+///
+///     simulation-soak SEEDS FIRST TICKS SECONDS
+@main
+struct SimulationSoak {
+    private struct Progress {
+        var next: UInt64
+        var done: UInt64 = 0
+        var total = SimulationStatistics()
+        var failing: [UInt64] = []
+    }
+
+    /// Reports shown in full; of the others the seed is enough.
+    private static let reportsShown = 3
+
+    static func main() async {
+        let numbers = CommandLine.arguments.dropFirst().map { UInt64($0) ?? 0 } + [0, 0, 0, 0]
+        let (seeds, first) = (numbers[0] == 0 ? 10_000 : numbers[0], numbers[1])
+        let ticks = numbers[2] == 0 ? 100 : Int(clamping: numbers[2])
+        let seconds = numbers[3] == 0 ? 1800 : Int64(clamping: numbers[3])
+        let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
+        let progress = Mutex(Progress(next: first))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
+                group.addTask { work(progress, end: first + seeds, ticks: ticks, until: deadline) }
+            }
+        }
+        let result = progress.withLock { $0 }
+        print("\(result.done) of \(seeds) seeds from \(first), \(ticks) ticks each: \(result.failing.count) failing")
+        print("\(result.total)")
+        for seed in result.failing.sorted() {
+            print("seed \(seed) failed; again: make soak SEEDS=1 FIRST=\(seed) TICKS=\(ticks)")
+        }
+        if result.done < seeds {
+            print("The time was up after \(seconds) s; the seeds go on from \(first + result.done).")
+        }
+        exit(result.failing.isEmpty ? 0 : 1)
+    }
+
+    private static func work(
+        _ progress: borrowing Mutex<Progress>, end: UInt64, ticks: Int, until deadline: ContinuousClock.Instant
+    ) {
+        while ContinuousClock.now < deadline {
+            let seed = progress.withLock { progress -> UInt64? in
+                guard progress.next < end else { return nil }
+                defer { progress.next += 1 }
+                return progress.next
+            }
+            guard let seed else { return }
+            let report = Simulation.run(seed: seed, ticks: ticks)
+            let laws = PlannerLaws.violations(seed: seed, steps: ticks)
+            progress.withLock { progress in
+                progress.done += 1
+                progress.total = progress.total + report.statistics
+                guard !report.isSound || !laws.isEmpty else { return }
+                progress.failing.append(seed)
+                guard progress.failing.count <= reportsShown else { return }
+                if !report.isSound { print("\(report)\n") }
+                if !laws.isEmpty { print("laws of the planner: \(laws.joined(separator: "\n"))\n") }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+package import RouterPlugin
+
+/// Whether an endpoint is worth trying: what keeps a receiver that is down from being asked by everybody in turn.
+///
+///               too many failures                     its time has come, and one attempt starts
+///     ┌─ closed ──────────────────▶ open(until) ───────────────────────────────▶ halfOpen
+///     │    ▲                          ▲   ▲                                       │  │  │
+///     │    │                          │   └────── nothing came of the attempt ────┘  │  │
+///     │    │ resumed by hand          └────────── it failed: wait twice as long ─────┘  │
+///     │    └──────────────────────────────────────── it was answered ───────────────────┘
+///     └─ after that: 1 attempt at a time, then 2, 4, 8 …, until it is closed without a limit
+///
+/// Invariants: while it is open nothing starts, while it is half open one attempt is under way; what started before it
+/// opened does not open it again. Answers that speak for a living receiver close it, whatever they say of the message.
+package struct Breaker: Hashable, Sendable {
+    package enum State: Hashable, Sendable {
+        /// Attempts start. Can transition to: open.
+        case closed
+        /// Nothing starts before that time. Can transition to: halfOpen, closed.
+        case open(until: Timestamp)
+        /// One attempt is under way, to see whether the endpoint is back. Can transition to: open, closed.
+        case halfOpen
+    }
+
+    /// What an attempt says of its endpoint.
+    package enum Signal: Hashable, Sendable {
+        /// There is somebody, although perhaps not for this message.
+        case answered
+        case failed(Reason)
+        /// Nothing is known: it was not sent.
+        case nothing
+    }
+
+    /// A change of state, for people and for logs.
+    package struct Transition: Hashable, Sendable {
+        package var from: Phase
+        package var to: Phase
+        package var reason: Reason
+        package var at: Timestamp
+    }
+
+    package private(set) var state: State = .closed
+    /// When and why it came into this state; nil if it was never in another one.
+    package private(set) var last: Transition?
+    /// How many attempts may be under way while it recovers; nil if as many as there are.
+    package private(set) var ramp: Int?
+    /// Whether the ramp follows an opening, and not a pause that the receiver has asked for.
+    private var isRecovering = false
+    private var failuresInARow = 0
+    /// How often it has opened without a recovery in between.
+    private var openings = 0
+    /// The last outcomes, the newest in the lowest bit; 1 is a failure.
+    private var window: UInt32 = 0
+    private var windowCount = 0
+
+    package init() {}
+
+    package var phase: Phase {
+        switch state {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+
+    /// Whether it is as if nothing had ever gone wrong, so that there is nothing to remember.
+    package var isPristine: Bool { state == .closed && ramp == nil && failuresInARow == 0 && window == 0 }
+
+    /// What is said to an attempt that would start now.
+    package enum Admission: Hashable, Sendable {
+        case start
+        case wait(until: Timestamp)
+        /// Until one of those that are under way has come to its end.
+        case waitForOthers
+    }
+
+    /// Whether an attempt may start.
+    package func admits(underWay: Int, at now: Timestamp) -> Admission {
+        switch state {
+        case .open(let until) where until > now: return .wait(until: until)
+        case .open: return .start
+        case .halfOpen: return .waitForOthers
+        case .closed:
+            guard let ramp, underWay >= ramp else { return .start }
+            return .waitForOthers
+        }
+    }
+
+    /// An attempt that was admitted starts. Says whether it is the probe, and what changes.
+    package mutating func started(at now: Timestamp) -> (isProbe: Bool, Transition?) {
+        guard case .open = state, let reason = last?.reason else { return (false, nil) }
+        return (true, enter(.halfOpen, reason, at: now))
+    }
+
+    /// An attempt has come to its end.
+    package mutating func ended(
+        _ signal: Signal, isProbe: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Transition? {
+        switch (signal, state) {
+        case (.answered, .closed):
+            note(isFailure: false)
+            widen()
+            return nil
+        case (.answered, _): return close(.answered, at: now)
+        case (.failed(let reason), .closed):
+            note(isFailure: true)
+            // While it recovers one failure is enough.
+            guard isRecovering || isTooMuch else { return nil }
+            return open(reason, at: now, using: &generator)
+        case (.failed(let reason), .halfOpen) where isProbe: return open(reason, at: now, using: &generator)
+        case (.failed, _): return nil
+        case (.nothing, .halfOpen) where isProbe: return enter(.open(until: now), last?.reason ?? .answered, at: now)
+        case (.nothing, _): return nil
+        }
+    }
+
+    /// Somebody says that the receiver is well again.
+    package mutating func resume(at now: Timestamp) -> Transition? {
+        guard state != .closed else {
+            self = Breaker()
+            return nil
+        }
+        openings = 0
+        return close(.resumed, at: now)
+    }
+
+    /// Nothing was sent for so long that its state says nothing any more; nil if it is closed.
+    package func forgotten(at now: Timestamp) -> Transition? {
+        phase == .closed ? nil : Transition(from: phase, to: .closed, reason: .forgotten, at: now)
+    }
+
+    /// The receiver has asked for a pause: what comes after it begins gently.
+    package mutating func pause() {
+        if state == .closed { ramp = 1 }
+    }
+
+    // MARK: -
+
+    private var isTooMuch: Bool {
+        failuresInARow >= BreakerLimits.failuresInARow
+            || (windowCount >= BreakerLimits.leastInWindow
+                && window.nonzeroBitCount * BreakerLimits.failureShare >= windowCount)
+    }
+
+    private mutating func note(isFailure: Bool) {
+        failuresInARow = isFailure ? failuresInARow + 1 : 0
+        window = window << 1 | (isFailure ? 1 : 0)
+        windowCount = min(windowCount + 1, UInt32.bitWidth)
+    }
+
+    /// With every answer one more may be under way, which doubles them with every round.
+    private mutating func widen() {
+        guard let ramp else { return }
+        self.ramp = ramp < BreakerLimits.rampEnd ? ramp + 1 : nil
+        if self.ramp == nil { (openings, isRecovering) = (0, false) }
+    }
+
+    private mutating func open(
+        _ reason: Reason, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Transition {
+        openings += 1
+        (ramp, isRecovering) = (nil, false)
+        return enter(
+            .open(until: RetryPolicy.nextProbe(afterOpenings: openings, at: now, using: &generator)), reason, at: now)
+    }
+
+    private mutating func close(_ reason: Reason, at now: Timestamp) -> Transition {
+        (failuresInARow, window, windowCount) = (0, 0, 0)
+        (ramp, isRecovering) = (1, true)
+        return enter(.closed, reason, at: now)
+    }
+
+    private mutating func enter(_ state: State, _ reason: Reason, at now: Timestamp) -> Transition {
+        let from = phase
+        self.state = state
+        let transition = Transition(from: from, to: phase, reason: reason, at: now)
+        last = transition
+        return transition
+    }
+}
+
+extension Breaker {
+    /// The states as the API shows them.
+    package enum Phase: String, CaseIterable, Hashable, Sendable {
+        case closed, open, halfOpen
+        /// Of a session and not of its endpoint: it takes no part until it is put, patched or resumed.
+        case disabled
+    }
+
+    /// Why a breaker is in its state.
+    package enum Reason: Hashable, Sendable, CustomStringConvertible {
+        /// The receiver has answered.
+        case answered
+        /// Somebody has said that it is well again.
+        case resumed
+        /// Nothing has been sent there for long.
+        case forgotten
+        /// The last answer was this status.
+        case status(Int)
+        /// There was no answer.
+        case failure(TransferFailure.Kind)
+        /// The session was told that there is nobody any more.
+        case gone
+
+        /// A word for the API and for logs, out of a bounded set.
+        package var description: String {
+            switch self {
+            case .answered: "answered"
+            case .resumed: "resumed"
+            case .forgotten: "forgotten"
+            case .status(let status): "status-\(status)"
+            case .failure(let kind): kind.rawValue
+            case .gone: "gone"
+            }
+        }
+    }
+}
+
+/// The bounds of breakers.
+package enum BreakerLimits {
+    /// So many failures one after another open it.
+    package static let failuresInARow = 5
+    /// Or one in so many of the last outcomes, of which there have to be enough. At most 32 are remembered.
+    package static let failureShare = 2
+    package static let leastInWindow = 20
+    /// With so many attempts at a time it has recovered.
+    package static let rampEnd = 64
+}

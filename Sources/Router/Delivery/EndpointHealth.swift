@@ -1,0 +1,68 @@
+package import RouterPlugin
+
+/// What is known of an endpoint that is in use or has been in trouble; of the others nothing is kept.
+package struct EndpointHealth: Sendable {
+    package internal(set) var breaker = Breaker()
+    /// The receiver has asked to be left alone until then.
+    package internal(set) var gatedUntil: Timestamp?
+    /// Attempts that are under way.
+    package internal(set) var underWay = 0
+    /// How many quick answers are missing until it does not count as slow any more; 0 if it does not.
+    private var quickAnswersMissing = 0
+    /// Lanes that would start an attempt if they might.
+    var waiting = WaitingLanes()
+    /// For when a timer is set already.
+    var wakesAt: Timestamp?
+    /// What was reported of it, until it takes something.
+    private var trouble: EndpointTrouble?
+    private var redirectsInARow = 0
+    /// Since when nothing has been under way.
+    var idleSince: Timestamp?
+
+    init() {}
+
+    /// Whether its attempts take long, so that they have to share few slots.
+    package var isSlow: Bool { quickAnswersMissing > 0 }
+
+    /// Whether there is nothing to remember.
+    var isPristine: Bool {
+        underWay == 0 && !isSlow && gatedUntil == nil && trouble == nil && breaker.isPristine && waiting.isEmpty
+    }
+
+    /// Whether an attempt may start.
+    package func admits(at now: Timestamp) -> Breaker.Admission {
+        if let gatedUntil, gatedUntil > now { return .wait(until: gatedUntil) }
+        return breaker.admits(underWay: underWay, at: now)
+    }
+
+    /// An attempt has taken that long.
+    mutating func took(milliseconds: Int64) {
+        if milliseconds >= RouterLimits.slowAttemptMilliseconds {
+            quickAnswersMissing = RouterLimits.quickAnswersToRecover
+        } else if quickAnswersMissing > 0 {
+            quickAnswersMissing -= 1
+        }
+    }
+
+    /// What an operator should hear of, once; nil if there is nothing new.
+    mutating func newTrouble(_ outcome: ResponseClass) -> EndpointTrouble? {
+        redirectsInARow = outcome == .misdirected ? redirectsInARow + 1 : 0
+        let found: EndpointTrouble? =
+            switch outcome {
+            case .unauthorized: .credentials
+            case .unreachable(.tlsFailed): .certificate
+            case .misdirected where redirectsInARow >= RouterLimits.redirectsToReport: .redirects
+            default: nil
+            }
+        if outcome == .success { trouble = nil }
+        guard let found, found != trouble else { return nil }
+        trouble = found
+        return found
+    }
+
+    /// The receiver asks for a pause.
+    mutating func gate(until time: Timestamp) {
+        gatedUntil = max(gatedUntil ?? time, time)
+        breaker.pause()
+    }
+}

@@ -1,0 +1,55 @@
+package import RouterPlugin
+
+/// An endpoint, as far as one application is concerned: what one tenant's messages do to a receiver is not held against
+/// another's.
+package struct EndpointKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let application: ApplicationID
+    package let url: String
+
+    package init(application: ApplicationID, url: String) {
+        self.application = application
+        self.url = url
+    }
+
+    package var description: String { "\(application) at \(url)" }
+
+    /// URLs are compared by their bytes.
+    package static func == (lhs: EndpointKey, rhs: EndpointKey) -> Bool {
+        lhs.application == rhs.application && lhs.url.utf8.elementsEqual(rhs.url.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(application)
+        var url = url
+        url.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    package static func < (lhs: EndpointKey, rhs: EndpointKey) -> Bool {
+        if lhs.application != rhs.application { return lhs.application < rhs.application }
+        return lhs.url.utf8.lexicographicallyPrecedes(rhs.url.utf8)
+    }
+
+    /// Where its connections go: scheme, host and port, as far as the URL names them.
+    package var origin: Origin { Origin(url: url) }
+}
+
+/// Scheme, host and port of a URL, of whatever application: connections are the machine's.
+package struct Origin: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    /// For people; it holds no path and no query, where secrets may stand.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    package init(url: String) {
+        var slashes = 0
+        var bytes: [UInt8] = []
+        for byte in url.utf8 {
+            if byte == UInt8(ascii: "/") { slashes += 1 }
+            let isAuthorityOver = slashes == 2 && (byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#"))
+            if slashes == 3 || isAuthorityOver { break }
+            let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            bytes.append(isCapital ? byte | 0x20 : byte)
+        }
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,223 @@
+package import RouterPlugin
+
+/// What is in short supply, and who waits for it.
+extension LanePlanner {
+    /// What keeps attempts at an endpoint from being started; nil if nothing does.
+    func obstacle(at endpoint: EndpointKey, at now: Timestamp) -> LaneWait.Kind? {
+        let health = endpoints[endpoint]
+        guard health?.admits(at: now) ?? .start == .start else { return .endpoint(endpoint) }
+        if health?.isSlow == true, slowUnderWay >= caps.slow { return .slowSlots }
+        let origin = endpoint.origin
+        if let use = origins[origin], use.underWay >= caps.perOrigin { return .origin(origin) }
+        return nil
+    }
+
+    /// An attempt starts.
+    mutating func take(
+        _ sequence: NotificationSequence, _ endpoint: EndpointKey, _ urgency: Priority
+    ) -> Flight {
+        var health = endpoints.removeValue(forKey: endpoint) ?? EndpointHealth()
+        let (isProbe, transition) = health.breaker.started(at: now)
+        if let transition { events.append(.breaker(endpoint, transition)) }
+        health.underWay += 1
+        health.idleSince = nil
+        let flight = Flight(
+            endpoint: endpoint, origin: endpoint.origin, urgency: urgency, isSlow: health.isSlow, isProbe: isProbe)
+        endpoints[endpoint] = health
+        flights[sequence] = flight
+        slots.take(urgency)
+        origins[flight.origin, default: OriginUse()].underWay += 1
+        if flight.isSlow { slowUnderWay += 1 }
+        return flight
+    }
+
+    /// An attempt is over, whatever came of it: what it has taken is for others.
+    mutating func release(_ sequence: NotificationSequence) {
+        guard let flight = flights.removeValue(forKey: sequence) else { return }
+        slots.giveBack(flight.urgency)
+        if flight.isSlow {
+            slowUnderWay -= 1
+            call(.slowSlots)
+        }
+        origins[flight.origin]?.underWay -= 1
+        call(.origin(flight.origin))
+        if let use = origins[flight.origin], use.underWay == 0, use.waiting.isEmpty { origins[flight.origin] = nil }
+        endpoints[flight.endpoint]?.underWay -= 1
+        if flight.isProbe, endpoints[flight.endpoint]?.breaker.state == .halfOpen {
+            var unused = UnusedGenerator()
+            let transition = endpoints[flight.endpoint]?.breaker.ended(
+                .nothing, isProbe: true, at: now, using: &unused)
+            if let transition { events.append(.breaker(flight.endpoint, transition)) }
+        }
+        goOn(flight.endpoint)
+    }
+
+    // MARK: Endpoints
+
+    /// What an attempt has shown of its endpoint.
+    package mutating func learn(
+        from sequence: NotificationSequence, _ outcome: ResponseClass, status: Int?, milliseconds: Int64,
+        at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) {
+        advance(to: now)
+        guard let flight = flights[sequence], var health = endpoints[flight.endpoint] else { return }
+        health.took(milliseconds: milliseconds)
+        let transition = health.breaker.ended(
+            outcome.signal(status: status), isProbe: flight.isProbe, at: now, using: &generator)
+        // After the answer has been counted: the ramp begins anew.
+        if let asked = outcome.pause {
+            let wait = Int64(RetryPolicy.gateWait(asked: asked)) * 1000
+            health.gate(until: now.advanced(byMilliseconds: wait))
+        }
+        if let trouble = health.newTrouble(outcome) { events.append(.trouble(flight.endpoint, trouble)) }
+        endpoints[flight.endpoint] = health
+        if let transition { events.append(.breaker(flight.endpoint, transition)) }
+    }
+
+    /// Somebody says that the receiver is well again.
+    package mutating func resume(_ endpoint: EndpointKey, at now: Timestamp) {
+        advance(to: now)
+        guard endpoints[endpoint] != nil else { return }
+        endpoints[endpoint]?.gatedUntil = nil
+        if let transition = endpoints[endpoint]?.breaker.resume(at: now) {
+            events.append(.breaker(endpoint, transition))
+        }
+        goOn(endpoint)
+    }
+
+    /// The time that the endpoint was to be looked at.
+    package mutating func timeHasCome(for endpoint: EndpointKey, at now: Timestamp) {
+        advance(to: now)
+        guard endpoints[endpoint] != nil else { return }
+        endpoints[endpoint]?.wakesAt = nil
+        goOn(endpoint)
+    }
+
+    /// What has become of endpoints since it was asked last.
+    mutating func takeEvents() -> [EndpointEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Calls those who may go on at an endpoint now; or says when to look again; or forgets it.
+    private mutating func goOn(_ endpoint: EndpointKey) {
+        guard var health = endpoints[endpoint] else { return }
+        if let gated = health.gatedUntil, gated <= now { health.gatedUntil = nil }
+        if health.underWay == 0, health.idleSince == nil { health.idleSince = now }
+        endpoints[endpoint] = health
+        switch health.admits(at: now) {
+        case .wait(let until): if !health.waiting.isEmpty { wake(endpoint, at: until) }
+        case .waitForOthers: break
+        case .start:
+            // As many as there is room for, and of an endpoint that has recovered all.
+            let isProbing = if case .open = health.breaker.state { true } else { false }
+            let room = health.breaker.ramp.map { max(1, $0 - health.underWay) }
+            call(.endpoint(endpoint), isProbing ? 1 : room ?? .max)
+        }
+        guard let health = endpoints[endpoint] else { return }
+        if health.isPristine {
+            endpoints[endpoint] = nil
+        } else if let idleSince = health.idleSince {
+            // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
+            let since = health.waiting.isEmpty ? idleSince : now
+            let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
+            if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
+        }
+    }
+
+    private mutating func forget(_ endpoint: EndpointKey) {
+        let health = endpoints.removeValue(forKey: endpoint)
+        guard let transition = health?.breaker.forgotten(at: now) else { return }
+        events.append(.breaker(endpoint, transition))
+    }
+
+    private mutating func wake(_ endpoint: EndpointKey, at time: Timestamp) {
+        if let set = endpoints[endpoint]?.wakesAt, set <= time { return }
+        endpoints[endpoint]?.wakesAt = time
+        steps.append(.wakeEndpoint(endpoint, at: time))
+    }
+
+    // MARK: Waiting
+
+    /// The lane has something, and what it needs is in use.
+    mutating func wait(_ key: SessionKey, for wait: LaneWait) {
+        let called = lanes[key]?.isCalledBy
+        lanes[key]?.isCalledBy = nil
+        if lanes[key]?.waitsFor != wait {
+            lanes[key]?.waitsFor = wait
+            let isBack = called == wait.kind
+            stand(key, wait, first: isBack)
+        }
+        if case .endpoint(let endpoint) = wait.kind, case .wait(let until)? = endpoints[endpoint]?.admits(at: now) {
+            wake(endpoint, at: until)
+        }
+        if let called, called != wait.kind { call(called) }
+    }
+
+    /// What the lane was called for is not used by it: the next one may have it.
+    mutating func passOn(_ key: SessionKey) {
+        guard let kind = lanes[key]?.isCalledBy else { return }
+        lanes[key]?.isCalledBy = nil
+        call(kind)
+    }
+
+    /// Something has become free: calls those who wait for it, so many of each class.
+    mutating func call(_ kind: LaneWait.Kind, _ count: Int = 1) {
+        for urgency in Priority.ranked {
+            var missing = count
+            while missing > 0, let key = popWaiting(for: kind, urgency) {
+                guard lanes[key]?.waitsFor == LaneWait(kind: kind, urgency: urgency) else { continue }
+                lanes[key]?.waitsFor = nil
+                guard isOpen(key), lanes[key]?.urgency != nil else { continue }
+                lanes[key]?.isCalledBy = kind
+                look(at: key)
+                missing -= 1
+            }
+        }
+    }
+
+    private mutating func popWaiting(for kind: LaneWait.Kind, _ urgency: Priority) -> SessionKey? {
+        switch kind {
+        case .endpoint(let endpoint): endpoints[endpoint]?.waiting.popFirst(urgency)
+        case .origin(let origin): origins[origin]?.waiting.popFirst(urgency)
+        case .slowSlots: slowWaiting.popFirst(urgency)
+        }
+    }
+
+    private mutating func stand(_ key: SessionKey, _ wait: LaneWait, first isFirst: Bool) {
+        func stand(in list: inout WaitingLanes) {
+            if isFirst { list.prepend(key, wait.urgency) } else { list.append(key, wait.urgency) }
+        }
+        switch wait.kind {
+        case .endpoint(let endpoint): stand(in: &endpoints[endpoint, default: EndpointHealth()].waiting)
+        case .origin(let origin): stand(in: &origins[origin, default: OriginUse()].waiting)
+        case .slowSlots: stand(in: &slowWaiting)
+        }
+    }
+}
+
+extension ResponseClass {
+    /// For how long the receiver wants to be left alone; nil if it has not said so.
+    fileprivate var pause: Int?? {
+        switch self {
+        case .backPressure(let seconds): .some(seconds)
+        case .transient(let seconds?): .some(seconds)
+        default: nil
+        }
+    }
+
+    /// What it says of the endpoint.
+    fileprivate func signal(status: Int?) -> Breaker.Signal {
+        switch self {
+        case .success, .rejected, .backPressure, .gone, .refused: .answered
+        case .misdirected, .unauthorized, .transient: .failed(.status(status ?? 0))
+        case .unreachable(let kind): .failed(.failure(kind))
+        case .unusable, .egressRefused, .notSent: .nothing
+        }
+    }
+}
+
+/// For where nothing is drawn.
+private struct UnusedGenerator: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 0 }
+}

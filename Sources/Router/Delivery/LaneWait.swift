@@ -1,0 +1,32 @@
+package import RouterPlugin
+
+/// Why a lane that has something to send does not send it: a place in a list of waiting lanes.
+package struct LaneWait: Hashable, Sendable {
+    /// What is waited for.
+    package enum Kind: Hashable, Sendable {
+        /// Its endpoint is not to be tried, or only by few at a time.
+        case endpoint(EndpointKey)
+        /// There are as many attempts under way at its origin as there may be.
+        case origin(Origin)
+        /// Its endpoint is slow, and the slots for such ones are in use.
+        case slowSlots
+    }
+
+    package let kind: Kind
+    /// The class among those that wait.
+    package let urgency: Priority
+}
+
+/// What an application says about a lane.
+package struct LaneTerms: Hashable, Sendable {
+    package var url: String
+    package var maxInFlight: Int
+    /// After how many attempts a delivery that waits for its retry may be overtaken; nil for never.
+    package var overtakenAfter: Int?
+
+    package init(url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil) {
+        self.url = url
+        self.maxInFlight = maxInFlight
+        self.overtakenAfter = overtakenAfter
+    }
+}

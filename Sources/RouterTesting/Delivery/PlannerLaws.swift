@@ -1,0 +1,295 @@
+import Router
+import RouterPlugin
+
+/// What a planner must do, whatever happens: a random history, and a slow model that looks at every lane each time.
+///
+/// - Nothing starts that the model would not start: no cap is exceeded, no breaker passed by, no order broken.
+/// - When the planner has nothing more to do, the model finds nothing that could start: no lane is forgotten.
+/// - In the end, when everything is answered at once, everything has started.
+package struct PlannerLaws {
+    package static func violations(seed: UInt64, steps: Int) -> [String] {
+        var trial = PlannerLaws(seed: seed)
+        for _ in 0..<steps where trial.violations.isEmpty { trial.step() }
+        trial.finish()
+        return trial.violations.map { "seed \(seed): \($0)" }
+    }
+
+    /// A delivery as the model knows it.
+    private struct Item {
+        var notification: UnsettledNotification
+        var lane: SessionKey
+        var isUnderWay = false
+        var isEnded = false
+        /// How it was counted when it started.
+        var urgency = Priority.low
+        var isSlow = false
+    }
+
+    private let caps: DeliveryCaps
+    private var planner: LanePlanner
+    private var items: [NotificationSequence: Item] = [:]
+    private var terms: [SessionKey: LaneTerms] = [:]
+    private var closed: Set<SessionKey> = []
+    private var weights: [ApplicationID: Int] = [:]
+    private var timers: [(at: Timestamp, step: LanePlanner.Step)] = []
+    private var now = Timestamp(milliseconds: 1_000_000)
+    private var last: Int64 = 0
+    private var generator: SeededGenerator
+    private var violations: [String] = []
+
+    private init(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 1 }
+        caps = DeliveryCaps(slots: draw(1, 2, 5, 16, 40), perOrigin: draw(1, 2, 4, 40), slow: draw(1, 2, 5))
+        planner = LanePlanner(caps: caps)
+        self.generator = generator
+        for application in 0..<draw(1, 2, 3) {
+            let id = ApplicationID(unchecked: "app\(application)")
+            weights[id] = draw(1, 2, 5)
+            for session in 0..<draw(1, 4, 9) {
+                let key = SessionKey(application: id, session: SessionID(unchecked: "s\(session)"))
+                terms[key] = drawTerms()
+            }
+        }
+    }
+
+    private mutating func draw(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+
+    /// Few endpoints at few origins, so that lanes meet there.
+    private mutating func drawTerms() -> LaneTerms {
+        LaneTerms(
+            url: "https://o\(draw(0..<2)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
+            overtakenAfter: [nil, nil, 1, 2][draw(0..<4)])
+    }
+
+    // MARK: History
+
+    private mutating func step() {
+        switch draw(0..<20) {
+        case 0..<8: enqueue()
+        case 8..<15: finishOne(isGood: draw(0..<10) < 6)
+        case 15: change()
+        case 16: remove()
+        case 17:
+            if let key = pick(terms.keys.sorted()), let url = terms[key]?.url {
+                planner.resume(EndpointKey(application: key.application, url: url), at: now)
+            }
+        default:
+            now = now.advanced(byMilliseconds: Int64([1, 500, 6000, 60_000, 700_000][draw(0..<5)]))
+        }
+        wakeUp()
+        run()
+    }
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &generator) }
+
+    private mutating func enqueue() {
+        guard let key = pick(terms.keys.sorted()) else { return }
+        for _ in 0..<draw(1..<5) {
+            last += 1
+            let notification = UnsettledNotification(
+                sequence: NotificationSequence(last), id: NotificationID(unchecked: "ntf_\(last)"),
+                application: key.application, device: nil, contentID: nil,
+                priority: [Priority.high, .normal, .low][draw(0..<3)],
+                expiration: draw(0..<6) == 0 ? .at(now.advanced(byMilliseconds: Int64(draw(0..<90_000)))) : .never,
+                receivedAt: now, decision: Decision(tier: .can, session: key.session, reason: ""))
+            items[notification.sequence] = Item(notification: notification, lane: key)
+            planner.enqueue(
+                QueuedDelivery(notification, payload: [1]), in: key, sessionExists: !closed.contains(key))
+        }
+    }
+
+    /// An attempt comes to its end: taken, or put off.
+    private mutating func finishOne(isGood: Bool) {
+        let underWay = items.filter(\.value.isUnderWay).keys.sorted()
+        guard let sequence = pick(underWay), let item = items[sequence] else { return }
+        let outcomes: [(ResponseClass, Int?)] =
+            isGood
+            ? [(.success, 200)]
+            : [
+                (.transient(retryAfterSeconds: nil), 500), (.unreachable(.timedOut), nil),
+                (.backPressure(retryAfterSeconds: 9), 429), (.rejected, 404),
+            ]
+        guard let (outcome, status) = pick(outcomes) else { return }
+        let isSent = isGood || draw(0..<8) > 0
+        if isSent {
+            planner.learn(
+                from: sequence, outcome, status: status, milliseconds: Int64([5, 5, 9000][draw(0..<3)]), at: now,
+                using: &generator)
+        }
+        if isGood {
+            items[sequence] = nil
+            planner.remove(sequence)
+        } else {
+            var progress = item.notification.progress
+            progress.attempts += isSent ? 1 : 0
+            progress.notBefore = now.advanced(byMilliseconds: Int64(draw(0..<20_000)))
+            items[sequence]?.notification.progress = progress
+            items[sequence]?.isUnderWay = false
+            planner.reschedule(sequence, progress)
+        }
+    }
+
+    private mutating func remove() {
+        let waiting = items.filter { !$0.value.isUnderWay }.keys.sorted()
+        guard let sequence = pick(waiting) else { return }
+        items[sequence] = nil
+        planner.remove(sequence)
+    }
+
+    /// A session goes, comes back, or is somewhere else.
+    private mutating func change() {
+        guard let key = pick(terms.keys.sorted()) else { return }
+        if closed.remove(key) != nil { return planner.reopen(key) }
+        if draw(0..<2) == 0 {
+            closed.insert(key)
+            return planner.close(key)
+        }
+        terms[key] = drawTerms()
+        planner.reopen(key)
+    }
+
+    private mutating func wakeUp() {
+        let due = timers.filter { $0.at <= now }
+        timers.removeAll { $0.at <= now }
+        for timer in due {
+            switch timer.step {
+            case .wake(let key, _): planner.timeHasCome(for: key)
+            case .wakeEndpoint(let endpoint, _): planner.timeHasCome(for: endpoint, at: now)
+            default: break
+            }
+        }
+    }
+
+    // MARK: The planner, and the model
+
+    private mutating func run() {
+        let (terms, weights) = (terms, weights)
+        var count = 0
+        while violations.isEmpty {
+            // What is to start is looked at before it has started.
+            let before = planner
+            let step = planner.next(at: now, terms: { terms[$0] }, weight: { weights[$0] ?? 1 })
+            guard let step else { break }
+            count += 1
+            guard count < 10_000 else { return violations.append("it does not come to an end") }
+            switch step {
+            case .attempt(let key, let delivery, _): started(delivery.notification.sequence, in: key, before)
+            case .ended(let sequence):
+                guard let item = items[sequence], case .at(let end) = item.notification.expiration, end <= now,
+                    !item.isUnderWay
+                else { return violations.append("\(sequence) ends before its time") }
+                items[sequence] = nil
+                planner.remove(sequence)
+            case .wake(_, let time), .wakeEndpoint(_, let time): timers.append((time, step))
+            }
+        }
+        checkRest()
+    }
+
+    private mutating func started(_ sequence: NotificationSequence, in key: SessionKey, _ before: LanePlanner) {
+        guard let item = items[sequence], item.lane == key else { return violations.append("\(sequence) is nowhere") }
+        guard startable(in: key) == sequence else {
+            return violations.append("\(sequence) starts; next in \(key) is \(startable(in: key) as Any)")
+        }
+        if let obstacle = obstacle(key, before) { violations.append("\(sequence) starts in spite of \(obstacle)") }
+        let urgency = urgency(of: key)
+        guard admits(urgency) else { return violations.append("there is no slot for \(sequence)") }
+        let endpoint = endpoint(of: key)
+        items[sequence]?.isUnderWay = true
+        items[sequence]?.urgency = urgency
+        items[sequence]?.isSlow = before.endpoints[endpoint]?.isSlow ?? false
+        sentTo[sequence] = endpoint
+    }
+
+    private var sentTo: [NotificationSequence: EndpointKey] = [:]
+
+    private func endpoint(of key: SessionKey) -> EndpointKey {
+        EndpointKey(application: key.application, url: terms[key]?.url ?? "")
+    }
+
+    /// The delivery of a lane whose turn it is now, by looking at all of them.
+    private func startable(in key: SessionKey) -> NotificationSequence? {
+        guard !closed.contains(key), let terms = terms[key] else { return nil }
+        let lane = items.filter { $0.value.lane == key }.sorted { $0.key < $1.key }
+        guard lane.count(where: { $0.value.isUnderWay }) < terms.maxInFlight else { return nil }
+        for (sequence, item) in lane where !item.isUnderWay {
+            let progress = item.notification.progress
+            guard let notBefore = progress.notBefore, notBefore > now else { return sequence }
+            guard let after = terms.overtakenAfter, progress.attempts >= after else { return nil }
+        }
+        return nil
+    }
+
+    private func urgency(of key: SessionKey) -> Priority {
+        let waiting = items.values.filter { $0.lane == key && !$0.isUnderWay }.map(\.notification.priority)
+        return waiting.max { $0.rawValue < $1.rawValue } ?? .low
+    }
+
+    private func admits(_ urgency: Priority) -> Bool {
+        let underWay = items.values.filter(\.isUnderWay)
+        var borrowed = 0
+        for priority in Priority.allCases {
+            borrowed += max(0, underWay.count { $0.urgency == priority } - caps.reserved(for: priority))
+        }
+        let own = underWay.count { $0.urgency == urgency }
+        let reserved = Priority.allCases.reduce(0) { $0 + caps.reserved(for: $1) }
+        return own < caps.reserved(for: urgency) || borrowed < caps.slots - reserved
+    }
+
+    /// What keeps the lane from starting; nil if nothing does.
+    private func obstacle(_ key: SessionKey, _ planner: LanePlanner) -> String? {
+        let endpoint = endpoint(of: key)
+        let underWay = items.filter(\.value.isUnderWay)
+        let here = underWay.keys.count { sentTo[$0] == endpoint }
+        if let health = planner.endpoints[endpoint] {
+            if let gate = health.gatedUntil, gate > now { return "a gate" }
+            guard health.breaker.admits(underWay: here, at: now) == .start else { return "a breaker" }
+            if health.isSlow, underWay.values.count(where: \.isSlow) >= caps.slow { return "the cap of slow ones" }
+        }
+        let atOrigin = underWay.keys.count { sentTo[$0]?.origin == endpoint.origin }
+        return atOrigin >= caps.perOrigin ? "the cap of its origin" : nil
+    }
+
+    private mutating func checkRest() {
+        guard violations.isEmpty else { return }
+        if planner.inFlight != items.values.count(where: \.isUnderWay) { violations.append("inFlight is wrong") }
+        for key in terms.keys.sorted() {
+            guard let sequence = startable(in: key), admits(urgency(of: key)) else { continue }
+            // It was slow when it had to wait: it goes on when one of the slow slots is free, as those do.
+            if planner.lanes[key]?.waitsFor?.kind == .slowSlots, planner.slowUnderWay >= caps.slow { continue }
+            if obstacle(key, planner) == nil { violations.append("\(sequence) could start in \(key), and does not") }
+        }
+        for item in items.values {
+            guard case .at(let end) = item.notification.expiration, end <= now, !item.isUnderWay,
+                let lane = planner.lanes[item.lane], lane.inFlight == 0, !lane.isClosed,
+                planner.slots.admits(urgency(of: item.lane))
+            else { continue }
+            violations.append("\(item.notification.sequence) has expired, and nobody says so")
+        }
+    }
+
+    /// Everything is taken from now on: it all has to come to an end, and nothing may be left over.
+    private mutating func finish() {
+        for key in closed.sorted() { planner.reopen(key) }
+        closed = []
+        var rounds = 0
+        while violations.isEmpty, rounds < 10_000 {
+            rounds += 1
+            // What it wants to be woken for is known only now.
+            run()
+            if items.values.contains(where: \.isUnderWay) {
+                finishOne(isGood: true)
+            } else if let next = timers.map(\.at).min() {
+                now = max(now, next)
+            } else {
+                break
+            }
+            wakeUp()
+        }
+        guard violations.isEmpty else { return }
+        if !items.isEmpty || !planner.lanes.isEmpty { violations.append("it does not settle") }
+        if planner.payloadBytes != 0 { violations.append("payload bytes are left over") }
+        if !planner.endpoints.isEmpty { violations.append("endpoints are left over: \(planner.endpoints.count)") }
+    }
+}

@@ -1,0 +1,62 @@
+import Logging
+import Router
+
+/// What the engine tells beside its answers: a line in the log each, and how often each kind came.
+///
+/// Of an endpoint no more than its origin is written: paths and queries may hold secrets.
+struct DeliveryEventLog {
+    let logger: Logger
+    private var counts: [String: Int] = [:]
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// How often which kind came since the start, in order of their names.
+    var figures: [(name: String, count: Int)] { counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+
+    mutating func add(_ events: [DeliveryEvent]) {
+        for event in events {
+            counts[event.name, default: 0] += 1
+            switch event {
+            case .endpoint(.breaker(let endpoint, let transition)):
+                var metadata = metadata(of: endpoint)
+                metadata["from"] = "\(transition.from.rawValue)"
+                metadata["to"] = "\(transition.to.rawValue)"
+                metadata["reason"] = "\(transition.reason)"
+                logger.notice("an endpoint's breaker has changed", metadata: metadata)
+            case .endpoint(.trouble(let endpoint, let trouble)):
+                var metadata = metadata(of: endpoint)
+                metadata["trouble"] = "\(trouble.rawValue)"
+                logger.warning("an endpoint needs somebody to look at it", metadata: metadata)
+            case .sessionDisabled(let session, let reason):
+                let metadata: Logger.Metadata = ["session": "\(session)", "reason": "\(reason.rawValue)"]
+                logger.notice("session disabled", metadata: metadata)
+            case .sessionEnabled(let session):
+                logger.notice("session takes part again", metadata: ["session": "\(session)"])
+            }
+        }
+    }
+
+    private func metadata(of endpoint: EndpointKey) -> Logger.Metadata {
+        ["application": "\(endpoint.application)", "origin": "\(endpoint.origin.text)"]
+    }
+}
+
+extension DeliveryEvent {
+    /// A word out of a bounded set.
+    fileprivate var name: String {
+        switch self {
+        case .endpoint(.breaker(_, let transition)):
+            switch transition.to {
+            case .closed: "breakerClosed"
+            case .open: "breakerOpened"
+            case .halfOpen: "breakerHalfOpened"
+            case .disabled: "breakerDisabled"
+            }
+        case .endpoint(.trouble(_, .credentials)): "credentialsRefused"
+        case .endpoint(.trouble(_, .certificate)): "certificateRefused"
+        case .endpoint(.trouble(_, .redirects)): "endpointRedirects"
+        case .sessionDisabled: "sessionDisabled"
+        case .sessionEnabled: "sessionEnabled"
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// Who is served, and how often, when everybody wants to be.
+@Suite("The lane planner: shares")
+struct FairnessTests {
+    /// A planner with work, in which every attempt succeeds at once.
+    private struct Bench {
+        var planner: LanePlanner
+        var weights: [ApplicationID: Int] = [:]
+        var urls: [SessionKey: String] = [:]
+        var last: Int64 = 0
+        var now = Timestamp.epoch
+        var generator = SeededGenerator(seed: 1)
+
+        init(_ caps: DeliveryCaps) { planner = LanePlanner(caps: caps) }
+
+        mutating func add(
+            _ count: Int, of application: ApplicationID = .gallery, to session: SessionID, _ priority: Priority = .high
+        ) {
+            for _ in 0..<count {
+                last += 1
+                let notification = UnsettledNotification.numbered(
+                    NotificationSequence(last), to: session, of: application, priority: priority)
+                let key = SessionKey(application: application, session: session)
+                planner.enqueue(QueuedDelivery(notification, payload: nil), in: key, sessionExists: true)
+            }
+        }
+
+        /// The next attempt that may start now.
+        mutating func next() -> QueuedDelivery? {
+            let (urls, weights) = (urls, weights)
+            while true {
+                let step = planner.next(
+                    at: now, terms: { LaneTerms(url: urls[$0] ?? "https://\($0.session).example/") },
+                    weight: { weights[$0] ?? 1 })
+                switch step {
+                case .attempt(_, let delivery, _): return delivery
+                case nil: return nil
+                default: continue
+                }
+            }
+        }
+
+        /// All that may start now.
+        mutating func all() -> [QueuedDelivery] {
+            var all: [QueuedDelivery] = []
+            while let delivery = next() { all.append(delivery) }
+            return all
+        }
+
+        /// Attempts one after another, each of which is taken.
+        mutating func serve(_ count: Int) -> [UnsettledNotification] {
+            (0..<count).compactMap { _ in
+                guard let delivery = next() else { return nil }
+                planner.remove(delivery.notification.sequence)
+                return delivery.notification
+            }
+        }
+
+        mutating func learn(
+            _ delivery: QueuedDelivery, _ outcome: ResponseClass, status: Int? = nil, milliseconds: Int64 = 1
+        ) {
+            planner.learn(
+                from: delivery.notification.sequence, outcome, status: status, milliseconds: milliseconds, at: now,
+                using: &generator)
+        }
+    }
+
+    @Test("An application with fifty lanes gets no more than one with a single lane")
+    func applications() {
+        var bench = Bench(DeliveryCaps(slots: 1))
+        for lane in 0..<50 { bench.add(4, to: SessionID(unchecked: "s\(lane)")) }
+        bench.add(40, of: .other, to: "A")
+        let served = bench.serve(80).map(\.application)
+        #expect(served.count { $0 == .other } == 40)
+        #expect(zip(served, served.dropFirst()).allSatisfy { $0 != $1 }, "In turn, one each.")
+    }
+
+    @Test("A weight is how many in a turn")
+    func weights() {
+        var bench = Bench(DeliveryCaps(slots: 1))
+        bench.weights = [.gallery: 3]
+        bench.add(60, to: "A")
+        bench.add(60, of: .other, to: "A")
+        let served = bench.serve(40).map { $0.application == .gallery ? 1 : 0 }
+        #expect(served == (0..<10).flatMap { _ in [1, 1, 1, 0] })
+    }
+
+    @Test("What is urgent goes first, and nobody waits for ever")
+    func classes() {
+        var bench = Bench(DeliveryCaps(slots: 1))
+        for (session, priority) in [("A", Priority.low), ("B", .normal), ("C", .high)] as [(SessionID, Priority)] {
+            bench.add(200, to: session, priority)
+        }
+        let served = bench.serve(130).map(\.priority)
+        #expect(
+            served.prefix(13)
+                == ArraySlice(Array(repeating: .high, count: 8) + Array(repeating: .normal, count: 4) + [.low]))
+        for (priority, count) in [(Priority.high, 80), (.normal, 40), (.low, 10)] {
+            #expect(served.count { $0 == priority } == count)
+        }
+    }
+
+    @Test("Slots are kept free for each class")
+    func reserved() {
+        var bench = Bench(DeliveryCaps(slots: 32, perOrigin: 32))
+        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "low\(lane)"), .low) }
+        #expect(bench.all().count == 32 - 4 - 2, "An eighth is for high, a sixteenth for normal.")
+        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "normal\(lane)"), .normal) }
+        #expect(bench.all().map(\.notification.priority) == [.normal, .normal])
+        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "high\(lane)"), .high) }
+        #expect(bench.all().map(\.notification.priority) == [.high, .high, .high, .high])
+        #expect(bench.planner.inFlight == 32)
+    }
+
+    @Test("One that is urgent lifts what stands before it in its lane")
+    func inheritance() {
+        var bench = Bench(DeliveryCaps(slots: 1))
+        bench.add(1, to: "A", .low)
+        bench.add(20, to: "B", .normal)
+        bench.add(1, to: "A", .high)
+        #expect(bench.serve(2).map(\.priority) == [.low, .high])
+    }
+
+    @Test("One origin gets no more than its share, and the others go on")
+    func origins() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 3))
+        for lane in 0..<10 {
+            let id = SessionID(unchecked: "s\(lane)")
+            bench.urls[.gallery(id)] = lane < 8 ? "https://One.example/\(lane)" : "https://two.example/\(lane)"
+            bench.add(1, to: id)
+        }
+        let started = bench.all()
+        #expect(started.map(\.notification.sequence.value) == [1, 2, 3, 9, 10])
+        bench.planner.remove(1)
+        #expect(bench.all().map(\.notification.sequence.value) == [4], "In the order in which they came.")
+    }
+
+    @Test(
+        "An origin is scheme, host and port",
+        arguments: [
+            ("https://a.example/x", "https://a.example/y", true), ("https://a.example", "https://A.EXAMPLE?x", true),
+            ("https://a.example/", "http://a.example/", false), ("https://a.example/", "https://a.example:8/", false),
+            ("https://a.example/", "https://b.example/", false), ("https://[::1]:8/a", "https://[::1]:8#b", true),
+        ])
+    func origin(one: String, other: String, isSame: Bool) {
+        #expect((Origin(url: one) == Origin(url: other)) == isSame)
+    }
+
+    @Test("Endpoints that are slow share few slots until they are quick again")
+    func slow() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
+        for lane in 0..<6 { bench.add(9, to: SessionID(unchecked: "s\(lane)")) }
+        for delivery in bench.all() {
+            bench.learn(delivery, .success, status: 200, milliseconds: 5000)
+            bench.planner.remove(delivery.notification.sequence)
+        }
+        bench.add(1, to: "quick")
+        let started = bench.all()
+        #expect(started.count == 3 && started.contains { $0.notification.decision.session == "quick" })
+        #expect(bench.planner.slowUnderWay == 2)
+        // Two are served at a time, each of them three times, until all are quick.
+        var underWay = started
+        var rounds = 0
+        while let delivery = underWay.popLast(), rounds < 99 {
+            rounds += 1
+            bench.learn(delivery, .success, status: 200)
+            bench.planner.remove(delivery.notification.sequence)
+            underWay += bench.all()
+            #expect(bench.planner.slowUnderWay <= 2)
+        }
+        #expect(bench.planner.count == 0 && bench.planner.endpoints.values.allSatisfy { !$0.isSlow })
+    }
+
+    // MARK: Breakers
+
+    @Test("An open breaker holds all lanes of its endpoint, one attempt probes it, and those behind follow in a ramp")
+    func breaker() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64))
+        for lane in 0..<20 {
+            let id = SessionID(unchecked: "s\(lane)")
+            bench.urls[.gallery(id)] = "https://shared.example/"
+            bench.add(1, to: id)
+        }
+        let failed = bench.all().prefix(5)
+        for delivery in failed {
+            bench.learn(delivery, .transient(retryAfterSeconds: nil), status: 500)
+            bench.planner.reschedule(delivery.notification.sequence, DeliveryProgress(attempts: 1))
+        }
+        let endpoint = EndpointKey(application: .gallery, url: "https://shared.example/")
+        #expect(bench.planner.endpoints[endpoint]?.breaker.phase == .open)
+        #expect(bench.all().isEmpty)
+        bench.now = .second(6)
+        bench.planner.timeHasCome(for: endpoint, at: bench.now)
+        // Those that were under way when it opened are still out; they do not count.
+        let probe = bench.all()
+        #expect(probe.count == 1)
+        bench.learn(probe[0], .success, status: 200)
+        bench.planner.remove(probe[0].notification.sequence)
+        #expect(bench.planner.endpoints[endpoint]?.breaker.ramp == 1)
+        #expect(bench.all().isEmpty, "Fifteen are under way still.")
+    }
+
+    @Test("Retry-After holds every lane of the endpoint, and nobody else's")
+    func gate() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64))
+        for id in ["A", "B", "C"] as [SessionID] {
+            bench.urls[.gallery(id)] = "https://\(id == "C" ? "other" : "shared").example/"
+            bench.add(2, to: id)
+        }
+        let first = bench.all()
+        for delivery in first {
+            let isOther = delivery.notification.decision.session == "C"
+            bench.learn(
+                delivery, isOther ? .success : .backPressure(retryAfterSeconds: 30), status: isOther ? 200 : 429)
+            bench.planner.remove(delivery.notification.sequence)
+        }
+        #expect(bench.all().map(\.notification.decision.session) == ["C"])
+        bench.now = .second(30)
+        let endpoint = EndpointKey(application: .gallery, url: "https://shared.example/")
+        bench.planner.timeHasCome(for: endpoint, at: bench.now)
+        #expect(bench.all().map(\.notification.decision.session) == ["A"], "One at first.")
+    }
+
+    @Test("What is over and done with leaves nothing behind")
+    func forgotten() {
+        var bench = Bench(DeliveryCaps(slots: 4))
+        bench.add(3, to: "A")
+        _ = bench.serve(3)
+        #expect(bench.planner.endpoints.isEmpty)
+        bench.add(1, to: "A")
+        let delivery = bench.all()[0]
+        bench.learn(delivery, .transient(retryAfterSeconds: nil), status: 500)
+        bench.planner.remove(delivery.notification.sequence)
+        let endpoint = EndpointKey(application: .gallery, url: "https://A.example/")
+        #expect(bench.planner.endpoints[endpoint] != nil)
+        bench.planner.timeHasCome(for: endpoint, at: .millisecond(RouterLimits.endpointMemoryMilliseconds))
+        #expect(bench.planner.endpoints.isEmpty)
+    }
+}

@@ -1,0 +1,130 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// Some endpoints hang; the others must hardly notice.
+@Suite("The lane planner: one in a hundred hangs")
+struct HangingTests {
+    /// Many endpoints with a session each, and a steady stream of notifications for them, in virtual time.
+    private struct Town {
+        private struct End {
+            let at: Int64
+            let sequence: NotificationSequence
+        }
+
+        /// Attempts that take equally long end in the order in which they started.
+        private struct Ends {
+            private var ends: [End] = []
+            private var first = 0
+
+            var next: Int64 { first < ends.count ? ends[first].at : .max }
+
+            mutating func append(_ end: End) { ends.append(end) }
+
+            mutating func take() -> End {
+                defer { first += 1 }
+                return ends[first]
+            }
+        }
+
+        static let endpoints = 10_000
+        private static let millisecondsOfAnAnswer: Int64 = 500
+        private static let millisecondsToTimeOut: Int64 = 15_000
+
+        private var planner: LanePlanner
+        private let hanging: Int
+        private var generator = SeededGenerator(seed: 9)
+        private var answers = Ends()
+        private var timeouts = Ends()
+        private var timers: [(at: Int64, step: LanePlanner.Step)] = []
+        private var accepted: [NotificationSequence: (at: Int64, number: Int)] = [:]
+        private var latencies: [Int64] = []
+
+        init(_ caps: DeliveryCaps, hanging: Int) {
+            planner = LanePlanner(caps: caps)
+            self.hanging = hanging
+        }
+
+        /// The time within which so many of the healthy endpoints had their notifications, in milliseconds.
+        static func percentile99(_ caps: DeliveryCaps, hanging: Int) -> Int64 {
+            var town = Town(caps, hanging: hanging)
+            // Sixty a second: half of what sixty-four slots can do.
+            for number in 0..<24_000 as Range<Int64> { town.live(until: number * 1000 / 60, sequence: number + 1) }
+            let sorted = town.latencies.sorted()
+            return sorted[sorted.count * 99 / 100]
+        }
+
+        private mutating func live(until time: Int64, sequence: Int64) {
+            while min(answers.next, timeouts.next) <= time {
+                finish(answers.next <= timeouts.next ? answers.take() : timeouts.take())
+            }
+            let number = Int.random(in: 0..<Self.endpoints, using: &generator)
+            let session = SessionID(unchecked: String(number))
+            let notification = UnsettledNotification.numbered(NotificationSequence(sequence), to: session)
+            accepted[notification.sequence] = (time, number)
+            planner.enqueue(QueuedDelivery(notification, payload: nil), in: .gallery(session), sessionExists: true)
+            start(at: time)
+        }
+
+        private mutating func finish(_ end: End) {
+            guard let (at, number) = accepted[end.sequence] else { return }
+            let now = Timestamp.millisecond(end.at)
+            let isHanging = number < hanging
+            planner.learn(
+                from: end.sequence, isHanging ? .unreachable(.timedOut) : .success, status: nil,
+                milliseconds: isHanging ? Self.millisecondsToTimeOut : Self.millisecondsOfAnAnswer, at: now,
+                using: &generator)
+            if isHanging {
+                planner.reschedule(
+                    end.sequence, DeliveryProgress(attempts: 1, notBefore: now.advanced(byMilliseconds: 1000)))
+            } else {
+                latencies.append(end.at - at)
+                planner.remove(end.sequence)
+            }
+            start(at: end.at)
+        }
+
+        private mutating func start(at time: Int64) {
+            let now = Timestamp.millisecond(time)
+            for timer in timers where timer.at <= time {
+                switch timer.step {
+                case .wake(let key, _): planner.timeHasCome(for: key)
+                case .wakeEndpoint(let endpoint, _): planner.timeHasCome(for: endpoint, at: now)
+                default: break
+                }
+            }
+            timers.removeAll { $0.at <= time }
+            while let step = planner.next(at: now, terms: { LaneTerms(url: "https://\($0.session).example/") }) {
+                switch step {
+                case .attempt(_, let delivery, _):
+                    let isHanging = (accepted[delivery.notification.sequence]?.number ?? 0) < hanging
+                    let sequence = delivery.notification.sequence
+                    if isHanging {
+                        timeouts.append(End(at: time + Self.millisecondsToTimeOut, sequence: sequence))
+                    } else {
+                        answers.append(End(at: time + Self.millisecondsOfAnAnswer, sequence: sequence))
+                    }
+                case .wake(_, let at), .wakeEndpoint(_, let at):
+                    timers.append((at.milliseconds - Timestamp.epoch.milliseconds, step))
+                case .ended: break
+                }
+            }
+        }
+    }
+
+    @Test("The slowest of a hundred healthy deliveries take less than twice as long as with nobody hanging")
+    func shielded() {
+        let caps = DeliveryCaps(slots: 64, perOrigin: 64)
+        let baseline = Town.percentile99(caps, hanging: 0)
+        let hanging = Town.percentile99(caps, hanging: Town.endpoints / 100)
+        #expect(hanging < 2 * baseline, "\(hanging) ms, \(baseline) ms without")
+    }
+
+    /// Otherwise the test above would say nothing of the slots.
+    @Test("Without slots for slow endpoints they would take much longer")
+    func unshielded() {
+        let caps = DeliveryCaps(slots: 64, perOrigin: 64, slow: 64)
+        #expect(Town.percentile99(caps, hanging: Town.endpoints / 100) > 2 * Town.percentile99(caps, hanging: 0))
+    }
+}
