@@ -214,6 +214,33 @@ class VerdictTests(unittest.TestCase):
         case = history([submission("a", 1)], [attempt("a", 41, life=1)], [entry("a")], killed_once(40), slack=10.0)
         self.assertEqual(judge(case), [])
 
+    def test_an_endpoint_that_fails_is_left_alone_for_a_while(self) -> None:
+        def case(failures: int, pause: float) -> History:
+            failed = [attempt("a", 1.2 + 2.3 * place, Meaning.FAILED) for place in range(failures)]
+            return history([submission("a", 1)], failed + [attempt("a", failed[-1].began_at + pause)],
+                           [entry("a", settled=90.0)])
+
+        # Eight in a row: 40 s, and a fifth of it, and what a machine may be late.
+        self.assertEqual(judge(case(8, 57.0)), [])
+        self.assertEqual(self.kinds(case(8, 59.0)), {"late"})
+        self.assertEqual(self.kinds(case(4, 16.0)), {"late"})
+        self.assertEqual(self.kinds(case(5, 17.0)), {"late"})
+        self.assertEqual(judge(case(5, 15.0)), [])
+
+    def test_an_endpoint_that_fails_half_of_the_time_is_left_alone_too(self) -> None:
+        def case(pause: float) -> History:
+            keys = [f"k{place}" for place in range(12)]
+            attempts, now = [], 1.0
+            for key in keys:
+                attempts += [attempt(key, now, Meaning.FAILED), attempt(key, now + 1.5)]
+                now += 2.0
+            submissions = [submission(key, 0.5) for key in keys] + [submission("z", 0.6)]
+            attempts += [attempt("z", now, Meaning.FAILED), attempt("z", now + pause)]
+            return history(submissions, attempts, [entry(key) for key in keys + ["z"]])
+
+        self.assertEqual(judge(case(21.0)), [])
+        self.assertEqual(self.kinds(case(23.0)), {"late"})
+
     # disorder
 
     def test_a_later_one_before_an_earlier_one_is_disorder(self) -> None:

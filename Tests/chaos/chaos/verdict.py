@@ -24,6 +24,9 @@ GATE_SECONDS = 5.0
 LONGEST_GATE_SECONDS = 24 * 60 * 60.0
 # Up to that share of a wait is added at random.
 JITTER = 0.2
+# When a breaker opens, and for how long.
+BREAKER_ROW, BREAKER_WINDOW, BREAKER_LEAST = 5, 32, 20
+BREAKER_SECONDS, BREAKER_LONGEST_SECONDS = 5.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -188,10 +191,37 @@ def early(reading: Reading) -> Iterator[str]:
             yield f"{first.key} was tried again after {waited:.3f} s; {least:g} s at least were due"
 
 
+def respites(attempts: list[Attempt]) -> Iterator[float]:
+    """For how long the endpoint may have been left alone before each attempt of a lane, because those before it failed:
+    a breaker opens after five in a row, or when half of the last 32 failed, and waits twice as long after each probe."""
+    recent: list[bool] = []
+    life, row = -1, 0
+    for attempt in attempts:
+        if attempt.life != life:
+            # A new process knows nothing of it.
+            life, row, recent = attempt.life, 0, []
+        is_bad = len(recent) >= BREAKER_LEAST and sum(recent) * 2 >= len(recent)
+        if row >= BREAKER_ROW:
+            yield breaker_wait(row - BREAKER_ROW)
+        else:
+            yield breaker_wait(row) if is_bad else 0.0
+        # What cannot be told counts for the daemon.
+        has_failed = attempt.meaning in (Meaning.FAILED, Meaning.UNCLEAR)
+        row = row + 1 if has_failed else 0
+        recent = (recent + [has_failed])[-BREAKER_WINDOW:]
+
+
+def breaker_wait(doublings: int) -> float:
+    return float(min(BREAKER_LONGEST_SECONDS, BREAKER_SECONDS * 2 ** min(doublings, 20)) * (1 + JITTER))
+
+
 def late(reading: Reading) -> Iterator[str]:
     slack = reading.promises.slack
+    respite = {
+        id(attempt): wait for attempts in reading.by_lane.values() for attempt, wait in zip(attempts, respites(attempts))}
     for first, again, _, longest in waits(reading):
-        due = max(reading.end(first) + longest * (1 + JITTER), reading.history.lives[again.life].ready_at)
+        wait = max(longest * (1 + JITTER), respite[id(again)])
+        due = max(reading.end(first) + wait, reading.history.lives[again.life].ready_at)
         if again.began_at > due + slack:
             yield f"{first.key} was tried again {again.began_at - due:.1f} s after it was due"
     for lane, attempts in reading.by_lane.items():
@@ -202,7 +232,7 @@ def late(reading: Reading) -> Iterator[str]:
         for attempt in attempts:
             submission = reading.submissions.get(attempt.key or "")
             if attempt.key not in seen and submission is not None and submission.acked_at is not None:
-                due = max(submission.acked_at, free_at, reading.history.lives[attempt.life].ready_at)
+                due = max(submission.acked_at, free_at + respite[id(attempt)], reading.history.lives[attempt.life].ready_at)
                 if submission.lane == lane and attempt.began_at > due + slack:
                     yield f"{attempt.key} was first tried {attempt.began_at - due:.1f} s after its turn had come"
             seen.add(attempt.key)
