@@ -236,10 +236,11 @@ class VerdictTests(unittest.TestCase):
                 now += 2.0
             submissions = [submission(key, 0.5) for key in keys] + [submission("z", 0.6)]
             attempts += [attempt("z", now, Meaning.FAILED), attempt("z", now + pause)]
-            return history(submissions, attempts, [entry(key) for key in keys + ["z"]])
+            return history(submissions, attempts, [entry(key, settled=90.0) for key in keys + ["z"]])
 
-        self.assertEqual(judge(case(21.0)), [])
-        self.assertEqual(self.kinds(case(23.0)), {"late"})
+        # It opens at the twenty-first, and again at each failure after that: the third wait is 20 s.
+        self.assertEqual(judge(case(33.0)), [])
+        self.assertEqual(self.kinds(case(36.0)), {"late"})
 
     # disorder
 

@@ -25,7 +25,7 @@ LONGEST_GATE_SECONDS = 24 * 60 * 60.0
 # Up to that share of a wait is added at random.
 JITTER = 0.2
 # When a breaker opens, and for how long.
-BREAKER_ROW, BREAKER_WINDOW, BREAKER_LEAST = 5, 32, 20
+BREAKER_ROW, BREAKER_WINDOW, BREAKER_LEAST, BREAKER_RAMP = 5, 32, 20, 64
 BREAKER_SECONDS, BREAKER_LONGEST_SECONDS = 5.0, 600.0
 
 
@@ -192,27 +192,36 @@ def early(reading: Reading) -> Iterator[str]:
 
 
 def respites(attempts: list[Attempt]) -> Iterator[float]:
-    """For how long the endpoint may have been left alone before each attempt of a lane, because those before it failed:
-    a breaker opens after five in a row, or when half of the last 32 failed, and waits twice as long after each probe."""
+    """For how long the endpoint may have been left alone before each attempt of a lane, because those before it failed.
+
+    A breaker opens after five failures in a row, or when half of the last 32 attempts failed, and waits twice as long
+    each time; until it has recovered, one failure is enough."""
     recent: list[bool] = []
-    life, row = -1, 0
+    life, row, openings, answers, is_open = -1, 0, 0, 0, False
     for attempt in attempts:
         if attempt.life != life:
             # A new process knows nothing of it.
-            life, row, recent = attempt.life, 0, []
-        is_bad = len(recent) >= BREAKER_LEAST and sum(recent) * 2 >= len(recent)
-        if row >= BREAKER_ROW:
-            yield breaker_wait(row - BREAKER_ROW)
-        else:
-            yield breaker_wait(row) if is_bad else 0.0
+            life, row, openings, is_open, recent = attempt.life, 0, 0, False, []
+        yield breaker_wait(openings) if is_open else 0.0
         # What cannot be told counts for the daemon.
         has_failed = attempt.meaning in (Meaning.FAILED, Meaning.UNCLEAR)
-        row = row + 1 if has_failed else 0
         recent = (recent + [has_failed])[-BREAKER_WINDOW:]
+        if has_failed:
+            row += 1
+            is_too_much = len(recent) >= BREAKER_LEAST and sum(recent) * 2 >= len(recent)
+            if openings or row >= BREAKER_ROW or is_too_much:
+                openings, is_open = openings + 1, True
+            continue
+        row = 0
+        if is_open:
+            is_open, answers, recent = False, 0, []
+        answers += 1
+        if answers > BREAKER_RAMP:
+            openings = 0
 
 
-def breaker_wait(doublings: int) -> float:
-    return float(min(BREAKER_LONGEST_SECONDS, BREAKER_SECONDS * 2 ** min(doublings, 20)) * (1 + JITTER))
+def breaker_wait(openings: int) -> float:
+    return float(min(BREAKER_LONGEST_SECONDS, BREAKER_SECONDS * 2 ** min(openings - 1, 20)) * (1 + JITTER))
 
 
 def late(reading: Reading) -> Iterator[str]:
