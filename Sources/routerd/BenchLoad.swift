@@ -64,7 +64,7 @@ extension Bench {
             }
             if server.json { Console.print(result.json) } else { for line in result.lines { Console.print(line) } }
             if let report { try Console.write(result.html, toFile: report) }
-            guard result.ledger.isConserved else { throw ExitCode(1) }
+            guard result.isConserved else { throw ExitCode(1) }
         }
     }
 }

@@ -107,6 +107,16 @@ package struct Lane: Sendable {
         queue[index].notification.recall = recall
     }
 
+    /// Marks a delivery that was called back, and is not under way, as one whose end is being committed; false if it
+    /// cannot end.
+    mutating func end(recalled sequence: NotificationSequence) -> Bool {
+        guard let index = index(of: sequence), queue[index].notification.recall != nil, queue[index].machine.isWaiting,
+            !queue[index].isEnding
+        else { return false }
+        queue[index].isEnding = true
+        return true
+    }
+
     /// Most deliveries that are looked up stand at or near the head.
     private func index(of sequence: NotificationSequence) -> Int? {
         queue.firstIndex { $0.notification.sequence == sequence }

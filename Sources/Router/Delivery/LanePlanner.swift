@@ -104,8 +104,15 @@ package struct LanePlanner: Sendable {
             }
         }
         laneOf[delivery.notification.sequence] = key
+        let sequence = delivery.notification.sequence
         lanes[key, default: Lane(key: key)].enqueue(delivery)
-        if sessionExists { look(at: key) } else { lanes[key]?.isClosed = true }
+        guard sessionExists else {
+            lanes[key]?.isClosed = true
+            return
+        }
+        look(at: key)
+        // It was called back while an attempt was under way that a crash has ended. To end it takes no slot.
+        if lanes[key]?.end(recalled: sequence) == true { steps.append(.ended(sequence)) }
     }
 
     /// Takes a delivery out: it is settled, or moves elsewhere.

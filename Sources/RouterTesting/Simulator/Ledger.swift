@@ -104,17 +104,22 @@ struct Ledger {
     var unsettled: [NotificationSequence] = []
     var sequences: [NotificationID: NotificationSequence] = [:]
     var keys: [DedupeKey: NotificationSequence] = [:]
-    /// Keys of what was deleted while an answer was on its way.
-    var forgottenKeys: [DedupeKey: NotificationSequence] = [:]
+    /// What keys named, and name no more, while an answer was on its way; the last one comes last.
+    var forgottenKeys: [DedupeKey: [NotificationSequence]] = [:]
     var census = NotificationCensus(accepted: 0, byState: [:])
 
     /// What the key named when it was looked up.
-    func named(by key: DedupeKey) -> NotificationSequence? { keys[key] ?? forgottenKeys[key] }
+    func named(by key: DedupeKey) -> NotificationSequence? { keys[key] ?? forgottenKeys[key]?.last }
+
+    /// Everything that the key may have named when it was looked up.
+    func names(of key: DedupeKey) -> [NotificationSequence] {
+        (keys[key].map { [$0] } ?? []) + (forgottenKeys[key] ?? [])
+    }
 
     mutating func forgetKeys(of application: ApplicationID) {
         for (key, sequence) in keys where key.application == application {
             keys[key] = nil
-            forgottenKeys[key] = sequence
+            forgottenKeys[key, default: []].append(sequence)
         }
     }
 
@@ -123,7 +128,7 @@ struct Ledger {
         census.forgotten += 1
         for (key, owner) in keys where owner == sequence {
             keys[key] = nil
-            forgottenKeys[key] = owner
+            forgottenKeys[key, default: []].append(owner)
         }
     }
 

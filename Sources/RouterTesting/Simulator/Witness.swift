@@ -65,9 +65,10 @@ struct Witness {
                 "P3 a duplicate that is none: \(receipt.id)")
         case .refused(.idempotencyConflict):
             let named = Set(request.dedupeKeys.compactMap { ledger.named(by: $0) })
+            let names = request.dedupeKeys.flatMap { ledger.names(of: $0) }
             require(
                 named.count > 1
-                    || named.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
+                    || names.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
                 "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
         case .refused(.unknownApplication), .refused(.storeUnavailable): break
         default: fail("a producer was answered \(reply)")

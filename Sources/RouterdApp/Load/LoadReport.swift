@@ -8,7 +8,7 @@ package struct LoadReport: Sendable {
 
     let plan: LoadPlan
     let offered: Int
-    package let ledger: LoadLedger
+    let ledger: LoadLedger
     /// From the first request to the last webhook, or to when waiting was given up.
     let elapsedSeconds: Double
 
@@ -18,6 +18,12 @@ package struct LoadReport: Sendable {
         self.ledger = ledger
         self.elapsedSeconds = elapsedSeconds
     }
+
+    /// Requests that had no answer, and had not failed either, when waiting was given up.
+    var pending: Int { offered - ledger.answered }
+
+    /// Whether all books are closed, and agree.
+    package var isConserved: Bool { pending == 0 && ledger.isConserved }
 
     var times: [(name: String, title: String, times: LoadTimes)] {
         [
@@ -51,7 +57,8 @@ package struct LoadReport: Sendable {
             report.field("duplicates", ledger.duplicates)
             report.field("missing", ledger.missing)
             report.field("unexpected", ledger.unexpected)
-            report.field("conserved", ledger.isConserved)
+            report.field("pending", pending)
+            report.field("conserved", isConserved)
             for (name, _, times) in times {
                 report.object(name) { figures in
                     figures.field("count", times.count)
@@ -69,7 +76,7 @@ package struct LoadReport: Sendable {
             "offered \(offered), accepted \(ledger.accepted), delivered \(ledger.delivered) "
                 + "in \(Self.shown(elapsedSeconds)) s",
             "missing \(ledger.missing), unexpected \(ledger.unexpected), duplicates \(ledger.duplicates): "
-                + (ledger.isConserved ? "everything accepted came" : "NOT CONSERVED"),
+                + (isConserved ? "everything accepted came" : "NOT CONSERVED"),
         ]
         for (status, count) in ledger.refused.sorted(by: { $0.key < $1.key }) {
             lines.append("answered \(status): \(count)")
@@ -77,6 +84,7 @@ package struct LoadReport: Sendable {
         for (reason, count) in ledger.unanswered.sorted(by: { $0.key < $1.key }) {
             lines.append("no answer, \(reason): \(count)")
         }
+        if pending > 0 { lines.append("no answer by the end: \(pending)") }
         for (_, title, times) in times {
             let figures = Self.percentiles.map { "\($0.name) \(Self.shown(times.percentile($0.value)))" }
             lines.append("ms \(title): \(figures.joined(separator: ", ")), max \(Self.shown(times.max))")

@@ -47,6 +47,17 @@ struct LanePlannerTests {
         #expect(Self.attempts(&planner, maxInFlight: 3) == [1, 7, 8, 2, 9, 3])
     }
 
+    @Test("What was called back before a crash ends at once, though every slot is taken")
+    func recalledEndsWithoutASlot() {
+        var planner = Self.planner([("A", 1)], maximumInFlight: 1)
+        #expect(Self.attempts(&planner) == [1])
+        var recalled = UnsettledNotification.numbered(2, to: "B")
+        recalled.recall = .cancelled
+        planner.enqueue(QueuedDelivery(recalled, payload: nil), in: Self.key("B"), sessionExists: true)
+        #expect(Self.steps(&planner) == [.ended(2)])
+        #expect(Self.steps(&planner) == [])
+    }
+
     @Test("A lane with a thousand deliveries costs its neighbour one turn, however often the neighbour empties")
     func fairnessUnderLoad() {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 1))

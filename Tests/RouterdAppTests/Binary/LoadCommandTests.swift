@@ -33,9 +33,8 @@ struct LoadCommandTests {
         #expect(load.errors.hasPrefix("http://127.0.0.1:9 cannot be reached: "), "\(load.errors)")
     }
 
-    @Test func whatIsDeadIsMissing() async throws {
+    @Test func whoDoesNotWaitCannotKnow() async throws {
         try await withServedDaemon { daemon in
-            // Nothing is waited for, so what is still on its way is missing.
             let load = try await Program([
                 "bench", "load", "--server", daemon.address, "--rate", "20000", "--seconds", "0.2", "--sessions", "1",
                 "--drain-seconds", "0",
