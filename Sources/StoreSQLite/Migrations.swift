@@ -3,45 +3,32 @@ import GRDB
 /// The schema, as the sequence of steps that made it.
 ///
 /// Append only: a migration that has been released is never edited, for there are databases that have run it. A change
-/// is a new migration at the end, and one more in `version`. A database whose version is greater is refused.
+/// is a new step at the end. A database whose version is greater is refused.
 ///
 /// - Texts are compared byte by byte (`BINARY`, SQLite's default): an id in NFC and the same id in NFD are two ids.
 /// - Times are milliseconds since 1970 in UTC.
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
-    /// How many migrations there are: SQLite's `user_version` of a database that has run them all.
-    static let version: Int32 = 6
+    /// All steps in order: a name, and what is executed.
+    private static let steps: [(name: String, statements: [String])] = [
+        ("first-schema", [applications, sessions, notifications, notificationIndexes, ledger]),
+        ("answers-and-traces", [answersAndTraces]),
+        ("retention", [retention]),
+        ("signing-keys", [signingKeys]),
+        ("statuses-and-reroutes", [statusesAndReroutes]),
+        ("shares-and-order", [sharesAndOrder]),
+    ]
 
-    /// All steps in order.
+    /// How many steps there are: SQLite's `user_version` of a database that has run them all.
+    static var version: Int32 { Int32(steps.count) }
+
     static func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1-first-schema") { db in
-            try db.execute(sql: applications)
-            try db.execute(sql: sessions)
-            try db.execute(sql: notifications)
-            try db.execute(sql: notificationIndexes)
-            try db.execute(sql: ledger)
-            try db.execute(sql: "PRAGMA user_version = 1")
-        }
-        migrator.registerMigration("2-answers-and-traces") { db in
-            try db.execute(sql: answersAndTraces)
-            try db.execute(sql: "PRAGMA user_version = 2")
-        }
-        migrator.registerMigration("3-retention") { db in
-            try db.execute(sql: retention)
-            try db.execute(sql: "PRAGMA user_version = 3")
-        }
-        migrator.registerMigration("4-signing-keys") { db in
-            try db.execute(sql: signingKeys)
-            try db.execute(sql: "PRAGMA user_version = 4")
-        }
-        migrator.registerMigration("5-statuses-and-reroutes") { db in
-            try db.execute(sql: statusesAndReroutes)
-            try db.execute(sql: "PRAGMA user_version = 5")
-        }
-        migrator.registerMigration("6-shares-and-order") { db in
-            try db.execute(sql: sharesAndOrder)
-            try db.execute(sql: "PRAGMA user_version = 6")
+        for (place, step) in steps.enumerated() {
+            migrator.registerMigration("\(place + 1)-\(step.name)") { db in
+                for statements in step.statements { try db.execute(sql: statements) }
+                try db.execute(sql: "PRAGMA user_version = \(place + 1)")
+            }
         }
         return migrator
     }

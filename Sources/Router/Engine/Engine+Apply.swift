@@ -59,7 +59,7 @@ extension Engine {
     /// What is known of endpoints follows from what was recorded, in that order.
     private mutating func learn(from attempt: AttemptRecord, at now: Timestamp) {
         guard let key = planner.lane(of: attempt.sequence) else { return }
-        let statuses = tenants[key.application]?.application.delivery.statuses ?? StatusTable()
+        let statuses = statuses(of: key.application)
         planner.learn(
             from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses), status: attempt.status,
             milliseconds: attempt.metrics.total / 1000, at: now, using: &generator)

@@ -71,13 +71,18 @@ extension Engine {
             payload: delivery.payload)
     }
 
+    /// What an application says that an answer means; one that is gone says nothing.
+    package func statuses(of application: ApplicationID) -> StatusTable {
+        tenants[application]?.application.delivery.statuses ?? StatusTable()
+    }
+
     mutating func planFinished(
         _ attempt: FinishedAttempt, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         guard let delivery = planner.delivery(attempt.sequence) else { return Plan() }
         let notification = delivery.notification
         let application = tenants[notification.application]?.application
-        let outcome = ResponseClass(attempt.result.outcome, statuses: application?.delivery.statuses ?? StatusTable())
+        let outcome = ResponseClass(attempt.result.outcome, statuses: statuses(of: notification.application))
         // Without its application it will not be tried again; that, and not this outcome, is why it is given up.
         let policy = RetryPolicy(
             schedule: application?.delivery.retrySchedule ?? RetryPolicy.standardWebhooksSchedule)

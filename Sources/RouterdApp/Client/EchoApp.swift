@@ -1,4 +1,3 @@
-import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
@@ -6,10 +5,10 @@ import NIOCore
 /// The least that a receiver can do: reads each body and answers 204.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
-    private let onReceived: @Sendable (_ webhookID: String) -> Void
+    private let onReceived: (@Sendable (_ webhookID: String) -> Void)?
 
     /// - Parameter onReceived: Is told of each request that has a `webhook-id`, before it is answered.
-    package init(address: ListenAddress, onReceived: @escaping @Sendable (_ webhookID: String) -> Void = { _ in }) {
+    package init(address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil) {
         self.address = address
         self.onReceived = onReceived
     }
@@ -17,9 +16,10 @@ package struct EchoApp: Sendable {
     package func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
-            let webhookID = request.headers[.webhookID]
             _ = try await request.bytes(atMost: DaemonLimits.bodyBytes)
-            if let webhookID { onReceived(webhookID) }
+            if let onReceived, let id = request.sourceHeaders.first(where: { $0.name == "webhook-id" })?.value {
+                onReceived(id)
+            }
             return Response(status: .noContent)
         }
         var logger = Logger(label: "routerd.echo")
@@ -31,8 +31,4 @@ package struct EchoApp: Sendable {
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
         try await application.runService()
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static var webhookID: HTTPField.Name { .init(parsed: "webhook-id") ?? .date }
 }

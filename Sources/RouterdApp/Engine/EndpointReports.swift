@@ -12,8 +12,9 @@ struct EndpointReports {
     /// A session that is gone is forgotten.
     mutating func forget(_ session: SessionKey) { failing.remove(session) }
 
-    mutating func add(_ result: TransferResult, of session: SessionKey) {
-        switch ResponseClass(result.outcome) {
+    /// - Parameter statuses: What the application says an answer means.
+    mutating func add(_ result: TransferResult, of session: SessionKey, _ statuses: StatusTable) {
+        switch ResponseClass(result.outcome, statuses: statuses) {
         case .notSent: break
         case .success:
             guard failing.remove(session) != nil else { return }

@@ -229,7 +229,7 @@ package actor EngineHost {
         if case .deleteSession(let key) = command { reports.forget(key) }
         guard case .attemptFinished(let attempt) = command else { return }
         guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
-        reports.add(attempt.result, of: session)
+        reports.add(attempt.result, of: session, engine.statuses(of: session.application))
     }
 
     private func takePostponed(at now: Timestamp) -> [Command] {

@@ -34,9 +34,9 @@ package struct LoadPlan: Hashable, Sendable {
     package func arrivals() -> [Arrival] {
         var (random, time, arrivals) = (LoadRandom(state: seed), 0.0, [Arrival]())
         while true {
-            time += -log(1 - random.unit()) / rate
+            time += -log(1 - Double.random(in: 0..<1, using: &random)) / rate
             guard time < seconds else { return arrivals }
-            arrivals.append(Arrival(due: UInt64(time * 1e9), session: random.below(sessions)))
+            arrivals.append(Arrival(due: UInt64(time * 1e9), session: .random(in: 0..<sessions, using: &random)))
         }
     }
 
@@ -52,18 +52,13 @@ package struct LoadPlan: Hashable, Sendable {
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): small, and the same everywhere.
-struct LoadRandom {
+struct LoadRandom: RandomNumberGenerator {
     var state: UInt64
 
-    private mutating func next() -> UInt64 {
+    mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31
     }
-
-    /// From 0 up to, but not, 1.
-    mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
-
-    mutating func below(_ bound: Int) -> Int { Int(next().multipliedFullWidth(by: UInt64(bound)).high) }
 }

@@ -24,6 +24,18 @@ struct DeliveryTests {
         }
     }
 
+    @Test func whatTheApplicationCallsDeliveredIsNoFailure() async throws {
+        let log = CapturedLog()
+        let application = #"{"delivery":{"retrySchedule":[0],"statuses":{"404":"deliver"}}}"#
+        try await withGallery(.init(logger: log.logger), application: application) { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            receiver.answer(with: 404)
+            let settled = try await daemon.settled(daemon.post(about: "a").id)
+            #expect(settled["state"] == "delivered")
+            #expect(!log.text.contains("endpoint fails"), "\(log.text)")
+        }
+    }
+
     @Test func theWebhookIsAsPromised() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession(
