@@ -21,6 +21,14 @@ package enum RouterLimits {
     package static let retentionLookBytes = 16 * 1024 * 1024
     /// Most payload bytes kept in memory for deliveries that wait; beyond that they are read back from the store.
     package static let payloadBytesInMemory = 64 * 1024 * 1024
+    /// Most replays that may be under way at a time.
+    package static let replaysRunning = 16
+    /// How many replays that have ended are remembered.
+    package static let replaysRemembered = 100
+    /// Most notifications that a replay sends in a second.
+    package static let replaysPerSecond = 1000
+    /// How many notifications a step of a replay looks at: it must not keep others waiting.
+    package static let replayRowsExamined = 1000
     /// Longest wait that a receiver may ask for, in seconds.
     package static let retryAfterSeconds = 24 * 60 * 60
     /// Most vetoed candidates that a decision remembers.

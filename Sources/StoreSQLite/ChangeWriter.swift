@@ -41,6 +41,8 @@ struct ChangeWriter {
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
         case .forget(let sequence): forgotten[try forget(sequence), default: 0] += 1
         case .forgetAnswer(let key): try forgetAnswer(key)
+        case .putReplay(let replay): try put(replay)
+        case .forgetReplay(let id): try forget(id)
         }
     }
 

@@ -42,6 +42,18 @@ extension ColumnReader {
         return state
     }
 
+    mutating func optionalState() throws(StoreError) -> NotificationState? {
+        guard let text = optionalText() else { return nil }
+        guard let state = NotificationState(rawValue: text) else { throw unknown("state") }
+        return state
+    }
+
+    /// progress of a replay
+    mutating func replayState() throws(StoreError) -> Replay.State {
+        guard let state = Replay.State(rawValue: text()) else { throw unknown("progress") }
+        return state
+    }
+
     mutating func recall() throws(StoreError) -> Recall? {
         guard let text = optionalText() else { return nil }
         guard let recall = Recall(rawValue: text) else { throw unknown("recall") }

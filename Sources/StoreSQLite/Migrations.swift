@@ -17,6 +17,7 @@ enum Migrations {
         ("signing-keys", [signingKeys]),
         ("statuses-and-reroutes", [statusesAndReroutes]),
         ("shares-and-order", [sharesAndOrder]),
+        ("replays", [replays]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -266,5 +267,31 @@ enum Migrations {
         ALTER TABLE application ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;
         -- After how many attempts a delivery that waits for its retry may be overtaken; NULL for never.
         ALTER TABLE application ADD COLUMN overtaken_after INTEGER;
+        """
+
+    private static let replays = """
+        -- What is sent once more, and how far that has come. The columns of the filter are NULL for any.
+        CREATE TABLE replay (
+          id TEXT NOT NULL PRIMARY KEY,
+          application TEXT,
+          state TEXT,
+          session TEXT,
+          content_id TEXT,
+          since INTEGER,
+          until INTEGER,
+          per_second INTEGER NOT NULL,
+          matched INTEGER NOT NULL,
+          through INTEGER NOT NULL,
+          created_at INTEGER NOT NULL,
+          request_key TEXT,
+          request_fingerprint BLOB,
+          position INTEGER NOT NULL,
+          replayed INTEGER NOT NULL,
+          skipped INTEGER NOT NULL,
+          progress TEXT NOT NULL,            -- running, completed, cancelled
+          resumes_at INTEGER NOT NULL,
+          ended_at INTEGER,
+          CHECK ((request_key IS NULL) = (request_fingerprint IS NULL))
+        ) STRICT, WITHOUT ROWID;
         """
 }

@@ -106,7 +106,7 @@ enum NotificationReader {
         return census
     }
 
-    private static func notification(
+    static func notification(
         from row: inout ColumnReader, _ caches: NotificationCaches
     ) throws -> StoredNotification {
         StoredNotification(

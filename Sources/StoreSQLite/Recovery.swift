@@ -13,7 +13,8 @@ enum Recovery {
         let ledger = try Ledger.read(db)
         return RecoveredState(
             applications: try applications(db, keys), sessions: try sessions(db, keys), unsettled: try unsettled(db),
-            lastSequence: NotificationSequence(ledger.lastNotification), lastCreationSequence: ledger.lastSession)
+            replays: try ReplayReader.all(db), lastSequence: NotificationSequence(ledger.lastNotification),
+            lastCreationSequence: ledger.lastSession)
     }
 
     // MARK: - Applications

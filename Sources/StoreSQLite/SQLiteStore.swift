@@ -107,6 +107,10 @@ extension SQLiteStore {
         try writing { db in try RetentionReader.retained(limit: limit, db) }
     }
 
+    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
+        try writing { db in try ReplayReader.page(of: replay, limit: limit, examined: examined, db) }
+    }
+
     /// What is in force on the connection that writes.
     package func settings() throws(StoreError) -> SQLiteSettings {
         try writing { db in
@@ -158,6 +162,10 @@ extension SQLiteStore {
         matching filter: NotificationFilter, limit: Int
     ) throws(StoreError) -> [StoredNotification] {
         try reading { db in try NotificationReader.notifications(matching: filter, limit: limit, db) }
+    }
+
+    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+        try reading { db in try ReplayReader.tally(of: filter, db) }
     }
 
     package func census() throws(StoreError) -> NotificationCensus {

@@ -27,6 +27,12 @@ final class FlawedStore: Store {
         case retainsNewestFirst
         /// The census forgets what has been forgotten.
         case censusLosesForgotten
+        /// A page of a replay says that it has come to the end when it has come to its limit.
+        case replaysOnePage
+        /// What waits is replayed too.
+        case talliesWhatWaits
+        /// Replays are not kept.
+        case forgetsReplays
     }
 
     let model: ModelStore
@@ -50,6 +56,7 @@ final class FlawedStore: Store {
 
     func recover() throws(StoreError) -> RecoveredState {
         var state = try model.recover()
+        if flaw == .forgetsReplays { state.replays = [] }
         if flaw == .losesOne { _ = state.unsettled.popLast() }
         if flaw == .recoversBackwards { state.unsettled.reverse() }
         if flaw == .forgetsSequences { state.lastSequence = state.unsettled.last?.sequence ?? NotificationSequence(0) }
@@ -71,6 +78,19 @@ final class FlawedStore: Store {
         var retained = try model.retained(limit: limit)
         if flaw == .retainsNewestFirst { retained.oldest.reverse() }
         return retained
+    }
+
+    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
+        var page = try model.replayable(replay, limit: limit, examined: examined)
+        if flaw == .replaysOnePage { page.position = replay.through }
+        return page
+    }
+
+    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+        let tally = try model.tally(of: filter)
+        guard flaw == .talliesWhatWaits else { return tally }
+        return NotificationTally(
+            count: try model.notifications(matching: filter, limit: .max).count, range: tally.range)
     }
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {

@@ -90,6 +90,39 @@ struct QueryPlanTests {
         #expect(try plan(NotificationQuery(filter, limit: 10).sql) == [expected])
     }
 
+    static let replays: [(NotificationFilter, String)] = [
+        (NotificationFilter(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (NotificationFilter(since: Timestamp(milliseconds: 1)), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        (
+            NotificationFilter(application: ApplicationID(unchecked: "a"), state: .deadLettered),
+            "INDEX notification_by_state (state=? AND rowid>? AND rowid<?)"
+        ),
+        (
+            NotificationFilter(application: ApplicationID(unchecked: "a"), state: .delivered),
+            "INDEX notification_by_application (application=? AND rowid>? AND rowid<?)"
+        ),
+        (
+            NotificationFilter(session: SessionID(unchecked: "s"), until: Timestamp(milliseconds: 1)),
+            "INDEX notification_by_session (session=? AND rowid>? AND rowid<?)"
+        ),
+        (
+            NotificationFilter(state: .expired, contentID: ContentID(unchecked: "c")),
+            "INDEX notification_by_content (content_id=? AND rowid>? AND rowid<?)"
+        ),
+    ]
+
+    /// A step looks at so many rows and no more: there is no term that could pass over others.
+    @Test(arguments: replays)
+    func aStepOfAReplayFindsItsPlace(_ filter: NotificationFilter, _ expected: String) throws {
+        let replay = Replay(
+            id: ReplayID(unchecked: "r"), filter: filter, perSecond: 1, matched: 1, through: NotificationSequence(9),
+            createdAt: Timestamp(milliseconds: 0), request: nil, position: NotificationSequence(1),
+            resumesAt: Timestamp(milliseconds: 0))
+        let sql = NotificationQuery(replay, limit: 10).sql
+        #expect(try plan(sql) == ["SEARCH notification USING " + expected])
+        #expect(sql.count { $0 == "?" } == (expected.contains("=?") ? 4 : 3))
+    }
+
     /// The clock may go back, so the order of the list is not that of time: what is in the range is sorted.
     @Test func listsByTimeReadTheRange() throws {
         let filter = NotificationFilter(since: Timestamp(milliseconds: 1), until: Timestamp(milliseconds: 2))

@@ -16,6 +16,9 @@ package enum Command: Sendable {
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
     case cancel(NotificationID)
+    /// Sends once more what is settled and shown by a filter.
+    case replay(ReplayDraft)
+    case cancelReplay(ReplayID)
     /// What waits in the session's lane for its next attempt is tried now.
     case resume(SessionKey)
     /// An attempt has come to its end.
@@ -36,6 +39,8 @@ package enum FollowUp: Hashable, Sendable {
     case lapseLease(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.
     case forget
+    /// Send the next of what is replayed.
+    case replay(ReplayID)
 }
 
 /// A notification that came in.
@@ -230,6 +235,8 @@ package enum Reply: Sendable {
     /// Called back: cancelled, or in flight and not to be tried again.
     case cancelled(NotificationState)
     case resumed
+    /// The replay as it stands now.
+    case replay(Replay)
     /// Nothing was changed.
     case refused(Refusal)
     /// For commands that nobody waits for.
@@ -241,6 +248,9 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownApplication(ApplicationID)
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
+    case unknownReplay(ReplayID)
+    /// So many are under way already.
+    case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.
     case settled(NotificationID, NotificationState)
     /// A session does not go from the one state to the other without another one between.

@@ -12,7 +12,7 @@ extension Engine {
         let keys = request.dedupeKeys.map(PlanKey.dedupe) + (collapse.map { [.collapse($0)] } ?? [])
         var plan = Plan(
             reads: [.application(request.application), .newSession(request.application)] + keys,
-            writes: keys + [.notifications(request.application)])
+            writes: keys)
         switch try route(request, in: tenant, at: now, lookup: lookup) {
         case .duplicate(let receipt, let newKeys):
             // It must not be forgotten in the same transaction.
@@ -24,19 +24,29 @@ extension Engine {
             plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
         case .fresh(let decision, let placement, let newSession):
-            if let newSession {
-                plan.changes.append(.putSession(newSession))
-                plan.writes += [
-                    .session(newSession.key), .sessions(request.application), .newSession(request.application),
-                ]
-            }
             // One that cannot be delivered leaves the older one its chance.
             if let collapse, !placement.state.isSettled { supersede(collapse, at: now, in: &plan) }
-            let accepted = accepted(request, decision, placement, at: now)
-            plan.changes.append(.insert(accepted))
-            plan.reply = .accepted(accepted)
+            plan.reply = .accepted(add(request, decision, placement, newSession, at: now, to: &plan))
         }
         return plan
+    }
+
+    /// Adds what is accepted to a plan, and before it the session that is made for it.
+    @discardableResult
+    mutating func add(
+        _ request: AcceptRequest, _ decision: Decision, _ placement: Placement, _ newSession: SceneSession?,
+        at now: Timestamp, to plan: inout Plan
+    ) -> NewNotification {
+        if let newSession {
+            plan.changes.append(.putSession(newSession))
+            plan.writes += [
+                .session(newSession.key), .sessions(request.application), .newSession(request.application),
+            ]
+        }
+        let accepted = accepted(request, decision, placement, at: now)
+        plan.changes.append(.insert(accepted))
+        plan.writes.append(.notifications(request.application))
+        return accepted
     }
 
     /// Where the gate's word puts the notification; makes the session that it needs.

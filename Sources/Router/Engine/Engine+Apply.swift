@@ -38,6 +38,8 @@ extension Engine {
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
             case .forget, .forgetAnswer: hasForgotten = true
+            case .putReplay(let replay): followUps += put(replay, at: now)
+            case .forgetReplay(let id): replays[id] = nil
             }
         }
         if hasForgotten { followUps.append(.forget) }

@@ -47,6 +47,7 @@ extension Engine {
             case .lane(let key): planner.timeHasCome(for: key)
             case .hold(let sequence): followUps.append(.release(sequence))
             case .retention: followUps += forgetMore()
+            case .replay(let id): followUps.append(.replay(id))
             case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }

@@ -17,6 +17,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant<Registry>] = [:]
     package internal(set) var planner: LanePlanner
     package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
+    /// Those that are under way, and the last ones that have ended.
+    package internal(set) var replays: [ReplayID: Replay] = [:]
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
     var timers = TimerQueue()
@@ -59,6 +61,10 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled { place(notification, payload: nil, &closed) }
+        for replay in state.replays {
+            replays[replay.id] = replay
+            if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
+        }
         // What came due while nobody was there.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
@@ -103,6 +109,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .rotateSecret(let place, let rotation, let once):
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
+        case .replay(let draft): planReplay(draft, at: now)
+        case .cancelReplay(let id): planCancelReplay(id, at: now)
         case .resume(let key): planResume(key, at: now)
         case .attemptFinished(let attempt): try planFinished(attempt, at: now, lookup: lookup)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
@@ -110,6 +118,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
+        case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)
         }
     }
 }

@@ -30,6 +30,11 @@ package enum Identity {
         SessionID(unchecked: "ses_" + ulid(at: now, using: &generator))
     }
 
+    /// The id of a replay.
+    package static func replay(at now: Timestamp, using generator: inout some RandomNumberGenerator) -> ReplayID {
+        ReplayID(unchecked: "rpl_" + ulid(at: now, using: &generator))
+    }
+
     /// The delivery's id, which receivers see as `webhook-id`: the same over retries and re-routes.
     package static func delivery(of notification: NotificationID) -> String {
         "dlv_" + notification.text.dropFirst(notificationPrefix.utf8.count)

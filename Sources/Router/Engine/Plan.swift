@@ -40,6 +40,8 @@ package enum PlanKey: Hashable, Sendable {
     /// Which notification is the newest under the key.
     case collapse(CollapseKey)
     case delivery(NotificationSequence)
+    /// Which replays there are, and how far they have come.
+    case replays
 }
 
 /// The plans that share one transaction.

@@ -16,6 +16,8 @@ package struct TimerQueue: Sendable {
         case lease(SessionKey)
         /// Something may have been kept for long enough.
         case retention
+        /// A replay may go on.
+        case replay(ReplayID)
         /// An endpoint may be tried again, or forgotten.
         case endpoint(EndpointKey)
     }

@@ -2,7 +2,7 @@ package import RouterPlugin
 
 /// The edge that keeps what must survive. SQLite is one conformer, the simulator's model another; both run `StoreSuite`.
 ///
-/// One writer: `commit`, `receipt`, `keptAnswer` and `retained` are called from the engine's executor only, never two at a
+/// One writer: `commit`, `receipt`, `keptAnswer`, `retained` and `replayable` are called from the engine's executor only, never two at a
 /// time. The reading functions below them may be called from any thread at any time.
 package protocol Store: Sendable {
     /// Everything that the engine keeps in memory, as of the last commit.
@@ -21,6 +21,10 @@ package protocol Store: Sendable {
     /// kept, up to that many in all.
     func retained(limit: Int) throws(StoreError) -> Retained
 
+    /// The next settled notifications after the replay's position that its filter shows, oldest first and up to that
+    /// many; so many notifications are looked at, and no more.
+    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage
+
     /// The payload bytes as received; nil if there is no such notification.
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]?
 
@@ -29,6 +33,9 @@ package protocol Store: Sendable {
 
     /// Notifications, newest first, without payloads and attempts.
     func notifications(matching filter: NotificationFilter, limit: Int) throws(StoreError) -> [StoredNotification]
+
+    /// How many settled notifications a list with this filter shows in all; of its `before` nothing is known.
+    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally
 
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
@@ -72,6 +79,9 @@ package enum StoreChange: Hashable, Sendable {
     case forget(NotificationSequence)
     /// What is remembered of a request is deleted; its key may be taken again.
     case forgetAnswer(DedupeKey)
+    /// A replay begins, goes on or ends.
+    case putReplay(Replay)
+    case forgetReplay(ReplayID)
 }
 
 /// A notification as it is accepted, with everything that has been decided about it.
@@ -323,6 +333,17 @@ package struct NotificationFilter: Hashable, Sendable {
         self.until = until
         self.before = before
     }
+
+    /// Whether a list with this filter shows the notification.
+    package func matches(_ notification: StoredNotification) -> Bool {
+        (application == nil || notification.application == application)
+            && (state == nil || notification.state == state)
+            && (session == nil || notification.decision.session == session)
+            && (contentID == nil || notification.contentID == contentID)
+            && since.map { notification.receivedAt >= $0 } ?? true
+            && until.map { notification.receivedAt < $0 } ?? true
+            && before.map { notification.sequence < $0 } ?? true
+    }
 }
 
 /// How many notifications were accepted, and where they are; `accepted` equals the sum of the rest.
@@ -347,6 +368,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var sessions: [SceneSession]
     /// In order of acceptance.
     package var unsettled: [UnsettledNotification]
+    /// In order of their ids.
+    package var replays: [Replay]
     /// The greatest sequence ever given, so that none is given twice.
     package var lastSequence: NotificationSequence
     /// Likewise for sessions.
@@ -354,11 +377,13 @@ package struct RecoveredState: Hashable, Sendable {
 
     package init(
         applications: [Application] = [], sessions: [SceneSession] = [], unsettled: [UnsettledNotification] = [],
-        lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
+        replays: [Replay] = [], lastSequence: NotificationSequence = NotificationSequence(0),
+        lastCreationSequence: Int64 = 0
     ) {
         self.applications = applications
         self.sessions = sessions
         self.unsettled = unsettled
+        self.replays = replays
         self.lastSequence = lastSequence
         self.lastCreationSequence = lastCreationSequence
     }

@@ -93,6 +93,9 @@ package struct EngineDriver<Registry: SessionRegistry> {
                 commit(&turn, at: now)
                 plan = try engine.plan(job.command, at: now, lookup: store)
             }
+            if sabotage == .forgetsProgress, plan.changes.count > 1 {
+                plan.changes.removeAll { if case .putReplay = $0 { true } else { false } }
+            }
             batch.append(plan)
             batched.append(job)
         } catch {
@@ -156,6 +159,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case startsTwice
     /// A delivery is settled when its attempt starts.
     case settlesBeforeSending
+    /// How far a replay has come is not committed with what it has sent.
+    case forgetsProgress
 }
 
 extension EngineDriver {

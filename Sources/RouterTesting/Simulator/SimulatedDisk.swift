@@ -93,6 +93,14 @@ package final class SimulatedDisk: Store {
 
     package func retained(limit: Int) throws(StoreError) -> Retained { try model.retained(limit: limit) }
 
+    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
+        try model.replayable(replay, limit: limit, examined: examined)
+    }
+
+    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+        try model.tally(of: filter)
+    }
+
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
         try model.payload(of: sequence)
     }

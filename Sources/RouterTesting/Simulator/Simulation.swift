@@ -84,6 +84,7 @@ extension World {
         }
         if happens(options.registration) { register() }
         if happens(options.recall) { callBack() }
+        if happens(options.replay) { sendOnceMore() }
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }
@@ -116,6 +117,8 @@ extension World {
         witness.require(driver.engine.planner.lanes.isEmpty, "liveness: lanes are left over")
         witness.require(driver.engine.planner.payloadBytes == 0, "liveness: payload bytes are still counted")
         witness.require(driver.engine.nextDue == nil, "liveness: something is still waited for")
+        witness.require(
+            witness.replays.values.allSatisfy { $0.state != .running }, "liveness: a replay has not come to its end")
         witness.require(asked.isEmpty, "liveness: somebody was not answered")
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
     }

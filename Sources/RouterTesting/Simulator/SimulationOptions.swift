@@ -16,6 +16,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var ingest: Int
     package var registration: Int
     package var recall: Int
+    package var replay: Int
     package var commitFault: Int
     package var crash: Int
     package var behaviourChange: Int
@@ -40,6 +41,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         ingest = draw(200, 600, 900)
         registration = draw(20, 100, 300)
         recall = draw(0, 20, 100)
+        replay = draw(0, 50, 200)
         commitFault = draw(0, 0, 30, 200)
         crash = draw(0, 10, 30, 100)
         behaviourChange = draw(30, 150, 400)
@@ -59,7 +61,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
-        registration \(registration)‰, recalls \(recall)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
+        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -97,6 +99,7 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var arrivals = 0
     package var crashes = 0
     package var forgotten = 0
+    package var replayed = 0
     /// How often a breaker opened.
     package var openings = 0
 
@@ -110,6 +113,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.arrivals += right.arrivals
         sum.crashes += right.crashes
         sum.forgotten += right.forgotten
+        sum.replayed += right.replayed
         sum.openings += right.openings
         return sum
     }

@@ -9,8 +9,10 @@ extension Witness {
         obsolete = []
         exhausted = [:]
         endsOf = nil
+        checkReplay(changes, before, at: now)
         for change in changes {
             switch change {
+            case .putReplay, .forgetReplay: break
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)

@@ -28,6 +28,8 @@ struct Witness {
     var resumed: Set<SessionKey> = []
     /// What clients have called back.
     var calledBack: Set<NotificationID> = []
+    /// As they were committed last.
+    var replays: [ReplayID: Replay] = [:]
     /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
     var deciding: Set<ApplicationID> = []
 

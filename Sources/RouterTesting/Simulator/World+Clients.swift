@@ -42,6 +42,24 @@ extension World {
         ask(.cancel(id), "cancel \(sequence)")
     }
 
+    /// Somebody wants to have sent once more what has ended, or not after all.
+    mutating func sendOnceMore() {
+        if happens(200), let id = pick(witness.replays.keys.sorted()) {
+            return ask(.cancelReplay(id), "cancel \(id)")
+        }
+        var filter = NotificationFilter()
+        if happens(500) { filter.application = drawApplication() }
+        if happens(700) { filter.state = pick([.deadLettered, .expired, .cancelled, .delivered]) }
+        if happens(200) { filter.contentID = ContentID(unchecked: "doc/1") }
+        if happens(200) { filter.since = now.advanced(byMilliseconds: -60_000) }
+        if happens(200) { filter.until = now.advanced(byMilliseconds: -1000) }
+        // What is replayed may be replayed again, and would soon be all there is.
+        guard var tally = try? disk.tally(of: filter), tally.count < 40 else { return }
+        if happens(100) { tally = NotificationTally(count: tally.count, range: nil) }
+        let draft = ReplayDraft(filter: filter, perSecond: pick([3, 50, 1000]) ?? 1, tally: tally, request: nil)
+        ask(.replay(draft), "replay \(tally.count) by \(filter)")
+    }
+
     private mutating func repeatRequest(_ earlier: AcceptRequest) {
         var request = earlier
         if happens(200) { request.notification.payload = payload(lastTicket + 1) }

@@ -23,6 +23,8 @@ extension World {
         case .settle(let sequence, let settlement, _): "settle \(sequence) \(settlement)"
         case .forget(let sequence): "forget \(sequence)"
         case .forgetAnswer(let key): "forget the answer to \(key.key)"
+        case .putReplay(let replay): "\(replay.id) \(replay.state), has come to \(replay.position)"
+        case .forgetReplay(let id): "forget \(id)"
         }
     }
 

@@ -67,6 +67,9 @@ package struct World {
                 log.add("\(stamp) commit \(changes.map(describe))")
                 witness.committed(changes, at: now)
                 statistics.forgotten += changes.count { if case .forget = $0 { true } else { false } }
+                statistics.replayed += changes.count { change in
+                    if case .insert(let new) = change { new.replayOf != nil } else { false }
+                }
             }
             if disk.isDead { return crash("in a commit") }
             if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }

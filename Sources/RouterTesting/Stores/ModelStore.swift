@@ -67,6 +67,7 @@ package final class ModelStore: Store {
                 sessions: model.sessions.values.sorted { $0.creationSequence < $1.creationSequence },
                 unsettled: model.notifications.values.filter { !$0.stored.state.isSettled }
                     .sorted { $0.stored.sequence < $1.stored.sequence }.map(UnsettledNotification.init),
+                replays: model.replays.values.sorted { $0.id < $1.id },
                 lastSequence: model.lastSequence, lastCreationSequence: model.lastCreationSequence)
         }
     }
@@ -122,6 +123,38 @@ package final class ModelStore: Store {
         }
     }
 
+    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
+        try reading { model in
+            var page = ReplayPage(notifications: [], position: replay.through)
+            let next = model.notifications.values.lazy.map(\.stored).filter {
+                $0.sequence > replay.position && $0.sequence <= replay.through
+            }
+            for (number, stored) in next.sorted(by: { $0.sequence < $1.sequence }).enumerated() {
+                if stored.state.isSettled, replay.filter.matches(stored) {
+                    var stored = stored
+                    stored.attempts = []
+                    page.notifications.append(stored)
+                }
+                if page.notifications.count == limit || number + 1 == examined {
+                    page.position = stored.sequence
+                    break
+                }
+            }
+            return page
+        }
+    }
+
+    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+        try reading { model in
+            let found = model.notifications.values.lazy.map(\.stored).filter {
+                $0.state.isSettled && filter.matches($0)
+            }
+            let sequences = found.map(\.sequence).sorted()
+            let range = sequences.first.flatMap { first in sequences.last.map { first...$0 } }
+            return NotificationTally(count: sequences.count, range: range)
+        }
+    }
+
     package func census() throws(StoreError) -> NotificationCensus {
         try reading { model in model.census }
     }
@@ -137,19 +170,6 @@ package final class ModelStore: Store {
         _ body: (inout State) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try state.withLock { state throws(StoreError) in try body(&state) }
-    }
-}
-
-extension NotificationFilter {
-    /// Whether a list with this filter shows the notification.
-    package func matches(_ notification: StoredNotification) -> Bool {
-        (application == nil || notification.application == application)
-            && (state == nil || notification.state == state)
-            && (session == nil || notification.decision.session == session)
-            && (contentID == nil || notification.contentID == contentID)
-            && since.map { notification.receivedAt >= $0 } ?? true
-            && until.map { notification.receivedAt < $0 } ?? true
-            && before.map { notification.sequence < $0 } ?? true
     }
 }
 

@@ -13,6 +13,7 @@ import RouterPlugin
 /// - What waits in a lane may be called back; the first word counts.
 /// - What was answered first is known as long as the notification is.
 /// - A settlement is final: nothing changes a settled notification, but it may be forgotten, and its keys with it.
+/// - Only replays that have ended are forgotten.
 /// - What is forgotten is counted as what it ended as.
 ///
 /// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` takes
@@ -24,6 +25,7 @@ struct StoreModel: Sendable {
     private(set) var sequences: [NotificationID: NotificationSequence] = [:]
     private(set) var dedupeKeys: [DedupeKey: NotificationSequence] = [:]
     private(set) var answers: [DedupeKey: Answer] = [:]
+    private(set) var replays: [ReplayID: Replay] = [:]
     private(set) var census = NotificationCensus(accepted: 0, byState: [:])
     private(set) var lastSequence = NotificationSequence(0)
     private(set) var lastCreationSequence: Int64 = 0
@@ -56,6 +58,7 @@ struct StoreModel: Sendable {
         case sequence(NotificationID, NotificationSequence?)
         case dedupeKey(DedupeKey, NotificationSequence?)
         case answer(DedupeKey, Answer?)
+        case replay(ReplayID, Replay?)
         case forgotten(NotificationState)
     }
 
@@ -83,6 +86,7 @@ struct StoreModel: Sendable {
             case .sequence(let id, let before): sequences[id] = before
             case .dedupeKey(let key, let before): dedupeKeys[key] = before
             case .answer(let key, let before): answers[key] = before
+            case .replay(let id, let before): replays[id] = before
             case .forgotten(let state):
                 census.forgotten -= 1
                 count(state, -1)
@@ -111,6 +115,11 @@ struct StoreModel: Sendable {
         case .settle(let sequence, let settlement, let time): try settle(sequence, settlement, at: time)
         case .forget(let sequence): try forget(sequence)
         case .forgetAnswer(let key): try forgetAnswer(key)
+        case .putReplay(let replay): set(replay, for: replay.id)
+        case .forgetReplay(let id):
+            let ended = replays[id].map { $0.state != .running } ?? false
+            try check(ended, "the replay \(id) is not there, or under way")
+            set(nil, for: id)
         }
     }
 
@@ -259,6 +268,11 @@ struct StoreModel: Sendable {
     private mutating func set(_ session: SceneSession?, for key: SessionKey) {
         journal.append(.session(key, sessions[key]))
         sessions[key] = session
+    }
+
+    private mutating func set(_ replay: Replay?, for id: ReplayID) {
+        journal.append(.replay(id, replays[id]))
+        replays[id] = replay
     }
 
     private mutating func set(_ entry: Entry, for sequence: NotificationSequence) {

@@ -33,7 +33,7 @@ extension StoreSuite {
     }
 
     /// Written anew, not taken from the model: otherwise the model would be compared with itself.
-    private static func isShown(_ notification: StoredNotification, by filter: NotificationFilter) -> Bool {
+    static func isShown(_ notification: StoredNotification, by filter: NotificationFilter) -> Bool {
         if let application = filter.application, notification.application != application { return false }
         if let state = filter.state, notification.state != state { return false }
         if let session = filter.session, notification.decision.session != session { return false }
@@ -45,7 +45,7 @@ extension StoreSuite {
     }
 
     /// Sixty notifications in all states, with a clock that goes back now and then, and gaps in the sequence.
-    private static func listed() -> [StoreChange] {
+    static func listed() -> [StoreChange] {
         let sessions = ["s1", "caf\u{E9}", "cafe\u{301}"]
         let contents = ["c", "\u{E9}", "e\u{301}", nil]
         var changes: [StoreChange] = []
@@ -73,7 +73,7 @@ extension StoreSuite {
     }
 
     /// Every filter alone, and each with each.
-    private static func filters() -> [NotificationFilter] {
+    static func filters() -> [NotificationFilter] {
         let one: [(inout NotificationFilter) -> Void] =
             [
                 { $0.application = StoreSamples.gallery },

@@ -41,6 +41,7 @@ package enum StoreSuite {
         run("illegal changes", illegalChanges)
         run("retention", retention)
         run("lists", lists)
+        run("replays", replays)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }
         }

@@ -75,13 +75,9 @@ extension API {
         guard earlier.state.isSettled else {
             throw Problem(.conflict, "notification-not-settled", "The notification \(earlier.id) is still on its way.")
         }
-        // When it was to expire, and what it was to replace, is over.
-        let again = IncomingNotification(
-            contentID: earlier.contentID, payload: earlier.payload ?? [], priority: earlier.priority,
-            dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
         let accept = AcceptRequest(
-            application: earlier.application, source: earlier.source, device: earlier.device,
-            traceparent: request.traceparent, replayOf: earlier.id, notification: again)
+            replaying: earlier, traceparent: request.traceparent,
+            dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
         switch try await submit(.accept(accept)) {
         case .accepted(let accepted): return .json(.accepted, NotificationBody.answer(accepted))
         case .duplicate(let receipt): return .json(.ok, NotificationBody.answer(receipt))

@@ -61,6 +61,11 @@ package struct API: Sendable {
         on(router, .post, "v1/notifications/{notification}/cancel", .ingest, cancelNotification)
         on(router, .post, "v1/notifications/{notification}/replay", .ingest, replayNotification)
 
+        on(router, .post, "v1/replays", .ingest, postReplay)
+        on(router, .get, "v1/replays", .ingest, listReplays)
+        on(router, .get, "v1/replays/{replay}", .ingest, getReplay)
+        on(router, .post, "v1/replays/{replay}/cancel", .ingest, cancelReplay)
+
         on(router, .get, "v1/status", .admin, status)
         on(router, .get, "v1/lanes", .sessions, listLanes)
         on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)

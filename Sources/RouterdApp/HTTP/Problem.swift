@@ -118,6 +118,12 @@ extension Problem {
             self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
         case .unknownNotification(let id):
             self.init(.notFound, "unknown-notification", "There is no notification \(id).")
+        case .unknownReplay(let id):
+            self.init(.notFound, "unknown-replay", "There is no replay \(id).")
+        case .tooManyReplays(let limit):
+            self.init(
+                .tooManyRequests, "too-many-replays", "\(limit) replays are under way; end one, or wait for its end.",
+                retryAfter: 60)
         case .settled(let id, let state):
             self.init(
                 .conflict, "notification-settled",

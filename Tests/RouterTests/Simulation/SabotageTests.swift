@@ -17,6 +17,7 @@ struct SabotageTests {
         (.ignoresConflicts, ["the router contradicts its store", "12.7"]),
         (.startsTwice, ["12.2 two attempts"]),
         (.settlesBeforeSending, ["delivered, says the router; no endpoint has taken it"]),
+        (.forgetsProgress, ["replayed"]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {
@@ -24,6 +25,7 @@ struct SabotageTests {
             options.registration = 400
             options.commitFault = 100
             options.crash = 200
+            options.replay = 100
         }
     }
 

@@ -56,6 +56,12 @@ final class WatchedStore: Store {
 
     func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try base.receipt(for: key) }
 
+    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
+        try base.replayable(replay, limit: limit, examined: examined)
+    }
+
+    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally { try base.tally(of: filter) }
+
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {

@@ -1,0 +1,63 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// What is settled and shown by a filter, sent once more.
+extension API {
+    @Sendable func postReplay(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
+    {
+        let key = try request.idempotencyKey()
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        let asked = try ReplayBody.read(try Request.parse(body), caller: caller)
+        if let application = asked.filter.application, await host.read({ $0.tenants[application] == nil }) {
+            throw Problem(.unknownApplication(application))
+        }
+        let tally = try store.tally(of: asked.filter)
+        if asked.isDryRun { return .json(.ok, ReplayBody.writeDryRun(tally, asked)) }
+        let draft = ReplayDraft(
+            filter: asked.filter, perSecond: asked.perSecond, tally: tally,
+            request: key.map { RepeatedReplay(key: $0, fingerprint: Array(SHA256.hash(data: body))) })
+        guard case .replay(let replay) = try await submit(.replay(draft)) else { throw Problem.unexpectedReply }
+        return .json(.accepted, ReplayBody.write(replay))
+    }
+
+    @Sendable func listReplays(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
+    {
+        let query = try request.query("cursor", "limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let after = try Cursor.read(query["cursor"])
+        let replays = await host.read { Array($0.replays.values) }.filter(caller.mayUse).sorted { $0.id < $1.id }
+        let page = Page(of: replays, after: after, limit: limit, key: \.id.text)
+        return .json(.ok, page.body("replays") { array, replay in array.object { ReplayBody.write(replay, to: &$0) } })
+    }
+
+    @Sendable func getReplay(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        .json(.ok, ReplayBody.write(try await known(context, caller)))
+    }
+
+    @Sendable func cancelReplay(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let id = try await known(context, caller).id
+        guard case .replay(let replay) = try await submit(.cancelReplay(id)) else { throw Problem.unexpectedReply }
+        return .json(.ok, ReplayBody.write(replay))
+    }
+
+    /// The replay that the path names, if the caller may know of it.
+    private func known(_ context: RouterdContext, _ caller: Caller) async throws -> Replay {
+        let id = try context.identifier("replay", of: ReplayKind.self)
+        guard let replay = await host.read({ $0.replays[id] }), caller.mayUse(replay) else {
+            throw Problem(.unknownReplay(id))
+        }
+        return replay
+    }
+}
+
+extension Caller {
+    /// One without an application sends those of all once more, and is nobody's but of those who may use them all.
+    fileprivate func mayUse(_ replay: Replay) -> Bool {
+        replay.filter.application.map(mayUse) ?? (key?.application == nil)
+    }
+}

@@ -1,0 +1,178 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite("Engine: replays")
+struct ReplayTests {
+    /// A bench with one session that has taken so many notifications.
+    private func delivered(_ count: Int, rules: [any RoutingRule] = []) throws -> Workbench {
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: rules)
+        for number in 0..<count {
+            try bench.accept("x", payload: "{\"n\":\(number)}")
+            let attempt = try #require(try bench.start().first)
+            try bench.finish(attempt, .status(200))
+        }
+        return bench
+    }
+
+    private func draft(
+        _ bench: Workbench, perSecond: Int = 1000, key: String? = nil,
+        _ narrow: (inout NotificationFilter) -> Void = { _ in }
+    ) throws -> ReplayDraft {
+        var filter = NotificationFilter()
+        narrow(&filter)
+        return ReplayDraft(
+            filter: filter, perSecond: perSecond, tally: try bench.store.tally(of: filter),
+            request: key.map { RepeatedReplay(key: $0, fingerprint: [UInt8(perSecond % 256)]) })
+    }
+
+    /// What has been accepted as a replay, oldest first.
+    private func copies(_ bench: Workbench) throws -> [StoredNotification] {
+        try bench.store.notifications(matching: NotificationFilter(), limit: .max).filter { $0.replayOf != nil }
+            .reversed()
+    }
+
+    @Test("What is settled is sent once more, in order")
+    func order() throws {
+        var bench = try delivered(3)
+        let originals = try bench.store.notifications(matching: NotificationFilter(), limit: 9).reversed().map(\.id)
+        let replay = try #require(try bench.run(.replay(try draft(bench))).replay)
+        #expect(replay.matched == 3)
+        let copies = try copies(bench)
+        #expect(copies.map(\.replayOf) == originals && copies.allSatisfy { $0.state == .waiting })
+        let end = try #require(bench.engine.replays[replay.id])
+        #expect(end.state == .completed && end.replayed == 3 && end.endedAt == bench.now)
+        #expect(bench.engine.nextDue == nil)
+    }
+
+    @Test("No more than so many a second, and a crash makes it no quicker", arguments: [false, true])
+    func pace(isCrashing: Bool) throws {
+        var bench = try delivered(5)
+        try bench.run(.replay(try draft(bench, perSecond: 2)))
+        for count in 1...5 {
+            #expect(try copies(bench).count == count)
+            if isCrashing {
+                try bench.crash()
+                try bench.follow(bench.engine.due(at: bench.now))
+                #expect(try copies(bench).count == count)
+            }
+            guard count < 5 else { break }
+            #expect(bench.engine.nextDue == .millisecond(Int64(count) * 500))
+            try bench.advance(to: .millisecond(Int64(count) * 500))
+        }
+        #expect(bench.engine.replays.values.map(\.state) == [.completed])
+    }
+
+    @Test("What a filter does not show, and what is not settled, is left alone")
+    func filtered() throws {
+        var bench = try delivered(1)
+        try bench.accept("y")
+        try bench.run(.replay(try draft(bench) { $0.contentID = "y" }))
+        try bench.run(.replay(try draft(bench) { $0.state = .expired }))
+        #expect(try copies(bench).isEmpty)
+        #expect(bench.engine.replays.values.allSatisfy { $0.state == .completed && $0.matched == 0 })
+    }
+
+    @Test("What came after it was asked for is left alone: a replay does not replay itself")
+    func ends() throws {
+        var bench = try delivered(2)
+        try bench.run(.replay(try draft(bench, perSecond: 1)))
+        try bench.run(.replay(try draft(bench, perSecond: 1000)))
+        try bench.advance(to: .second(1))
+        #expect(try copies(bench).count == 4)
+        #expect(bench.engine.replays.values.allSatisfy { $0.state == .completed })
+    }
+
+    @Test("Two that need a new session get one")
+    func newSession() throws {
+        var application = Application.gallery()
+        application.manifest.supportsMultipleScenes = true
+        var bench = try Workbench(application, [])
+        try bench.accept("x")
+        let attempt = try #require(try bench.start().first)
+        try bench.finish(attempt, .status(200))
+        try bench.accept("x")
+        let second = try #require(try bench.start().first)
+        try bench.finish(second, .status(200))
+        try bench.run(.deleteSession(attempt.session.key))
+        try bench.run(.replay(try draft(bench)))
+        try bench.advance(to: .millisecond(1))
+        let copies = try copies(bench)
+        #expect(copies.count == 2 && Set(copies.map(\.decision.session)).count == 1)
+        #expect(bench.engine.tenants[.gallery]?.sessions.count == 1)
+    }
+
+    @Test("What has no application any more is passed over")
+    func gone() throws {
+        var bench = try delivered(2)
+        let draft = try draft(bench)
+        try bench.run(.deleteApplication(.gallery))
+        try bench.run(.replay(draft))
+        #expect(bench.engine.replays.values.map(\.skipped) == [2])
+        #expect(try copies(bench).isEmpty)
+    }
+
+    @Test("A cancelled one goes no further, and is cancelled once")
+    func cancelled() throws {
+        var bench = try delivered(3)
+        let id = try #require(try bench.run(.replay(try draft(bench, perSecond: 1))).replay).id
+        bench.now = .millisecond(1)
+        let cancelled = try bench.run(.cancelReplay(id)).replay
+        #expect(cancelled?.state == .cancelled && cancelled?.replayed == 1)
+        try bench.advance(to: .second(9))
+        #expect(try copies(bench).count == 1)
+        #expect(try bench.run(.cancelReplay(id)).replay?.endedAt == cancelled?.endedAt)
+        #expect(try bench.run(.cancelReplay("rpl_0")).refusal == .unknownReplay("rpl_0"))
+    }
+
+    @Test("The same key is the same replay; for another request it is a conflict; another application has its own")
+    func repeated() throws {
+        var bench = try delivered(1)
+        try bench.add(Application(id: .other), [])
+        let draft = try draft(bench, key: "k")
+        let id = try #require(try bench.run(.replay(draft)).replay).id
+        try bench.crash()
+        #expect(try bench.run(.replay(draft)).replay?.id == id)
+        #expect(try bench.run(.replay(try self.draft(bench, perSecond: 2, key: "k"))).refusal == .idempotencyConflict)
+        let other = try self.draft(bench, perSecond: 2, key: "k") { $0.application = .other }
+        #expect(try bench.run(.replay(other)).replay?.id != id)
+        #expect(try copies(bench).count == 1)
+        let nobody = try self.draft(bench) { $0.application = "nobody" }
+        #expect(try bench.run(.replay(nobody)).refusal == .unknownApplication("nobody"))
+    }
+
+    @Test("So many at a time, and so many that are over are remembered, the last ones")
+    func limits() throws {
+        var bench = try delivered(2)
+        let slow = try draft(bench, perSecond: 1)
+        for _ in 0..<RouterLimits.replaysRunning { try bench.run(.replay(slow)) }
+        #expect(try bench.run(.replay(slow)).refusal == .tooManyReplays(limit: RouterLimits.replaysRunning))
+        try bench.advance(to: .second(1))
+        for number in 0..<RouterLimits.replaysRemembered {
+            bench.now = .second(2 + Int64(number))
+            try bench.run(.replay(try draft(bench) { $0.contentID = "nothing" }))
+        }
+        let kept = bench.engine.replays.values.map(\.createdAt)
+        #expect(kept.count == RouterLimits.replaysRemembered && kept.min() == .second(2))
+        #expect(try bench.store.recover().replays.count == kept.count)
+    }
+
+    @Test(
+        "How much a step sends, and how long it waits",
+        arguments: [(1, 1), (9, 1), (10, 1), (15, 1), (100, 10), (1000, 100)])
+    func steps(perSecond: Int, size: Int) {
+        let replay = Replay(
+            id: "rpl_1", filter: NotificationFilter(), perSecond: perSecond, matched: 0,
+            through: NotificationSequence(0), createdAt: .epoch, request: nil, position: NotificationSequence(0),
+            resumesAt: .epoch)
+        #expect(replay.stepSize == size)
+        let pause = replay.pauseMilliseconds(after: size)
+        #expect(pause * Int64(perSecond) >= Int64(size) * 1000 && (pause - 1) * Int64(perSecond) < Int64(size) * 1000)
+        #expect(replay.pauseMilliseconds(after: 0) == 0)
+    }
+}
+
+extension Reply {
+    var replay: Replay? { if case .replay(let replay) = self { replay } else { nil } }
+}

@@ -1,0 +1,89 @@
+import HTTPTypes
+import Router
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// Sending once more what a filter shows.
+@Suite("Replays by filter", .timeLimit(.minutes(15)))
+struct ReplayTests {
+    private func replay(_ daemon: TestDaemon, _ body: String, key: String? = nil, as caller: String? = nil) async throws
+        -> Answer
+    {
+        var headers = key.map { ["idempotency-key": $0] } ?? [:]
+        headers["authorization"] = caller.map { "Bearer \($0)" }
+        return try await daemon.call(.post, "/v1/replays", body, headers: headers)
+    }
+
+    /// A gallery in which so many have been refused, and one was taken.
+    private func withRefused(
+        _ count: Int, _ body: @Sendable (TestDaemon, Receiver) async throws -> Void
+    ) async throws {
+        try await withGallery(application: #"{"delivery":{"retrySchedule":[]}}"#) { daemon, receiver in
+            try await daemon.putSession("A", at: receiver.url("/hook"))
+            for number in 0..<count {
+                receiver.answer(with: 404)
+                let refused = try await daemon.post(#"{"notification-content-id":"x", "n":\#(number)}"#)
+                #expect(try await daemon.settled(refused.id)["state"] == "deadLettered")
+            }
+            _ = try await daemon.settled(try await daemon.post(about: "taken").id)
+            try await body(daemon, receiver)
+        }
+    }
+
+    @Test func whatWasRefusedArrives() async throws {
+        try await withRefused(3) { daemon, receiver in
+            let dry = try await replay(daemon, #"{"state":"deadLettered","dryRun":true}"#)
+            #expect(
+                dry.status == 200 && dry["matched"] == 3 && dry["dryRun"] == true
+                    && dry["filter", "state"] == "deadLettered")
+            #expect(try daemon.store.census().accepted == 4, "nothing is sent")
+            #expect(try await daemon.call(.get, "/v1/replays").ids("replays") == [])
+
+            let asked = try await replay(daemon, #"{"state":"deadLettered","perSecond":500}"#, key: "k")
+            #expect(asked.status == 202 && asked["matched"] == 3 && asked["perSecond"] == 500)
+            #expect(try await replay(daemon, #"{"state":"deadLettered","perSecond":500}"#, key: "k").id == asked.id)
+            expectProblem(try await replay(daemon, #"{"state":"expired"}"#, key: "k"), 409, "idempotency-conflict")
+            try await daemon.until { try daemon.store.census().byState[.delivered] == 4 }
+            let webhooks = try await receiver.webhooks(7, at: "/hook")
+            #expect(webhooks.suffix(3).map(\.payload) == webhooks.prefix(3).map(\.payload))
+            let done = try await daemon.call(.get, "/v1/replays/\(asked.id)")
+            #expect(done["state"] == "completed" && done["replayed"] == 3 && done["endedAt"].asString != nil)
+            #expect(try await daemon.call(.get, "/v1/replays").ids("replays") == [asked.id])
+        }
+    }
+
+    @Test func oneUnderWayIsCancelled() async throws {
+        try await withRefused(2) { daemon, _ in
+            // Else it may have come to its end before anybody cancels it.
+            daemon.store.fillDisk { changes in
+                changes.contains { if case .putReplay(let replay) = $0 { replay.replayed == 2 } else { false } }
+            }
+            let asked = try await replay(daemon, #"{"contentId":"x","perSecond":1}"#)
+            try await daemon.until {
+                try await daemon.call(.get, "/v1/replays/\(asked.id)")["replayed"] == 1
+            }
+            let cancelled = try await daemon.call(.post, "/v1/replays/\(asked.id)/cancel")
+            #expect(cancelled.status == 200 && cancelled["state"] == "cancelled" && cancelled["replayed"] == 1)
+            expectProblem(try await daemon.call(.post, "/v1/replays/rpl_0/cancel"), 404, "unknown-replay")
+            expectProblem(try await daemon.call(.get, "/v1/replays/rpl_0"), 404, "unknown-replay")
+        }
+    }
+
+    @Test(arguments: [
+        ("{}", 422, "missing-field"), (#"{"dryRun":true}"#, 422, "missing-field"),
+        (#"{"state":"waiting"}"#, 422, "invalid-field"), (#"{"state":"gone"}"#, 400, "invalid-parameter"),
+        (#"{"state":"expired","perSecond":0}"#, 422, "invalid-field"),
+        (#"{"state":"expired","perSecond":1001}"#, 422, "invalid-field"),
+        (#"{"state":"expired","cursor":"x"}"#, 400, "unknown-field"),
+        (#"{"since":"yesterday"}"#, 400, "invalid-parameter"),
+        (#"{"application":"nobody"}"#, 404, "unknown-application"),
+        ("[]", 400, "not-an-object"),
+    ])
+    func whatIsWrongIsSaid(_ body: String, _ status: Int, _ code: String) async throws {
+        try await withGallery { daemon, _ in
+            expectProblem(try await replay(daemon, body), status, code)
+            #expect(try await daemon.call(.get, "/v1/replays").ids("replays") == [])
+        }
+    }
+}
