@@ -16,4 +16,7 @@ package enum CurlLimits {
     static let timeoutMilliseconds = Int(Int32.max)
     /// How many ready sockets are looked at before the mail is.
     static let eventsPerTurn = 256
+    /// What is read at a time, and how often, of what comes over a connection on which nothing was asked.
+    static let strayBytes = 4096
+    static let strayReads = 64
 }

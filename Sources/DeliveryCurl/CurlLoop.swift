@@ -118,7 +118,7 @@ final class CurlLoop {
             let (descriptor, readiness) = multi.event(at: index)
             if descriptor == mailbox.bell {
                 mailbox.hear()
-            } else {
+            } else if !multi.endRest(of: descriptor) {
                 engine("curl_multi_socket_action", multi.act(on: descriptor, readiness: readiness))
             }
         }

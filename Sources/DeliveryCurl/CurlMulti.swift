@@ -78,14 +78,17 @@ final class CurlMulti {
 
     func event(at index: Int) -> (descriptor: Int32, readiness: Int32) { poller.event(at: index) }
 
+    /// Whether the socket was kept for later; if so, what came over it has been dealt with.
+    func endRest(of socket: Int32) -> Bool { poller.endRest(of: socket) }
+
     // MARK: Callbacks
 
     /// -1 tells libcurl to fail every transfer; without an eye on the socket they would hang until their time limits.
-    private static let socketCallback: curl_socket_callback = { _, socket, action, context, _ in
+    private static let socketCallback: curl_socket_callback = { easy, socket, action, context, _ in
         guard let context else { return -1 }
         let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
         guard action != CURL_POLL_REMOVE else {
-            multi.poller.forget(socket)
+            if EasySlot.speaksInTurn(easy) { multi.poller.rest(socket) } else { multi.poller.forget(socket) }
             return 0
         }
         let reading = action == CURL_POLL_IN || action == CURL_POLL_INOUT

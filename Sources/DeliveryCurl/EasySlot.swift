@@ -66,6 +66,15 @@ final class EasySlot {
         return Int(bitPattern: tag) - 1
     }
 
+    /// Whether the handle's receiver has answered in a version of HTTP in which it speaks when it is asked and not
+    /// before. In HTTP/2 it may, and libcurl listens when it uses the connection again.
+    static func speaksInTurn(_ handle: UnsafeMutableRawPointer?) -> Bool {
+        guard let handle else { return false }
+        var version = 0
+        guard ccurl_getinfo_long(handle, CURLINFO_HTTP_VERSION, &version) == CURLE_OK else { return false }
+        return version == Int(CURL_HTTP_VERSION_1_1) || version == Int(CURL_HTTP_VERSION_1_0)
+    }
+
     // MARK: A request
 
     /// Sets what this request asks for. On a refusal the slot is to be cleared and may be used again.

@@ -6,6 +6,8 @@ struct Poller: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutableBufferPointer<epoll_event>
     private var watched: Set<Int32> = []
+    /// Sockets on which nothing is asked, and nothing should be said.
+    private var resting: Set<Int32> = []
 
     init() throws(CurlSetupError) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -25,6 +27,7 @@ struct Poller: ~Copyable {
         if reading { event.events |= EPOLLIN.rawValue }
         if writing { event.events |= EPOLLOUT.rawValue }
         event.data.fd = socket
+        resting.remove(socket)
         let isNew = watched.insert(socket).inserted
         let code = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
         if code == 0 { return 0 }
@@ -40,6 +43,32 @@ struct Poller: ~Copyable {
     mutating func forget(_ socket: Int32) {
         guard watched.remove(socket) != nil else { return }
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+    }
+
+    /// Watches a socket that is kept for later: whatever comes over it now was not asked for.
+    mutating func rest(_ socket: Int32) {
+        guard watched.contains(socket), watch(socket, reading: true, writing: false) == 0 else { return }
+        watched.remove(socket)
+        resting.insert(socket)
+    }
+
+    /// Ends the watch over a socket that is kept and on which something has come; false if it is not one.
+    ///
+    /// What was said on it would be taken for the answer to the next request (RFC 9112, 9.2). It is thrown away, and the
+    /// connection ended, so that libcurl finds it dead and takes another. If it has ended already, nothing is to be done.
+    mutating func endRest(of socket: Int32) -> Bool {
+        guard resting.remove(socket) != nil else { return false }
+        _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+        var hasSpoken = false
+        withUnsafeTemporaryAllocation(byteCount: CurlLimits.strayBytes, alignment: 1) { buffer in
+            // A bound, for whoever speaks faster than this reads: what is left then ends with the connection.
+            for _ in 0..<CurlLimits.strayReads {
+                guard recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) > 0 else { break }
+                hasSpoken = true
+            }
+        }
+        if hasSpoken { shutdown(socket, Int32(SHUT_RDWR)) }
+        return true
     }
 
     /// Waits until something is ready, at most that long (-1: for ever), and returns how many events there are.

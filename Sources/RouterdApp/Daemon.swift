@@ -54,7 +54,10 @@ package struct Daemon: Sendable {
         announce()
         let http = HTTPService(
             api: api, listen: configuration.listen, settings: edgeSettings(), logger: quiet(logger),
-            onListening: onListening)
+            onListening: { port in
+                StartMemory.giveBack()
+                await onListening(port)
+            })
         let delivery = DeliveryService(host: host, transport: transport)
         var group = ServiceGroupConfiguration(
             services: [.init(service: delivery), .init(service: http)], gracefulShutdownSignals: signals,

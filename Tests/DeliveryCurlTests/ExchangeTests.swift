@@ -89,6 +89,42 @@ struct ExchangeTests {
         }
     }
 
+    /// RFC 9112, 9.2: it must not be taken for the answer to the next request.
+    @Test(
+        "What is said on a kept connection is no answer",
+        arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "x"])
+    func unaskedAnswer(stray: String) async throws {
+        let (written, said) = AsyncStream.makeStream(of: Void.self)
+        let isAnswered = DispatchSemaphore(value: 0)
+        let bystander = try HostileServer { connection in
+            while connection.readRequest() != nil { connection.respond("204 No Content") }
+        }
+        defer { bystander.stop() }
+        try await HostileServer.with { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.respond("503 Service Unavailable")
+            isAnswered.wait()
+            connection.write(stray)
+            said.yield()
+            // Asked once more, it does not answer.
+            connection.waitForEnd()
+        } _: { server in
+            let results = try await withTransport(slots: 1) { transport in
+                var results = [await transport.send(WebhookRequest(to: server.url()))]
+                isAnswered.signal()
+                _ = await written.first { _ in true }
+                // Whoever waits for this has looked at the other connection too.
+                #expect(await transport.send(WebhookRequest(to: bystander.url())).response?.status == 204)
+                isAnswered.signal()
+                results.append(await transport.send(WebhookRequest(to: server.url())))
+                return results
+            }
+            #expect(results.map(\.response?.status) == [503, 503])
+            #expect(results.map(\.metrics.reusedConnection) == [false, false])
+            #expect(server.seen.connections == 2)
+        }
+    }
+
     /// A kept connection that breaks is no failure: libcurl sends the request again on its own, and it must
     /// not take the handle's last URL for this one's.
     @Test func repeatingOnADeadConnectionGoesToTheSameReceiver() async throws {

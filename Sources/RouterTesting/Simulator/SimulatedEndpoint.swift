@@ -24,6 +24,13 @@ package struct Transfer: Sendable {
         if case .response(let response) = outcome { (200...299).contains(response.status) } else { false }
     }
 
+    /// The clock was set; the time that it takes is what it was.
+    mutating func shift(byMilliseconds delta: Int64) {
+        startedAt = startedAt.advanced(byMilliseconds: delta)
+        arrivesAt = arrivesAt?.advanced(byMilliseconds: delta)
+        endsAt = endsAt.advanced(byMilliseconds: delta)
+    }
+
     /// Draws what becomes of an attempt at an endpoint that behaves like this.
     package init(
         _ attempt: AttemptStart, life: Int, at now: Timestamp, _ behaviour: EndpointBehaviour,

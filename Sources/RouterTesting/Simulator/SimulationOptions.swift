@@ -19,6 +19,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var replay: Int
     package var commitFault: Int
     package var crash: Int
+    /// Chance per crash that the clock has been set when the process starts again, in per mille.
+    package var clockJump: Int
     package var behaviourChange: Int
     /// Chance that an endpoint that changes its behaviour becomes a bad one, in per mille.
     package var trouble: Int
@@ -44,6 +46,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         replay = draw(0, 50, 200)
         commitFault = draw(0, 0, 30, 200)
         crash = draw(0, 10, 30, 100)
+        clockJump = draw(0, 200, 500)
         behaviourChange = draw(30, 150, 400)
         trouble = draw(0, 300, 600, 900)
         repetition = draw(50, 200, 400)
@@ -61,7 +64,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
-        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, commit faults \(commitFault)‰, crashes \(crash)‰, \
+        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -98,6 +101,7 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var attempts = 0
     package var arrivals = 0
     package var crashes = 0
+    package var jumps = 0
     package var forgotten = 0
     package var replayed = 0
     /// How often a breaker opened.
@@ -112,6 +116,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.attempts += right.attempts
         sum.arrivals += right.arrivals
         sum.crashes += right.crashes
+        sum.jumps += right.jumps
         sum.forgotten += right.forgotten
         sum.replayed += right.replayed
         sum.openings += right.openings

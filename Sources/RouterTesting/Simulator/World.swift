@@ -110,6 +110,7 @@ package struct World {
         // What has not arrived may never do.
         transfers = transfers.filter { _ in Bool.random(using: &generator) }
         disk.revive()
+        if faults, happens(options.clockJump) { jump() }
         guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         let engine = Engine<IndexedRegistry>(
             recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
@@ -120,6 +121,16 @@ package struct World {
     }
 
     // MARK: - Time
+
+    /// Somebody sets the clock. A process goes by the time that has passed since its start, so that the next one is the
+    /// first to notice.
+    private mutating func jump() {
+        let delta = pick([-3_600_000, -60_000, -1000, 1000, 60_000, 3_600_000] as [Int64]) ?? 0
+        now = now.advanced(byMilliseconds: delta)
+        for index in transfers.indices { transfers[index].shift(byMilliseconds: delta) }
+        statistics.jumps += 1
+        log.add("\(stamp) the clock was set by \(delta) ms")
+    }
 
     /// Lets time pass, with everything that happens in it.
     ///

@@ -136,7 +136,7 @@ struct ReplayTests {
         #expect(try bench.run(.replay(draft)).replay?.id == id)
         #expect(try bench.run(.replay(try self.draft(bench, perSecond: 2, key: "k"))).refusal == .idempotencyConflict)
         let other = try self.draft(bench, perSecond: 2, key: "k") { $0.application = .other }
-        #expect(try bench.run(.replay(other)).replay?.id != id)
+        #expect(try #require(try bench.run(.replay(other)).replay).id != id)
         #expect(try copies(bench).count == 1)
         let nobody = try self.draft(bench) { $0.application = "nobody" }
         #expect(try bench.run(.replay(nobody)).refusal == .unknownApplication("nobody"))

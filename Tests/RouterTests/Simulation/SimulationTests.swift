@@ -53,7 +53,7 @@ struct SimulationTests {
         for seed in 0..<30 as Range<UInt64> {
             total = total + Simulation.run(seed: seed, ticks: 25).statistics
         }
-        #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10)
+        #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10 && total.jumps > 5)
         #expect(total.forgotten > 100 && total.replayed > 30)
         #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
     }

@@ -1,9 +1,12 @@
+import Foundation
 import Glibc
 import HTTPTypes
 import Router
 import RouterPlugin
 import StoreSQLite
 import Testing
+
+@testable import RouterdApp
 
 /// `routerd serve` as users start and stop it.
 @Suite("serve", .timeLimit(.minutes(15)))
@@ -25,6 +28,42 @@ struct ServeTests {
         let store = try SQLiteStore(path: directory.file())
         #expect(try store.recover().applications.map(\.id.text) == ["com.example.gallery"])
         try store.close()
+    }
+
+    /// Most of what is resident after a start is code that ran once. What is given back must be there when it is needed.
+    @Test func anIdleDaemonIsSmall() async throws {
+        let directory = try TemporaryDirectory()
+        let (program, port) = try await ServedDaemon.start(database: directory.file())
+        let status = try String(contentsOfFile: "/proc/\(program.pid)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        let kibibytes = try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
+        #expect(kibibytes < 30 * 1024)
+        try await ServedDaemon.connected(to: program, port: port) { daemon in
+            let created = try await daemon.putGallery()
+            #expect(created.status == 201)
+        }
+        program.send(SIGTERM)
+        #expect(try await program.ended().status == 0)
+    }
+
+    @Test func onlyWhatIsAsInItsFileIsGivenBack() {
+        let mappings = """
+            1000-2000 r-xp 00000000 fe:00 123                        /lib/code.so
+            Size:                  4 kB
+            Anonymous:             0 kB
+            VmFlags: rd ex mr
+            2000-3000 r-xp 00000000 fe:00 123                        /lib/with breakpoints.so
+            Anonymous:             4 kB
+            3000-4000 r--p 00001000 fe:00 123                        /lib/constants.so
+            Anonymous:             0 kB
+            4000-5000 rw-p 00001000 fe:00 123                        /lib/variables.so
+            Anonymous:             0 kB
+            5000-6000 r-xp 00000000 00:00 0                          [vdso]
+            Anonymous:             0 kB
+            6000-7000 r--p 00000000 00:00 0
+            Anonymous:             0 kB
+            """
+        #expect(StartMemory.unchanged(in: mappings) == [0x1000..<0x2000, 0x3000..<0x4000])
     }
 
     @Test func aStopLetsTheRunningAttemptFinish() async throws {

@@ -153,8 +153,9 @@ def lines() -> list[Behaviour]:
         Behaviour("pipelined-kept", "answers twice at once, and no second request: nobody is deceived",
                   unless_kept(begins(b""), says(answer(204) + answer(200))), delivered(204)),
         Behaviour("pipelined-idle", "fails, and says 200 while nobody asks: nobody is deceived",
-                  first(unless_kept(begins(b""), then_says(answer(200), after=0.3)), unless_kept(begins(b""))),
-                  retried(503), is_open=True),
+                  first(unless_kept(begins(b""), then_says(answer(200), after=0.3)),
+                        unless_kept(begins(b""), says(answer(204), closes=True))),
+                  retried(503)),
         Behaviour("extra-bytes", "sends some bytes after the answer", says(answer(204) + b"and more", closes=True),
                   delivered(204)),
     ]
