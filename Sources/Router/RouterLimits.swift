@@ -37,6 +37,10 @@ package enum RouterLimits {
     package static let reasonBytes = 256
     /// Greatest size of a session's userInfo or restoration activity, in bytes.
     package static let userInfoBytes = 64 * 1024
+    /// For how long the scene of a session that was discarded is tried to be told, in milliseconds.
+    package static let farewellMilliseconds: Int64 = 60_000
+    /// Most sessions that a delegate is told of at once.
+    package static let discardedSessions = 1000
     /// Most entries in a manifest's lists.
     package static let manifestEntries = 256
     /// Most keys of an endpoint, those that have not begun to sign included; receivers look at sixteen signatures.

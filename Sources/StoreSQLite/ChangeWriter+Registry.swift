@@ -8,8 +8,8 @@ extension ChangeWriter {
         INSERT INTO application
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -24,7 +24,8 @@ extension ChangeWriter {
           reroute_on_exhausted = excluded.reroute_on_exhausted,
           reroute_on_timeout = excluded.reroute_on_timeout,
           weight = excluded.weight,
-          overtaken_after = excluded.overtaken_after
+          overtaken_after = excluded.overtaken_after,
+          life_cycle_events = excluded.life_cycle_events
         """
 
     private static let putConfiguration = """
@@ -45,14 +46,15 @@ extension ChangeWriter {
         INSERT INTO session
           (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
            endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
-           last_activated_at, disabled, creation_sequence, application, id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           last_activated_at, disabled, epoch, last_event, is_told, discarded_at, creation_sequence, application, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let updateSession = """
         UPDATE session SET
           role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
           preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
-          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?
+          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, epoch = ?, last_event = ?,
+          is_told = ?, discarded_at = ?
         WHERE creation_sequence = ? AND application = ? AND id = ?
         """
 
@@ -74,6 +76,7 @@ extension ChangeWriter {
             $0.bind(application.delivery.reroute.onTimeout)
             $0.bind(application.delivery.weight)
             $0.bind(application.delivery.headOfLine.overtakenAfter)
+            $0.bind(application.delivery.lifeCycleEvents)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
@@ -158,6 +161,10 @@ extension ChangeWriter {
             $0.bind(session.leaseExpiresAt?.milliseconds)
             $0.bind(session.lastActivatedAt?.milliseconds)
             $0.bind(session.disabled?.rawValue)
+            $0.bind(session.connection.epoch)
+            $0.bind(session.connection.lastEvent)
+            $0.bind(session.connection.isTold)
+            $0.bind(session.discardedAt?.milliseconds)
             $0.bind(session.creationSequence)
             $0.bind(session.key.application.text)
             $0.bind(session.key.session.text)

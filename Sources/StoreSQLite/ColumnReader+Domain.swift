@@ -60,6 +60,15 @@ extension ColumnReader {
         return recall
     }
 
+    /// event, epoch, event_sequence
+    mutating func event() throws(StoreError) -> SceneEvent? {
+        let (text, epoch, sequence) = (optionalText(), optionalInt64(), optionalInt64())
+        guard let text else { return nil }
+        guard let kind = SceneEventKind(rawValue: text) else { throw unknown("event") }
+        guard let epoch, let sequence else { return SceneEvent(kind) }
+        return SceneEvent(kind, EventNumber(epoch: epoch, sequence: sequence))
+    }
+
     /// failure_kind, failure_curl_code, failure_message
     mutating func failure() throws(StoreError) -> TransferFailure? {
         let (kind, curlCode, message) = (optionalText(), optionalInt(), optionalText())

@@ -18,6 +18,7 @@ enum Migrations {
         ("statuses-and-reroutes", [statusesAndReroutes]),
         ("shares-and-order", [sharesAndOrder]),
         ("replays", [replays]),
+        ("scene-events", [sceneEvents]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -293,5 +294,26 @@ enum Migrations {
           ended_at INTEGER,
           CHECK ((request_key IS NULL) = (request_fingerprint IS NULL))
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let sceneEvents = """
+        -- Whether scenes and the delegate are told of the life cycle. Those that were registered when there were no
+        -- events hear of none until they are registered anew.
+        ALTER TABLE application ADD COLUMN life_cycle_events INTEGER NOT NULL DEFAULT 0;
+
+        -- How often a session has been connected, how many events there were since, and whether it is unattached and was
+        -- told to connect.
+        ALTER TABLE session ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE session ADD COLUMN last_event INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE session ADD COLUMN is_told INTEGER NOT NULL DEFAULT 0;
+        UPDATE session SET epoch = 1 WHERE activation_state > 0;
+        -- When it was discarded; it is there until its scene has been told.
+        ALTER TABLE session ADD COLUMN discarded_at INTEGER;
+
+        -- An event is kept like a notification. Its type; NULL for a notification. What the delegate is told has no number.
+        ALTER TABLE notification ADD COLUMN event TEXT;
+        ALTER TABLE notification ADD COLUMN epoch INTEGER;
+        ALTER TABLE notification ADD COLUMN event_sequence INTEGER;
+        CREATE INDEX notification_by_event ON notification (event) WHERE event IS NOT NULL;
         """
 }

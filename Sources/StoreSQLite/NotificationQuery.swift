@@ -20,13 +20,13 @@ struct NotificationQuery {
         self.terms = terms
     }
 
-    /// How many settled ones there are, and the first and the last of them.
+    /// How many settled ones there are, events left out, and the first and the last of them.
     init(tallying filter: NotificationFilter) {
         let terms = Terms(filter)
         let condition = terms.condition
         sql = """
             SELECT count(*), min(sequence), max(sequence) FROM notification \(Self.access(Self.index(for: filter)))
-            \(condition) \(condition.isEmpty ? "WHERE" : "AND") settled_at IS NOT NULL
+            \(condition) \(condition.isEmpty ? "WHERE" : "AND") settled_at IS NOT NULL AND event IS NULL
             """
         self.terms = terms
     }
@@ -66,6 +66,11 @@ struct NotificationQuery {
             add("state = ?", filter.state?.rawValue)
             add("session = ?", filter.session?.text)
             add("content_id = ?", filter.contentID?.text)
+            switch filter.type {
+            case nil: break
+            case .notification: terms.append("event IS NULL")
+            case .event(let kind): add("event = ?", kind.rawValue)
+            }
             add("received_at >= ?", filter.since?.milliseconds)
             add("received_at < ?", filter.until?.milliseconds)
             add("sequence < ?", filter.before?.value)
@@ -103,6 +108,7 @@ struct NotificationQuery {
 
     private static func narrowIndex(for filter: NotificationFilter) -> String? {
         if filter.contentID != nil { return "notification_by_content" }
+        if case .event = filter.type, filter.session == nil { return "notification_by_event" }
         if filter.session != nil { return "notification_by_session" }
         if let state = filter.state, state != .delivered { return "notification_by_state" }
         return nil

@@ -9,7 +9,7 @@ enum NotificationReader {
         notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
         expires_at, collapse_id, traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of,
         registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
+        state, settlement_reason, settled_at, attempts, failures, rejections, not_before, event, epoch, event_sequence
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -118,7 +118,7 @@ enum NotificationReader {
             expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
             replayOf: row.optionalText().map(NotificationID.init(unchecked:)), receivedAt: row.time(),
             decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
-            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [])
+            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [], event: try row.event())
     }
 
     private static func attempts(of sequence: NotificationSequence, _ db: Database) throws -> [AttemptRecord] {

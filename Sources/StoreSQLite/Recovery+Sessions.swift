@@ -7,7 +7,8 @@ extension Recovery {
     private static let selectSessions = """
         SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
                prefers_to_activate, preference_level, endpoint_url, endpoint_keys, state_restoration_activity,
-               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled
+               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, epoch, last_event, is_told,
+               discarded_at
         FROM session ORDER BY creation_sequence
         """
 
@@ -52,7 +53,9 @@ private struct SessionReader {
             endpoint: try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .session(key)),
             stateRestorationActivity: try row.optionalCached(in: activity), userInfo: try row.cached(in: userInfo),
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
-            creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()))
+            creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()),
+            connection: SceneConnection(epoch: row.int64(), lastEvent: row.int64(), isTold: row.bool()),
+            discardedAt: row.optionalTime())
     }
 
     private static func predicate(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> Predicate {

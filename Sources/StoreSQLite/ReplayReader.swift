@@ -30,7 +30,7 @@ enum ReplayReader {
             guard page.notifications.count < limit else { return }
             let notification = try NotificationReader.notification(from: &row, caches)
             seen += 1
-            if notification.state.isSettled, replay.filter.matches(notification) {
+            if notification.isReplayable, replay.filter.matches(notification) {
                 page.notifications.append(notification)
             }
             // Where it ends early, it goes on behind this one.

@@ -83,6 +83,18 @@ struct QueryPlanTests {
             NotificationFilter(application: ApplicationID(unchecked: "a"), contentID: ContentID(unchecked: "c")),
             "SEARCH notification USING INDEX notification_by_content (content_id=?)"
         ),
+        (
+            NotificationFilter(application: ApplicationID(unchecked: "a"), type: .event(.didDisconnect)),
+            "SEARCH notification USING INDEX notification_by_event (event=?)"
+        ),
+        (
+            NotificationFilter(session: SessionID(unchecked: "s"), type: .event(.didDisconnect)),
+            "SEARCH notification USING INDEX notification_by_session (session=?)"
+        ),
+        (
+            NotificationFilter(application: ApplicationID(unchecked: "a"), type: .notification),
+            "SEARCH notification USING INDEX notification_by_application (application=?)"
+        ),
     ]
 
     @Test(arguments: lists)

@@ -5,6 +5,10 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     package var application: Application
     package private(set) var registry = Registry()
     package private(set) var sessions: [SessionID: SceneSession] = [:]
+    /// Those that were discarded and are still told of it; they are nothing else any more.
+    package private(set) var discarded: [SessionID: SceneSession] = [:]
+    /// How many sessions are in which state.
+    private var states = SIMD4<Int>.zero
     /// Those whose endpoints are gone; there are few.
     private var gone: Set<SessionID> = []
 
@@ -13,7 +17,15 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     }
 
     package mutating func put(_ session: SceneSession) {
+        guard session.discardedAt == nil else {
+            remove(session.key.session)
+            discarded[session.key.session] = session
+            return
+        }
+        discarded[session.key.session] = nil
         let previous = sessions.updateValue(session, forKey: session.key.session)
+        if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
+        states[Int(session.activationState.rawValue)] += 1
         if previous?.disabled != nil { gone.remove(session.key.session) }
         if session.disabled != nil {
             gone.insert(session.key.session)
@@ -27,8 +39,19 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     }
 
     package mutating func remove(_ session: SessionID) {
-        if sessions.removeValue(forKey: session)?.disabled != nil { gone.remove(session) }
+        discarded[session] = nil
+        guard let previous = sessions.removeValue(forKey: session) else { return }
+        states[Int(previous.activationState.rawValue)] -= 1
+        if previous.disabled != nil { gone.remove(session) }
         registry.remove(session)
+    }
+
+    /// The session, even if it was discarded and is still told of it.
+    package func scene(_ session: SessionID) -> SceneSession? { sessions[session] ?? discarded[session] }
+
+    /// That of the session that is closest to the person, as UIKit derives an application's state from its scenes.
+    package var activationState: ActivationState {
+        ActivationState.allCases.last { states[Int($0.rawValue)] > 0 } ?? .unattached
     }
 
     /// The session, if it takes part in routing.
@@ -52,6 +75,11 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     /// Where a session is reached: at its own endpoint, or at that of its configuration.
     package func endpoint(of session: SceneSession) -> Endpoint? {
         session.endpoint ?? application.manifest.configuration(named: session.configuration)?.endpoint
+    }
+
+    /// Where the receiver of a lane is reached: a session, or the delegate.
+    package func endpoint(ofReceiver id: SessionID) -> Endpoint? {
+        id.isDelegate ? application.delegate : scene(id).flatMap(endpoint)
     }
 }
 

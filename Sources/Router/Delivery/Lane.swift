@@ -10,6 +10,8 @@ package struct QueuedDelivery: Hashable, Sendable {
     /// Its end is being committed: it has expired, or was called back.
     package var isEnding = false
 
+    package var isEvent: Bool { notification.event != nil }
+
     package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
         self.notification = notification
         self.machine = DeliveryStateMachine(
@@ -27,12 +29,16 @@ package struct QueuedDelivery: Hashable, Sendable {
 /// delivery that waits for its retry holds back those behind it; that is what order means. An application may say that
 /// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again when
 /// its time has come.
+///
+/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it.
 package struct Lane: Sendable {
     package let key: SessionKey
     package private(set) var queue: Deque<QueuedDelivery> = []
     package private(set) var inFlight = 0
     /// Whether its session is gone; what waits is then moved to other lanes.
     package var isClosed = false
+    /// Whether its session was discarded, and is still told of it: events go on, and the rest is moved to other lanes.
+    package var isLeaving = false
     /// For when a timer is set already.
     var wakesAt: Timestamp?
     /// In which list of waiting lanes it stands.
@@ -43,18 +49,36 @@ package struct Lane: Sendable {
     private var waitingByRank = SIMD4<Int>.zero
     /// Deliveries that may expire.
     private var expiring = 0
+    /// Deliveries that are events.
+    private var events = 0
+    private var isEventInFlight = false
 
     package init(key: SessionKey) {
         self.key = key
     }
 
     package var isEmpty: Bool { queue.isEmpty }
+    package var hasEvents: Bool { events > 0 }
 
     /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
     package var urgency: Priority? { Priority.ranked.first { waitingByRank[$0.rank] > 0 } }
 
     /// Whether something waits here that has to go elsewhere.
-    package var needsVacating: Bool { isClosed && queue.contains { $0.machine.isWaiting && !$0.isEnding } }
+    package var needsVacating: Bool { (isClosed || isLeaving) && queue.contains(where: hasToGo) }
+
+    /// Whether it waits here in vain.
+    private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
+        delivery.machine.isWaiting && !delivery.isEnding && (isClosed || isLeaving && !delivery.isEvent)
+    }
+
+    /// Up to that many deliveries that have to go elsewhere, first ones first.
+    package func outgoing(limit: Int) -> [QueuedDelivery] { Array(queue.lazy.filter(hasToGo).prefix(limit)) }
+
+    /// The first event that comes after a delivery.
+    package func nextEvent(after sequence: NotificationSequence) -> SceneEvent? {
+        guard hasEvents else { return nil }
+        return queue.first { $0.notification.sequence > sequence && $0.isEvent }?.notification.event
+    }
 
     /// Puts a delivery in its place in the order of acceptance: nearly always the end.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
@@ -65,6 +89,7 @@ package struct Lane: Sendable {
         queue.insert(delivery, at: index)
         waitingByRank[delivery.notification.priority.rank] += 1
         if case .at = delivery.notification.expiration { expiring += 1 }
+        if delivery.isEvent { events += 1 }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -81,8 +106,10 @@ package struct Lane: Sendable {
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
         guard let index = index(of: sequence) else { return nil }
         let delivery = queue.remove(at: index)
+        if delivery.isEvent { events -= 1 }
         if case .inFlight = delivery.machine.state {
             inFlight -= 1
+            if delivery.isEvent { isEventInFlight = false }
         } else {
             waitingByRank[delivery.notification.priority.rank] -= 1
         }
@@ -95,6 +122,7 @@ package struct Lane: Sendable {
         guard let index = index(of: sequence) else { return }
         if case .inFlight = queue[index].machine.state {
             inFlight -= 1
+            if queue[index].isEvent { isEventInFlight = false }
             waitingByRank[queue[index].notification.priority.rank] += 1
         }
         queue[index].machine.rescheduled(progress)
@@ -142,7 +170,7 @@ package struct Lane: Sendable {
     package mutating func offer(
         at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isPermitted: Bool = true
     ) -> Offer {
-        guard !isClosed, inFlight < maxInFlight else { return .nothing }
+        guard !isClosed, !isEventInFlight, inFlight < maxInFlight else { return .nothing }
         let (found, retryAt) = candidate(at: now, overtakenAfter)
         guard let index = found else {
             guard let retryAt else { return .nothing }
@@ -156,6 +184,7 @@ package struct Lane: Sendable {
         guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry) }
         guard case .send(let attempt) = queue[index].machine.start(at: now) else { return .nothing }
         inFlight += 1
+        isEventInFlight = delivery.isEvent
         waitingByRank[delivery.notification.priority.rank] -= 1
         defer { queue[index].payload = nil }
         return .attempt(queue[index], number: attempt)
@@ -167,12 +196,15 @@ package struct Lane: Sendable {
         var retryAt: Timestamp?
         var overtaken = 0
         for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
+            let isEvent = queue[index].isEvent
+            if isLeaving, !isEvent { continue }
+            if isEvent, inFlight > 0 { return (nil, retryAt) }
             let progress = queue[index].machine.progress
             guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,
                 queue[index].machine.endsWaitingAt.map({ $0 > now }) ?? true
             else { return (index, nil) }
             retryAt = min(retryAt ?? notBefore, notBefore)
-            guard let overtakenAfter, progress.attempts >= overtakenAfter,
+            guard !isEvent, let overtakenAfter, progress.attempts >= overtakenAfter,
                 overtaken < RouterLimits.overtakenDeliveries
             else { return (nil, retryAt) }
             overtaken += 1

@@ -80,9 +80,9 @@ package struct LanePlanner: Sendable {
 
     package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
 
-    /// The delivery's lane, if its session is gone.
+    /// The delivery's lane, if its session is gone or about to go.
     func closedLane(of sequence: NotificationSequence) -> SessionKey? {
-        laneOf[sequence].flatMap { lanes[$0]?.isClosed == true ? $0 : nil }
+        laneOf[sequence].flatMap { key in lanes[key].flatMap { $0.isClosed || $0.isLeaving ? key : nil } }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -147,10 +147,22 @@ package struct LanePlanner: Sendable {
         lanes[key]?.isClosed = true
     }
 
+    /// The session was discarded: only events are started for it.
+    package mutating func leave(_ key: SessionKey) {
+        lanes[key]?.isLeaving = true
+        look(at: key)
+    }
+
     /// The session is back, or is not what it was.
     package mutating func reopen(_ key: SessionKey) {
-        guard lanes[key] != nil else { return }
         lanes[key]?.isClosed = false
+        lanes[key]?.isLeaving = false
+        reconsider(key)
+    }
+
+    /// What it waits for may not be what it was.
+    package mutating func reconsider(_ key: SessionKey) {
+        guard lanes[key] != nil else { return }
         lanes[key]?.waitsFor = nil
         wake(key)
     }

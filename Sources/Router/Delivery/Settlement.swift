@@ -28,6 +28,8 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case egressRefused = "egress-refused"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
+    /// An event, and its receiver is gone: nobody else is to be told.
+    case receiverGone = "receiver-gone"
 }
 
 /// Where a notification stands, as the outside sees it.

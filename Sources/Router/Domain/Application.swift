@@ -103,11 +103,14 @@ package struct DeliverySettings: Hashable, Sendable {
     /// How many attempts it may start in its turn, when others wait too.
     package var weight: Int
     package var headOfLine: HeadOfLine
+    /// Whether scenes and the delegate are told of the life cycle.
+    package var lifeCycleEvents: Bool
 
     package init(
         timeoutSeconds: Int = 15, maxInFlightPerSession: Int = 1,
         retrySchedule: [Int] = RetryPolicy.standardWebhooksSchedule, statuses: StatusTable = StatusTable(),
-        reroute: RerouteSettings = RerouteSettings(), weight: Int = 1, headOfLine: HeadOfLine = .block
+        reroute: RerouteSettings = RerouteSettings(), weight: Int = 1, headOfLine: HeadOfLine = .block,
+        lifeCycleEvents: Bool = true
     ) {
         self.timeoutSeconds = timeoutSeconds
         self.maxInFlightPerSession = maxInFlightPerSession
@@ -116,6 +119,7 @@ package struct DeliverySettings: Hashable, Sendable {
         self.reroute = reroute
         self.weight = weight
         self.headOfLine = headOfLine
+        self.lifeCycleEvents = lifeCycleEvents
     }
 }
 

@@ -18,3 +18,59 @@ extension ActivationState {
     /// Whether a session that is in this state may report the other one; to stay is always allowed.
     package func mayBecome(_ state: ActivationState) -> Bool { state == self || successors.contains(state) }
 }
+
+extension SceneSession {
+    /// Moves to a state, through all those between.
+    ///
+    ///     unattached ⇄ background ⇄ foregroundInactive ⇄ foregroundActive
+    ///
+    /// Each step is one event, with the session as it is after that step. A session that a notification has told to
+    /// connect is not told again; one that goes back on it is told that it is disconnected.
+    package mutating func pass(
+        to state: ActivationState, at now: Timestamp, telling tell: (SceneEvent, SceneSession) -> Void
+    ) {
+        while activationState != state {
+            guard let kind = SceneEventKind.step(from: activationState, towards: state), let next = kind.enters else {
+                return
+            }
+            enter(next, at: now)
+            if kind == .willConnect {
+                if connection.isTold {
+                    connection.isTold = false
+                    continue
+                }
+                connection.begin()
+            }
+            tell(connection.next(kind), self)
+        }
+        if state == .unattached, connection.isTold {
+            connection.isTold = false
+            tell(connection.next(.didDisconnect), self)
+        }
+    }
+
+    /// Stands in a state because it says so, not because it has moved there: nobody is told, but to be connected again
+    /// is another epoch.
+    package mutating func register(_ state: ActivationState, at now: Timestamp) {
+        if state != .unattached, activationState == .unattached, !connection.isTold { connection.begin() }
+        if state != .unattached { connection.isTold = false }
+        enter(state, at: now)
+    }
+
+    /// Is not connected any more, from wherever it stands: nobody was there to walk the steps.
+    package mutating func drop(telling tell: (SceneEvent, SceneSession) -> Void) {
+        guard activationState != .unattached else { return }
+        activationState = .unattached
+        tell(connection.next(.didDisconnect), self)
+    }
+}
+
+extension SceneEventKind {
+    /// The event of the first step on the way from one state to another one; nil if they are the same.
+    fileprivate static func step(from state: ActivationState, towards goal: ActivationState) -> SceneEventKind? {
+        allCases.first { kind in
+            guard let enters = kind.enters, kind.leaves == state else { return false }
+            return goal > state ? enters > state : goal < state && enters < state
+        }
+    }
+}

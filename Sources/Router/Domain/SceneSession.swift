@@ -57,13 +57,17 @@ package struct SceneSession: Hashable, Sendable {
     package var creationSequence: Int64
     /// Why it takes no part in routing; nil if it does.
     package var disabled: DisabledReason?
+    package var connection: SceneConnection
+    /// When it was discarded, if it is only there until its scene has been told.
+    package var discardedAt: Timestamp?
 
     package init(
         key: SessionKey, role: String, configuration: String, device: DeviceID? = nil,
         activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
         endpoint: Endpoint? = nil, stateRestorationActivity: JSONValue? = nil,
         userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
-        lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: DisabledReason? = nil
+        lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: DisabledReason? = nil,
+        connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil
     ) {
         self.key = key
         self.role = role
@@ -79,6 +83,8 @@ package struct SceneSession: Hashable, Sendable {
         self.lastActivatedAt = lastActivatedAt
         self.creationSequence = creationSequence
         self.disabled = disabled
+        self.connection = connection
+        self.discardedAt = discardedAt
     }
 
     /// Moves to a state; becoming active is remembered, for it ranks sessions.

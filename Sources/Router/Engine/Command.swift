@@ -11,7 +11,9 @@ package enum Command: Sendable {
     /// Made once under its key, if it has one.
     case putSession(SessionKey, SessionDraft, once: DedupeKey? = nil)
     case patchSession(SessionKey, SessionPatch)
-    case deleteSession(SessionKey)
+    case deleteSession(SessionKey, dismissal: Dismissal = .standard)
+    /// The session's scene goes, and the session stays.
+    case disconnectSession(SessionKey)
     /// Exchanges the secret of an endpoint; once, if the request has a key.
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
@@ -37,6 +39,8 @@ package enum FollowUp: Hashable, Sendable {
     case vacate(SessionKey)
     /// The session has not been heard of in time.
     case lapseLease(SessionKey)
+    /// Delete a session that was discarded, when its scene has been told or will not be.
+    case bury(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.
     case forget
     /// Send the next of what is replayed.
@@ -205,10 +209,12 @@ package struct FinishedAttempt: Sendable {
     package var url: String
     package var startedAt: Timestamp
     package var result: TransferResult
+    /// Under which number it has told the session to connect, if it has.
+    package var connects: EventNumber?
 
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, url: String, startedAt: Timestamp,
-        result: TransferResult
+        result: TransferResult, connects: EventNumber? = nil
     ) {
         self.sequence = sequence
         self.number = number
@@ -216,6 +222,7 @@ package struct FinishedAttempt: Sendable {
         self.url = url
         self.startedAt = startedAt
         self.result = result
+        self.connects = connects
     }
 }
 

@@ -6,13 +6,17 @@ extension Engine {
         planner.advance(to: now)
         // Lanes whose session is gone while something may still wait in them.
         var closed: Set<SessionKey> = []
+        // Sessions that were discarded, of which something has changed.
+        var leaving: Set<SessionKey> = []
         var followUps: [FollowUp] = []
         var hasForgotten = false
         for change in changes {
             switch change {
-            case .putApplication(let application): put(application)
+            case .putApplication(let application): put(application, &closed)
             case .deleteApplication(let id): closed.formUnion(delete(id))
-            case .putSession(let session): put(session, &closed)
+            case .putSession(let session):
+                put(session, &closed)
+                if session.discardedAt != nil { leaving.insert(session.key) }
             case .deleteSession(let key):
                 tenants[key.application]?.remove(key.session)
                 planner.close(key)
@@ -27,14 +31,14 @@ extension Engine {
             case .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
-                if let key = planner.closedLane(of: sequence) { closed.insert(key) }
+                if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
             case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
                 reassign(sequence, decision, placement, &closed)
             case .settle(let sequence, _, let time):
                 forgetLater(time)
                 // It may have been one of many that wait for a session that is gone.
-                if let key = planner.closedLane(of: sequence) { closed.insert(key) }
+                if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
             case .forget, .forgetAnswer: hasForgotten = true
@@ -43,19 +47,25 @@ extension Engine {
             }
         }
         if hasForgotten { followUps.append(.forget) }
+        followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
     }
 
-    private mutating func put(_ application: Application) {
+    private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) {
         if tenants[application.id] == nil {
             tenants[application.id] = Tenant(application: application)
         } else {
             tenants[application.id]?.application = application
             // What it says of lanes may be other than it was.
             for key in planner.lanes.keys where key.application == application.id && planner.isOpen(key) {
-                planner.reopen(key)
+                planner.reconsider(key)
             }
         }
+        let delegate = SessionKey.delegate(of: application.id)
+        guard planner.lanes[delegate] != nil else { return }
+        if application.delegate != nil { return planner.reopen(delegate) }
+        planner.close(delegate)
+        closed.insert(delegate)
     }
 
     /// What is known of endpoints follows from what was recorded, in that order.
@@ -80,7 +90,11 @@ extension Engine {
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
         if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
-        if session.disabled == nil {
+        if let end = session.farewellEndsAt {
+            timers.set(.farewell(session.key), at: end)
+            planner.leave(session.key)
+            closed.insert(session.key)
+        } else if session.disabled == nil {
             planner.reopen(session.key)
         } else {
             planner.close(session.key)
@@ -93,7 +107,7 @@ extension Engine {
             sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
             contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
             collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
-            decision: accepted.decision)
+            decision: accepted.decision, event: accepted.event)
         switch accepted.placement {
         case .settled: return forgetLater(accepted.receivedAt)
         case .held(let until): notification.heldUntil = until
@@ -134,8 +148,13 @@ extension Engine {
         }
         guard let session = notification.decision.session else { return }
         let key = SessionKey(application: notification.application, session: session)
-        let isOpen = self.session(key).map { $0.disabled == nil } ?? false
+        let tenant = tenants[notification.application]
+        let isOpen =
+            session.isDelegate
+            ? tenant?.application.delegate != nil : tenant?.scene(session).map { $0.disabled == nil } ?? false
         planner.enqueue(QueuedDelivery(notification, payload: payload), in: key, sessionExists: isOpen)
-        if !isOpen { closed.insert(key) }
+        let isLeaving = tenant?.discarded[session] != nil
+        if isLeaving { planner.leave(key) }
+        if !isOpen || isLeaving { closed.insert(key) }
     }
 }

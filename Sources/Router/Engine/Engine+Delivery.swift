@@ -4,13 +4,19 @@ package import RouterPlugin
 package struct AttemptStart: Sendable {
     package var notification: UnsettledNotification
     package var number: Int
-    package var session: SceneSession
+    /// The session in whose lane it is, or the delegate.
+    package var receiver: SessionKey
+    /// In the state in which the notification finds it: what comes behind in the lane has not happened there yet. Nil for
+    /// the delegate.
+    package var session: SceneSession?
     package var endpoint: Endpoint
     /// All of them sign it: those of the endpoint that are valid when the attempt starts. Never empty.
     package var keys: [SigningKey]
     package var timeoutSeconds: Int
     /// Nil if it is to be read from the store.
     package var payload: [UInt8]?
+    /// Under which number the session is told to connect, if it is.
+    package var connects: EventNumber?
 }
 
 extension Engine {
@@ -52,6 +58,9 @@ extension Engine {
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }
                 if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
+            case .farewell(let key):
+                // A session that was discarded under the same name since has a timer of its own.
+                if mayBury(key, at: now) { followUps.append(.bury(key)) } else { remindOfFarewell(key) }
             }
         }
         return followUps
@@ -63,13 +72,34 @@ extension Engine {
     private func attempt(
         _ delivery: QueuedDelivery, _ number: Int, _ key: SessionKey, at now: Timestamp
     ) -> AttemptStart {
-        guard let tenant = tenants[key.application], let session = tenant.sessions[key.session],
-            let endpoint = tenant.endpoint(of: session)
-        else { preconditionFailure("An open lane without a session: \(key).") }
-        return AttemptStart(
-            notification: delivery.notification, number: number, session: session, endpoint: endpoint,
-            keys: endpoint.keys.signing(at: now), timeoutSeconds: tenant.application.delivery.timeoutSeconds,
-            payload: delivery.payload)
+        guard let tenant = tenants[key.application], let endpoint = tenant.endpoint(ofReceiver: key.session) else {
+            preconditionFailure("An open lane without a receiver: \(key).")
+        }
+        var attempt = AttemptStart(
+            notification: delivery.notification, number: number, receiver: key, session: tenant.scene(key.session),
+            endpoint: endpoint, keys: endpoint.keys.signing(at: now),
+            timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
+        if delivery.notification.event == nil { meet(&attempt, in: tenant) }
+        return attempt
+    }
+
+    /// The session as the notification finds it at its place in the lane.
+    private func meet(_ attempt: inout AttemptStart, in tenant: Tenant<Registry>) {
+        guard var session = attempt.session else { return }
+        if let next = planner.lanes[attempt.receiver]?.nextEvent(after: attempt.notification.sequence),
+            let state = next.kind.leaves
+        {
+            session.activationState = state
+            if next.kind == .willConnect { attempt.connects = next.number }
+        } else if session.activationState == .unattached, tenant.application.delivery.lifeCycleEvents {
+            attempt.connects = session.connection.nextConnect
+        }
+        attempt.session = session
+    }
+
+    private mutating func remindOfFarewell(_ key: SessionKey) {
+        guard let end = tenants[key.application]?.discarded[key.session]?.farewellEndsAt else { return }
+        timers.set(.farewell(key), at: end)
     }
 
     /// What an application says that an answer means; one that is gone says nothing.
@@ -97,10 +127,16 @@ extension Engine {
         case .settle(.deadLettered(.retriesExhausted)):
             guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
-        case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
+        case .settle(let settlement):
+            plan.changes.append(.settle(attempt.sequence, settlement, at: now))
+            if settlement == .delivered { connected(attempt, of: notification.application, in: &plan) }
         case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
-            plan.changes.append(again(notification, progress, at: now))
+            let isAnybodyElses = notification.event == nil
+            plan.changes.append(
+                isAnybodyElses
+                    ? again(notification, progress, at: now)
+                    : .settle(attempt.sequence, .deadLettered(.receiverGone), at: now))
             let session = SessionKey(application: notification.application, session: attempt.session)
             plan.reads += [.application(session.application), .session(session)]
             // A session that has moved since is not gone: what waits is tried where it is now.
@@ -152,7 +188,7 @@ extension Engine {
 extension Tenant {
     /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
     func terms(of id: SessionID) -> LaneTerms? {
-        guard let session = sessions[id], let endpoint = endpoint(of: session) else { return nil }
+        guard let endpoint = endpoint(ofReceiver: id) else { return nil }
         let delivery = application.delivery
         return LaneTerms(
             url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,

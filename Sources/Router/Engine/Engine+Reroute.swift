@@ -21,9 +21,9 @@ extension Engine {
     mutating func planVacate(
         _ key: SessionKey, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
-        guard let lane = planner.lanes[key], lane.isClosed else { return Plan() }
+        guard let lane = planner.lanes[key], lane.isClosed || lane.isLeaving else { return Plan() }
         var plan = Plan()
-        for delivery in lane.waiting(limit: moveLimit) {
+        for delivery in lane.outgoing(limit: moveLimit) {
             let made = lastCreationSequence
             let sequence = PlanKey.delivery(delivery.notification.sequence)
             plan.reads.append(sequence)
@@ -41,7 +41,8 @@ extension Engine {
         _ notification: UnsettledNotification, after attempt: FinishedAttempt, at now: Timestamp, lookup: any Store,
         in plan: inout Plan
     ) throws(StoreError) -> Bool {
-        guard let tenant = tenants[notification.application], notification.recall == nil else { return false }
+        guard let tenant = tenants[notification.application], notification.recall == nil, notification.event == nil
+        else { return false }
         let reroute = tenant.application.delivery.reroute
         guard reroute.onExhausted else { return false }
         let made = try lookup.notification(notification.id)?.attempts ?? []
@@ -100,6 +101,10 @@ extension Engine {
         }
         guard let tenant = tenants[notification.application] else {
             plan.changes.append(.settle(sequence, .deadLettered(.applicationDeleted), at: now))
+            return
+        }
+        guard notification.event == nil else {
+            plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: now))
             return
         }
         let choice = chooser.choose(for: try view(of: notification, lookup), from: tenant, at: now)

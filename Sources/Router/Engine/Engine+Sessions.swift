@@ -22,12 +22,12 @@ extension Engine {
         _ key: SessionKey, _ draft: SessionDraft, once: DedupeKey?, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
-        guard let once else { return planPut(key, draft, in: tenant, at: now) }
+        guard let once else { return try planPut(key, draft, in: tenant, at: now, lookup: lookup) }
         var plan: Plan
         if case .session(let created) = try lookup.keptAnswer(for: once) {
             plan = Plan(reply: .sessionKept(created: created), reads: [.application(key.application)])
         } else {
-            plan = planPut(key, draft, in: tenant, at: now)
+            plan = try planPut(key, draft, in: tenant, at: now, lookup: lookup)
             if case .session(_, let created) = plan.reply {
                 plan.changes.append(.keepAnswer(once, .session(created: created), at: now))
             }
@@ -38,9 +38,10 @@ extension Engine {
     }
 
     private mutating func planPut(
-        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant<Registry>, at now: Timestamp
-    ) -> Plan {
+        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant<Registry>, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         let existing = tenant.sessions[key.session]
+        let discarded = tenant.discarded[key.session]
         if existing == nil { lastCreationSequence += 1 }
         var session = SceneSession(
             key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
@@ -48,80 +49,74 @@ extension Engine {
             endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint, at: now),
             stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
-            creationSequence: existing?.creationSequence ?? lastCreationSequence)
-        session.enter(draft.activationState, at: now)
-        return settled(session, naming: draft.configuration, in: tenant, created: existing == nil, at: now)
+            creationSequence: existing?.creationSequence ?? lastCreationSequence,
+            connection: (existing ?? discarded)?.connection ?? SceneConnection())
+        session.register(draft.activationState, at: now)
+        do {
+            session = try checked(session, naming: draft.configuration, in: tenant, at: now)
+        } catch {
+            return .refused(error)
+        }
+        var plan = Plan(
+            changes: [.putSession(session)], reply: .session(session, created: existing == nil),
+            reads: [.application(key.application), .session(key)],
+            writes: [.session(key), .sessions(key.application)])
+        // The delegate hears of the one that is gone before anybody hears of this one.
+        if let discarded { try tellDelegate(of: discarded, at: now, lookup: lookup, in: &plan) }
+        return plan
     }
 
     /// A patch leaves a disabled session disabled, unless it says where the session is reached now.
-    func planPatch(_ key: SessionKey, _ patch: SessionPatch, at now: Timestamp) -> Plan {
+    mutating func planPatch(_ key: SessionKey, _ patch: SessionPatch, at now: Timestamp) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
         guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
         if let state = patch.activationState, !session.activationState.mayBecome(state) {
             return .refused(.illegalTransition(from: session.activationState, to: state))
         }
-        session.apply(patch, at: now)
+        session.apply(patch)
         if case .set(let endpoint) = patch.endpoint {
             guard let patched = endpoint.applied(to: session.endpoint) else { return .refused(.endpointURLMissing) }
             session.endpoint = patched
         }
         if patch.endpoint != nil { session.disabled = nil }
         let configuration = session.configuration.isEmpty ? nil : session.configuration
-        return settled(session, naming: configuration, in: tenant, created: false, at: now)
-    }
-
-    func planDelete(_ key: SessionKey) -> Plan {
-        guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
-        guard session(key) != nil else { return .refused(.unknownSession(key)) }
-        return Plan(
-            changes: [.deleteSession(key)], reply: .deleted, reads: [.application(key.application), .session(key)],
-            writes: [.session(key)])
-    }
-
-    /// A session that was not heard of in time is no longer connected; it is kept, and told to connect when needed.
-    func planLapse(_ key: SessionKey, at now: Timestamp) -> Plan {
-        guard var session = session(key), let end = session.leaseExpiresAt, end <= now else { return Plan() }
-        session.leaseExpiresAt = nil
-        session.activationState = .unattached
-        return Plan(
-            changes: [.putSession(session)], reads: [.application(key.application), .session(key)],
-            writes: [.session(key)])
+        do {
+            session = try checked(session, naming: configuration, in: tenant, at: now)
+        } catch {
+            return .refused(error)
+        }
+        return plan(moving: session, to: patch.activationState, at: now)
     }
 
     /// The checks that every change of a session ends with.
-    private func settled(
-        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>, created: Bool,
-        at now: Timestamp
-    ) -> Plan {
+    private func checked(
+        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>, at now: Timestamp
+    ) throws(Refusal) -> SceneSession {
         var session = session
         let limit = RouterLimits.userInfoBytes
         let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
-        guard sizes.allSatisfy({ $0 <= limit }) else { return .refused(.tooMuchUserInfo(limit: limit)) }
+        guard sizes.allSatisfy({ $0 <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
         let manifest = tenant.application.manifest
         if let name {
             guard let configuration = manifest.configuration(named: name), configuration.role == session.role else {
-                return .refused(.unknownConfiguration(name))
+                throw .unknownConfiguration(name)
             }
         } else {
             session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
         }
-        guard tenant.endpoint(of: session) != nil else { return .refused(.endpointMissing) }
+        guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
         session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
-        let key = session.key
-        return Plan(
-            changes: [.putSession(session)], reply: .session(session, created: created),
-            reads: [.application(key.application), .session(key)],
-            writes: [.session(key), .sessions(key.application)])
+        return session
     }
 }
 
 extension SceneSession {
-    mutating func apply(_ patch: SessionPatch, at now: Timestamp) {
+    /// All of a patch but the state, to which there may be steps.
+    fileprivate mutating func apply(_ patch: SessionPatch) {
         if let role = patch.role { self.role = role }
         if let configuration = patch.configuration { self.configuration = configuration }
         if let device = patch.device { self.device = device.value }
-        if let state = patch.activationState { enter(state, at: now) }
         if let can = patch.canActivate { conditions.canActivate = can.value ?? .alwaysTrue }
         if let prefers = patch.prefersToActivate { conditions.prefersToActivate = prefers.value ?? .alwaysFalse }
         if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }

@@ -58,6 +58,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+            if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
         }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled { place(notification, payload: nil, &closed) }
@@ -69,9 +70,12 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
 
-    /// What to do first after recovery: move what waits for sessions that were gone at the crash.
+    /// What to do first after recovery: move what waits for sessions that were gone at the crash, and bury those that
+    /// have nothing more to be told.
     package var recoveryFollowUps: [FollowUp] {
-        planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
+        let discarded = tenants.values.flatMap(\.discarded.values).map(\.key)
+        return planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
+            + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -105,7 +109,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)
         case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
-        case .deleteSession(let key): planDelete(key)
+        case .deleteSession(let key, let dismissal): try planDelete(key, dismissal, at: now, lookup: lookup)
+        case .disconnectSession(let key): planDisconnect(key, at: now)
         case .rotateSecret(let place, let rotation, let once):
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
@@ -117,6 +122,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
+        case .followUp(.bury(let key)): try planBury(key, at: now, lookup: lookup)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
         case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)
         }

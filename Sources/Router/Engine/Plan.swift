@@ -42,6 +42,8 @@ package enum PlanKey: Hashable, Sendable {
     case delivery(NotificationSequence)
     /// Which replays there are, and how far they have come.
     case replays
+    /// What the application's delegate is to be told of sessions that are gone.
+    case discards(ApplicationID)
 }
 
 /// The plans that share one transaction.

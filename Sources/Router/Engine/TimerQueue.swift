@@ -14,6 +14,8 @@ package struct TimerQueue: Sendable {
         case hold(NotificationSequence)
         /// A lease ends unless it was renewed.
         case lease(SessionKey)
+        /// A session that was discarded has been waited for long enough.
+        case farewell(SessionKey)
         /// Something may have been kept for long enough.
         case retention
         /// A replay may go on.

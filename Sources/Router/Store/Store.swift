@@ -103,13 +103,15 @@ package struct NewNotification: Hashable, Sendable {
     package var receivedAt: Timestamp
     package var decision: Decision
     package var placement: Placement
+    /// What it is if it is no notification but an event: its session is then the receiver, and nobody has chosen it.
+    package var event: SceneEvent?
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
         traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, dedupeKeys: [String], payload: [UInt8],
         receivedAt: Timestamp,
-        decision: Decision, placement: Placement
+        decision: Decision, placement: Placement, event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -127,6 +129,7 @@ package struct NewNotification: Hashable, Sendable {
         self.receivedAt = receivedAt
         self.decision = decision
         self.placement = placement
+        self.event = event
     }
 }
 
@@ -276,6 +279,8 @@ package struct StoredNotification: Hashable, Sendable {
     package var payload: [UInt8]?
     /// Empty in lists.
     package var attempts: [AttemptRecord]
+    /// What it is if it is no notification.
+    package var event: SceneEvent?
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
@@ -283,7 +288,7 @@ package struct StoredNotification: Hashable, Sendable {
         traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, receivedAt: Timestamp, decision: Decision,
         state: NotificationState,
         reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: [UInt8]?,
-        attempts: [AttemptRecord]
+        attempts: [AttemptRecord], event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -304,15 +309,28 @@ package struct StoredNotification: Hashable, Sendable {
         self.progress = progress
         self.payload = payload
         self.attempts = attempts
+        self.event = event
     }
+}
+
+extension StoredNotification {
+    /// Whether it can be sent once more: what has happened to a session does not happen again.
+    package var isReplayable: Bool { state.isSettled && event == nil }
 }
 
 /// Which notifications a list shows; nil means any.
 package struct NotificationFilter: Hashable, Sendable {
+    /// Notifications and events are kept alike.
+    package enum TypeFilter: Hashable, Sendable {
+        case notification
+        case event(SceneEventKind)
+    }
+
     package var application: ApplicationID?
     package var state: NotificationState?
     package var session: SessionID?
     package var contentID: ContentID?
+    package var type: TypeFilter?
     /// At or after.
     package var since: Timestamp?
     /// Before.
@@ -322,13 +340,14 @@ package struct NotificationFilter: Hashable, Sendable {
 
     package init(
         application: ApplicationID? = nil, state: NotificationState? = nil, session: SessionID? = nil,
-        contentID: ContentID? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
+        contentID: ContentID? = nil, type: TypeFilter? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
         before: NotificationSequence? = nil
     ) {
         self.application = application
         self.state = state
         self.session = session
         self.contentID = contentID
+        self.type = type
         self.since = since
         self.until = until
         self.before = before
@@ -339,14 +358,22 @@ package struct NotificationFilter: Hashable, Sendable {
         (application == nil || notification.application == application)
             && (state == nil || notification.state == state)
             && (session == nil || notification.decision.session == session)
-            && (contentID == nil || notification.contentID == contentID)
+            && (contentID == nil || notification.contentID == contentID) && isOfType(notification)
             && since.map { notification.receivedAt >= $0 } ?? true
             && until.map { notification.receivedAt < $0 } ?? true
             && before.map { notification.sequence < $0 } ?? true
     }
+
+    private func isOfType(_ notification: StoredNotification) -> Bool {
+        switch type {
+        case nil: true
+        case .notification: notification.event == nil
+        case .event(let kind): notification.event?.kind == kind
+        }
+    }
 }
 
-/// How many notifications were accepted, and where they are; `accepted` equals the sum of the rest.
+/// How many notifications and events were accepted, and where they are; `accepted` equals the sum of the rest.
 package struct NotificationCensus: Hashable, Sendable {
     package var accepted: Int
     /// What has been forgotten counts as what it ended as.
@@ -407,12 +434,15 @@ package struct UnsettledNotification: Hashable, Sendable {
     package var heldUntil: Timestamp?
     /// How it ends unless the attempt that is under way succeeds.
     package var recall: Recall?
+    /// What it is if it is no notification.
+    package var event: SceneEvent?
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID?,
         contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String? = nil,
         traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision,
-        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, recall: Recall? = nil
+        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, recall: Recall? = nil,
+        event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -428,6 +458,7 @@ package struct UnsettledNotification: Hashable, Sendable {
         self.progress = progress
         self.heldUntil = heldUntil
         self.recall = recall
+        self.event = event
     }
 
     package var collapseKey: CollapseKey? {

@@ -76,6 +76,8 @@ struct LedgerEntry {
 struct Registrations {
     var applications: [ApplicationID: Application] = [:]
     var sessions: [SessionKey: SceneSession] = [:]
+    /// Those that were discarded and are still told of it.
+    var discarded: [SessionKey: SceneSession] = [:]
 
     /// The session if it takes part in routing.
     func openSession(_ key: SessionKey) -> SceneSession? {

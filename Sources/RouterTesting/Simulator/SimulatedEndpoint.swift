@@ -118,6 +118,6 @@ package struct SimulatedEndpoint: Sendable {
         ledger.append(
             Arrival(
                 webhookID: Identity.delivery(of: transfer.attempt.notification.id), attempt: transfer.attempt.number,
-                session: transfer.attempt.session.key, at: now, isSuccess: transfer.isSuccess))
+                session: transfer.attempt.receiver, at: now, isSuccess: transfer.isSuccess))
     }
 }

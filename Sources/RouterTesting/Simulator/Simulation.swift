@@ -85,6 +85,7 @@ extension World {
         if happens(options.registration) { register() }
         if happens(options.recall) { callBack() }
         if happens(options.replay) { sendOnceMore() }
+        if happens(options.motion) { move() }
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }

@@ -17,6 +17,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var registration: Int
     package var recall: Int
     package var replay: Int
+    /// That a scene moves.
+    package var motion: Int
     package var commitFault: Int
     package var crash: Int
     /// Chance per crash that the clock has been set when the process starts again, in per mille.
@@ -56,6 +58,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             ageMilliseconds: ages.randomElement(using: &generator) ?? nil,
             maximumBytes: sizes.randomElement(using: &generator) ?? nil,
             repeatMilliseconds: [0, 5000, 600_000].randomElement(using: &generator) ?? 0)
+        motion = draw(0, 100, 500)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -64,7 +67,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
-        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, \
+        commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -106,6 +110,9 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var replayed = 0
     /// How often a breaker opened.
     package var openings = 0
+    package var events = 0
+    /// How many sessions were discarded that had something to be told.
+    package var discards = 0
 
     package init() {}
 
@@ -120,6 +127,8 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.forgotten += right.forgotten
         sum.replayed += right.replayed
         sum.openings += right.openings
+        sum.events += right.events
+        sum.discards += right.discards
         return sum
     }
 }

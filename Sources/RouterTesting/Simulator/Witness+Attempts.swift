@@ -24,22 +24,24 @@ extension Witness {
             "sent without the signature of every valid key: \(sequence)")
         checkReceiver(attempt, entry)
         checkOrder(attempt, at: now)
+        checkSolitude(attempt)
         checkSupply(attempt)
-        ledger.entries[sequence]?.underWay = (attempt.number, attempt.session.key.session)
+        ledger.entries[sequence]?.underWay = (attempt.number, attempt.receiver.session)
         ledger.entries[sequence]?.sentTo = attempt.endpoint.url
         ledger.entries[sequence]?.isLive = true
     }
 
     private mutating func checkReceiver(_ attempt: AttemptStart, _ entry: LedgerEntry) {
-        let key = attempt.session.key
+        let key = attempt.receiver
         let sequence = entry.accepted.sequence
+        if let number = attempt.connects { scenes.connects[key] = number }
         require(key.application == entry.accepted.application, "12.9 sent to another tenant: \(sequence), \(key)")
         require(key == entry.lane, "12.2 sent to \(key), decided was \(entry.decision)")
-        guard let session = ledger.registrations.openSession(key) else {
-            return fail("sent to a session that is gone: \(sequence), \(key)")
-        }
+        let (session, endpoint, connects) = receiver(of: entry)
+        guard let endpoint else { return fail("sent to a session that is gone: \(sequence), \(key)") }
         require(session == attempt.session, "sent to \(key) as it was before: \(sequence)")
-        require(ledger.registrations.endpoint(of: session) == attempt.endpoint, "sent to another endpoint: \(sequence)")
+        require(endpoint == attempt.endpoint, "sent to another endpoint: \(sequence)")
+        require(connects == attempt.connects, "told to connect as \(attempt.connects as Any): \(sequence)")
     }
 
     /// First in, first out: when an attempt starts, every delivery of the same lane that was accepted earlier is under
@@ -49,11 +51,13 @@ extension Witness {
     /// that its acceptance gives it, and is overtaken by nothing from then on. What a crash interrupts counts as not
     /// started, so that it goes first again.
     private mutating func checkOrder(_ attempt: AttemptStart, at now: Timestamp) {
-        let key = attempt.session.key
+        let key = attempt.receiver
         let sequence = attempt.notification.sequence
         for earlier in ledger.unsettled {
             guard earlier < sequence else { break }
             guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
+            // What is for somebody else now waits for its new place.
+            if ledger.registrations.discarded[key] != nil, entry.accepted.event == nil { continue }
             require(
                 entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil
                     || isAside(entry, in: key, at: now),
@@ -68,13 +72,15 @@ extension Witness {
     /// Whether a delivery waits for its retry and lets others by.
     private func isAside(_ entry: LedgerEntry, in key: SessionKey, at now: Timestamp) -> Bool {
         let order = ledger.registrations.applications[key.application]?.delivery.headOfLine
-        guard let attempts = order?.overtakenAfter, let notBefore = entry.progress.notBefore else { return false }
+        guard entry.accepted.event == nil, let attempts = order?.overtakenAfter,
+            let notBefore = entry.progress.notBefore
+        else { return false }
         return notBefore > now && entry.progress.attempts >= attempts
     }
 
     /// No more than there may be at an origin and at slow endpoints, and nothing where a breaker is open.
     private mutating func checkSupply(_ attempt: AttemptStart) {
-        let endpoint = EndpointKey(application: attempt.session.key.application, url: attempt.endpoint.url)
+        let endpoint = EndpointKey(application: attempt.receiver.application, url: attempt.endpoint.url)
         let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
         require(atOrigin < cap, "more than \(cap) attempts at one origin")
         if let violation = watch.started(attempt.notification.sequence, at: endpoint, slow: caps.slow) {
@@ -101,6 +107,7 @@ extension Witness {
         require(
             entry.successes <= 1 + entry.lost,
             "P6 \(sequence) was taken \(entry.successes) times, \(entry.lost) were lost")
+        checkArrival(entry)
     }
 
     /// The exchange is over; its outcome is on the way to the engine.
@@ -121,6 +128,16 @@ extension Witness {
         }
         let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
         require(sessions == ledger.registrations.sessions.count, "12.9 the engine has sessions that are not there")
+        for (key, session) in ledger.registrations.discarded {
+            require(
+                engine.tenants[key.application]?.discarded[key.session] == session,
+                "the engine knows \(key) differently")
+            let isWaitedFor = ledger.unsettled.contains { ledger.entries[$0]?.isEvent(of: key) == true }
+            require(isWaitedFor, "P8 discarded, told of it, and still there: \(key)")
+            guard let end = session.discardedAt?.advanced(byMilliseconds: RouterLimits.farewellMilliseconds), end > now
+            else { continue }
+            checkWake(engine, end, "the end of \(key)", at: now)
+        }
         var heads: [SessionKey: NotificationSequence] = [:]
         for sequence in ledger.unsettled {
             guard let entry = ledger.entries[sequence] else { continue }
@@ -151,9 +168,15 @@ extension Witness {
     private mutating func checkHead(
         _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
     ) {
-        guard ledger.registrations.openSession(key) != nil else {
+        guard let entry = ledger.entries[head], receiver(of: entry).endpoint != nil else {
             return fail("P8 \(head) waits for a session that is gone: \(key)")
         }
+        // An event goes alone.
+        let underWay = ledger.unsettled.filter {
+            ledger.entries[$0]?.underWay != nil && ledger.entries[$0]?.lane == key
+        }
+        if entry.accepted.event != nil, !underWay.isEmpty { return }
+        if underWay.contains(where: { ledger.entries[$0]?.accepted.event != nil }) { return }
         let limit = ledger.registrations.applications[key.application]?.delivery.maxInFlightPerSession ?? 0
         guard ledger.underWay(in: key) < limit else { return }
         if let notBefore = ledger.entries[head]?.progress.notBefore, notBefore > now {

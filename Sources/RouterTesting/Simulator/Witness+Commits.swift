@@ -30,6 +30,7 @@ extension Witness {
         }
         for change in changes { noteEnd(of: change, at: now) }
         checkDisabling(changes, before)
+        checkScenes(changes, before, at: now)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
@@ -85,13 +86,18 @@ extension Witness {
         case .deleteApplication(let id):
             ledger.registrations.applications[id] = nil
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
+            ledger.registrations.discarded = ledger.registrations.discarded.filter { $0.key.application != id }
             ledger.forgetKeys(of: id)
             endsOf = id
         case .putSession(let session):
             let isKnown = ledger.registrations.applications[session.key.application] != nil
             require(isKnown, "12.9 a session of nobody: \(session.key)")
-            ledger.registrations.sessions[session.key] = session
-        case .deleteSession(let key): ledger.registrations.sessions[key] = nil
+            let isGone = session.discardedAt != nil
+            ledger.registrations.sessions[session.key] = isGone ? nil : session
+            ledger.registrations.discarded[session.key] = isGone ? session : nil
+        case .deleteSession(let key):
+            ledger.registrations.sessions[key] = nil
+            ledger.registrations.discarded[key] = nil
         default: break
         }
     }
@@ -105,7 +111,8 @@ extension Witness {
             require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
         }
         let entry = LedgerEntry(accepted)
-        check(entry.decision, entry.placement, of: entry, before, at: now)
+        // Nobody chooses who is told of a session's life.
+        if accepted.event == nil { check(entry.decision, entry.placement, of: entry, before, at: now) }
         ledger.insert(entry)
     }
 
@@ -179,6 +186,7 @@ extension Witness {
         settles changes: [StoreChange], at now: Timestamp
     ) {
         guard let entry = unsettledEntry(sequence, "it is moved") else { return }
+        require(entry.accepted.event == nil, "an event is told to somebody else: \(sequence)")
         require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
         var isExhausted = false
         if let until = entry.heldUntil {
@@ -210,7 +218,16 @@ extension Witness {
             require(entry.successes > 0, "delivered, says the router; no endpoint has taken it: \(sequence)")
             require(!entry.isLive, "12.3 delivered before the endpoint has answered: \(sequence)")
         case .expired:
-            require(entry.accepted.expiration != .never, "expired without an expiration: \(sequence)")
+            let farewell = entry.lane.flatMap { ledger.registrations.discarded[$0]?.discardedAt }
+            let isOver =
+                farewell.map { now.milliseconds - $0.milliseconds >= RouterLimits.farewellMilliseconds } ?? false
+            require(
+                entry.accepted.expiration != .never || entry.accepted.event != nil && isOver,
+                "expired without an expiration: \(sequence)")
+        case .deadLettered(.receiverGone):
+            let isOpen = entry.lane.flatMap(ledger.registrations.openSession) != nil
+            require(entry.accepted.event != nil, "the receiver is gone, and could be another one: \(sequence)")
+            require(!isOpen || entry.recorded > 0, "the receiver is there: \(sequence)")
         case .deadLettered(.applicationDeleted):
             let isGone = endsOf == entry.accepted.application || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
@@ -219,7 +236,7 @@ extension Witness {
             require(entry.recorded > 0, "given up without an attempt: \(sequence)")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
-        case .superseded: obsolete.append(entry)
+        case .superseded: if entry.accepted.event == nil { obsolete.append(entry) }
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
         }

@@ -30,7 +30,7 @@ extension Witness {
     private func passed(_ from: Replay, _ to: Replay, _ before: Registrations) -> [NotificationSequence] {
         ledger.entries.values.filter { entry in
             entry.accepted.sequence > from.position && entry.accepted.sequence <= to.position && entry.isSettled
-                && !entry.isForgotten && isShown(entry, by: to.filter)
+                && !entry.isForgotten && entry.accepted.event == nil && isShown(entry, by: to.filter)
                 && before.applications[entry.accepted.application] != nil
         }.map(\.accepted.sequence).sorted()
     }

@@ -14,6 +14,9 @@ struct Witness {
     let caps: DeliveryCaps
     let retention: RetentionPolicy
     var watch = EndpointWatch()
+    var scenes = SceneWatch()
+    /// Sessions that clients are about to register.
+    var registering: Set<SessionKey> = []
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []

@@ -111,7 +111,22 @@ extension World {
             witness.resumed.insert(key)
             ask(.resume(key), "resume \(key)")
         case 50..<85: ask(.patchSession(key, drawPatch(key)), "patch \(key)")
-        default: ask(.deleteSession(key), "delete \(key)")
+        case 85..<90: ask(.disconnectSession(key), "disconnect \(key)")
+        default: ask(.deleteSession(key, dismissal: pick(Dismissal.allCases) ?? .standard), "delete \(key)")
+        }
+    }
+
+    /// A scene goes where it may go from where it stands, or is closed.
+    mutating func move() {
+        let known = witness.ledger.registrations.sessions.keys.sorted()
+        guard let key = pick(known), let session = witness.ledger.registrations.sessions[key] else { return }
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0: ask(.disconnectSession(key), "disconnect \(key)")
+        case 1: ask(.deleteSession(key, dismissal: pick(Dismissal.allCases) ?? .standard), "discard \(key)")
+        default:
+            var patch = SessionPatch()
+            patch.activationState = pick(session.activationState.successors)
+            ask(.patchSession(key, patch), "move \(key) to \(patch.activationState?.name ?? "-")")
         }
     }
 
@@ -130,9 +145,11 @@ extension World {
         application.delivery.reroute = RerouteSettings(onExhausted: happens(300), onTimeout: happens(500))
         application.delivery.weight = pick([1, 1, 3]) ?? 1
         application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
+        application.delivery.lifeCycleEvents = happens(700)
+        let delegate = happens(700) ? endpoint("\(id)/delegate") : nil
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }
-        let draft = ApplicationDraft(application: application, delegate: nil, endpoints: endpoints)
+        let draft = ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
         ask(.putApplication(draft), "put \(id)")
     }
 

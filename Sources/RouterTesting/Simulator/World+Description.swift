@@ -8,11 +8,15 @@ extension World {
         case .putApplication(let application): "put \(application.id)"
         case .deleteApplication(let id): "delete \(id)"
         case .putSession(let session):
-            "put \(session.key) \(session.activationState)\(session.disabled == nil ? "" : " disabled")"
+            """
+            put \(session.key) \(session.activationState) \(session.connection.epoch).\(session.connection.lastEvent)\
+            \(session.connection.isTold ? " told" : "")\(session.disabled == nil ? "" : " disabled")\
+            \(session.discardedAt == nil ? "" : " discarded")
+            """
         case .deleteSession(let key): "delete \(key)"
         case .keepAnswer(let key, _, _): "keep the answer to \(key.key)"
         case .insert(let new):
-            "insert \(new.sequence) for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
+            "insert \(new.sequence) \(new.event.map { "\($0.kind) \($0.number?.description ?? "")" } ?? "") for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
         case .addDedupeKeys(let sequence, let keys): "\(sequence) came again as \(keys.map(\.key))"
         case .recordAttempt(let attempt): "record \(attempt.sequence)/\(attempt.number)"
         case .recall(let sequence, let recall): "\(sequence) ends as \(recall) if it can"

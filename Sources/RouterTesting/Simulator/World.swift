@@ -65,7 +65,13 @@ package struct World {
             disk.model.failReads(with: nil)
             for changes in disk.drainCommitted() {
                 log.add("\(stamp) commit \(changes.map(describe))")
+                witness.registering = Set(
+                    asked.values.compactMap { if case .putSession(let key, _, _) = $0 { key } else { nil } })
                 witness.committed(changes, at: now)
+                statistics.events += changes.count { if case .insert(let new) = $0 { new.event != nil } else { false } }
+                statistics.discards += changes.count {
+                    if case .putSession(let session) = $0 { session.discardedAt != nil } else { false }
+                }
                 statistics.forgotten += changes.count { if case .forget = $0 { true } else { false } }
                 statistics.replayed += changes.count { change in
                     if case .insert(let new) = change { new.replayOf != nil } else { false }
@@ -173,9 +179,9 @@ package struct World {
             var metrics = TransferMetrics()
             metrics.total = (transfer.endsAt.milliseconds - transfer.startedAt.milliseconds) * 1000
             let finished = FinishedAttempt(
-                sequence: attempt.notification.sequence, number: attempt.number, session: attempt.session.key.session,
+                sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
                 url: attempt.endpoint.url, startedAt: transfer.startedAt,
-                result: TransferResult(outcome: transfer.outcome, metrics: metrics))
+                result: TransferResult(outcome: transfer.outcome, metrics: metrics), connects: attempt.connects)
             log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))
@@ -188,7 +194,7 @@ package struct World {
         witness.started(attempt, payload: payload, at: now)
         statistics.attempts += 1
         let behaviour = faults ? endpoints[attempt.endpoint.url]?.behaviour ?? .refusing : .ok
-        log.add("\(stamp) send \(sequence)/\(attempt.number) to \(attempt.session.key): \(behaviour)")
+        log.add("\(stamp) send \(sequence)/\(attempt.number) to \(attempt.receiver): \(behaviour)")
         transfers.append(Transfer(attempt, life: life, at: now, behaviour, using: &generator))
     }
 

@@ -130,7 +130,7 @@ package final class ModelStore: Store {
                 $0.sequence > replay.position && $0.sequence <= replay.through
             }
             for (number, stored) in next.sorted(by: { $0.sequence < $1.sequence }).enumerated() {
-                if stored.state.isSettled, replay.filter.matches(stored) {
+                if stored.isReplayable, replay.filter.matches(stored) {
                     var stored = stored
                     stored.attempts = []
                     page.notifications.append(stored)
@@ -147,7 +147,7 @@ package final class ModelStore: Store {
     package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
         try reading { model in
             let found = model.notifications.values.lazy.map(\.stored).filter {
-                $0.state.isSettled && filter.matches($0)
+                $0.isReplayable && filter.matches($0)
             }
             let sequences = found.map(\.sequence).sorted()
             let range = sequences.first.flatMap { first in sequences.last.map { first...$0 } }
@@ -190,6 +190,7 @@ extension UnsettledNotification {
             sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
             contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
             collapseID: stored.collapseID, traceparent: stored.traceparent, receivedAt: stored.receivedAt,
-            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil, recall: entry.recall)
+            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil, recall: entry.recall,
+            event: stored.event)
     }
 }

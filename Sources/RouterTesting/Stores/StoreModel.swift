@@ -324,6 +324,6 @@ extension StoredNotification {
             traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
             state: .waiting,
             reason: nil, settledAt: nil,
-            progress: DeliveryProgress(), payload: new.payload, attempts: [])
+            progress: DeliveryProgress(), payload: new.payload, attempts: [], event: new.event)
     }
 }

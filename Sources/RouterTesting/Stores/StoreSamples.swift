@@ -48,6 +48,16 @@ enum StoreSamples {
             placement: .lane)
     }
 
+    /// An event of every kind.
+    static func events(from sequence: Int64) -> [NewNotification] {
+        SceneEventKind.allCases.enumerated().map { place, kind in
+            var event = notification(sequence + Int64(place))
+            let number = EventNumber(epoch: .max - Int64(place), sequence: Int64(place))
+            event.event = SceneEvent(kind, kind.enters.map { _ in number })
+            return event
+        }
+    }
+
     static func attempt(_ sequence: Int64, _ number: Int) -> AttemptRecord {
         AttemptRecord(
             sequence: NotificationSequence(sequence), number: number, session: SessionID(unchecked: "s1"),
@@ -67,7 +77,9 @@ enum StoreSamples {
             stateRestorationActivity: try JSONValue(parsing: Array(#"{"é":"é","deep":[[{}]]}"#.utf8)),
             userInfo: try JSONValue(parsing: Array(userInfo.utf8)),
             leaseSeconds: 90, leaseExpiresAt: Timestamp(milliseconds: 1_700_000_090_000),
-            lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone)
+            lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone,
+            connection: SceneConnection(epoch: .max, lastEvent: 7, isTold: true),
+            discardedAt: Timestamp(milliseconds: 1_700_000_000_001))
     }
 
     /// Keys of both kinds, with windows that are open at either end, at both, and at none.
@@ -115,7 +127,7 @@ enum StoreSamples {
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
                 reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,
-                headOfLine: .skip(afterAttempts: 3)))
+                headOfLine: .skip(afterAttempts: 3), lifeCycleEvents: false))
     }
 
     /// A notification with every field set, each text a hostile one.

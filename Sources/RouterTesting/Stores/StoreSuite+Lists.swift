@@ -38,6 +38,11 @@ extension StoreSuite {
         if let state = filter.state, notification.state != state { return false }
         if let session = filter.session, notification.decision.session != session { return false }
         if let contentID = filter.contentID, notification.contentID != contentID { return false }
+        switch filter.type {
+        case .notification where notification.event != nil: return false
+        case .event(let kind) where notification.event?.kind != kind: return false
+        default: break
+        }
         if let since = filter.since, notification.receivedAt < since { return false }
         if let until = filter.until, notification.receivedAt >= until { return false }
         if let before = filter.before, notification.sequence >= before { return false }
@@ -56,6 +61,8 @@ extension StoreSuite {
             new.contentID = contents[index % 4].map(ContentID.init(unchecked:))
             new.decision.session = index % 7 == 6 ? nil : SessionID(unchecked: sessions[index % 3])
             new.receivedAt = Timestamp(milliseconds: number % 10 == 9 ? number * 10 - 45 : number * 10)
+            let kinds = SceneEventKind.allCases
+            if index % 5 == 2 { new.event = SceneEvent(kinds[index % kinds.count]) }
             if index % 8 == 1 { new.placement = .held(until: Timestamp(milliseconds: 9)) }
             changes.append(.insert(new))
             let settlement: Settlement? =
@@ -80,6 +87,8 @@ extension StoreSuite {
                 { $0.application = ApplicationID(unchecked: "nobody") },
                 { $0.session = SessionID(unchecked: "caf\u{E9}") },
                 { $0.session = SessionID(unchecked: "cafe\u{301}") },
+                { $0.type = .notification },
+                { $0.type = .event(.didDisconnect) },
                 { $0.contentID = ContentID(unchecked: "\u{E9}") },
                 { $0.contentID = ContentID(unchecked: "e\u{301}") },
                 { $0.since = Timestamp(milliseconds: 200) },

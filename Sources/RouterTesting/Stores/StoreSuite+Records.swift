@@ -87,12 +87,13 @@ extension StoreSuite {
         plain.placement = .settled(.deadLettered(.noEligibleSession))
         inserted.append(plain)
         inserted.append(StoreSamples.notification(102))
+        inserted += StoreSamples.events(from: 103)
         try trial.store.commit(inserted.map(StoreChange.insert))
         for _ in 0..<2 {
             let state = try trial.store.recover()
             let unsettled = inserted.filter { $0.sequence != plain.sequence }.map(UnsettledNotification.init(expected:))
             trial.expectSame(state.unsettled, unsettled, "unsettled")
-            trial.expectSame(state.lastSequence, NotificationSequence(102), "the last sequence")
+            trial.expectSame(state.lastSequence, inserted.last?.sequence ?? plain.sequence, "the last sequence")
             for new in inserted {
                 let stored = try trial.store.notification(new.id)
                 trial.expectSame(stored, StoredNotification(expected: new), "notification \(new.id)")
@@ -147,7 +148,8 @@ extension StoredNotification {
             contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
             traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
             state: .waiting,
-            reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [])
+            reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [],
+            event: new.event)
         switch new.placement {
         case .lane: state = .waiting
         case .held: state = .held
@@ -166,7 +168,7 @@ extension UnsettledNotification {
             sequence: new.sequence, id: new.id, application: new.application, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration,
             collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
-            decision: new.decision)
+            decision: new.decision, event: new.event)
         if case .held(let until) = new.placement { heldUntil = until }
     }
 }

@@ -226,7 +226,7 @@ package actor EngineHost {
     }
 
     private func settled(_ command: Command) {
-        if case .deleteSession(let key) = command { reports.forget(key) }
+        if case .deleteSession(let key, _) = command { reports.forget(key) }
         guard case .attemptFinished(let attempt) = command else { return }
         guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
         reports.add(attempt.result, of: session, engine.statuses(of: session.application))
@@ -252,11 +252,12 @@ package actor EngineHost {
     }
 
     private func send(_ attempt: AttemptStart, at now: Timestamp) {
-        underWay[attempt.notification.sequence] = attempt.session.key
+        underWay[attempt.notification.sequence] = attempt.receiver
         let finish: @Sendable (TransferResult) -> Void = { [weak self] result in
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number,
-                session: attempt.session.key.session, url: attempt.endpoint.url, startedAt: now, result: result)
+                session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now, result: result,
+                connects: attempt.connects)
             self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
         }
         do {
@@ -265,7 +266,7 @@ package actor EngineHost {
             }
             transport.start(try sender.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
         } catch let error as WebhookSecretError {
-            logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.session.key)"])
+            logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.receiver)"])
             finish(WebhookSender.unusable(because: error))
         } catch {
             logger.error("an attempt could not be made", metadata: ["error": "\(error)"])

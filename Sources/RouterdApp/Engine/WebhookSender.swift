@@ -16,7 +16,7 @@ package struct WebhookSender: Sendable {
     package func request(
         for attempt: AttemptStart, payload: [UInt8], at wall: Timestamp
     ) throws(WebhookSecretError) -> WebhookRequest {
-        let body = WebhookEnvelope.body(for: attempt.notification, to: attempt.session, payload: payload)
+        let body = Self.body(of: attempt, payload: payload)
         let id = Identity.delivery(of: attempt.notification.id)
         let seconds = wall.milliseconds / 1000
         let keys = try attempt.keys.map { key throws(WebhookSecretError) in try WebhookSigningKey(key.secret) }
@@ -33,6 +33,17 @@ package struct WebhookSender: Sendable {
         return WebhookRequest(
             url: attempt.endpoint.url, headers: headers, body: body,
             timeoutMilliseconds: attempt.timeoutSeconds * 1000, application: attempt.notification.application)
+    }
+
+    /// An event was written when it happened; a notification is told to the session as it is.
+    private static func body(of attempt: AttemptStart, payload: [UInt8]) -> [UInt8] {
+        let notification = attempt.notification
+        if let event = notification.event {
+            return WebhookEnvelope.body(of: event, at: notification.receivedAt, data: payload)
+        }
+        // Nobody but a session is sent a notification.
+        guard let session = attempt.session else { return payload }
+        return WebhookEnvelope.body(for: notification, to: session, payload: payload, connects: attempt.connects)
     }
 
     /// The outcome of an attempt that never left: it counts as not made.

@@ -15,10 +15,9 @@ extension API {
 
     @Sendable func getApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
-        guard let application = await host.read({ $0.tenants[id]?.application }) else {
-            throw Problem(.unknownApplication(id))
-        }
-        return .json(.ok, ApplicationBody.write(application))
+        let found = await host.read { $0.tenants[id].map { ($0.application, $0.activationState) } }
+        guard let (application, state) = found else { throw Problem(.unknownApplication(id)) }
+        return .json(.ok, ApplicationBody.write(application, state))
     }
 
     @Sendable func deleteApplication(
@@ -35,10 +34,11 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let applications = await host.read { engine in
-            engine.tenants.values.map(\.application).filter { caller.mayUse($0.id) }.sorted { $0.id < $1.id }
+            engine.tenants.values.map { (application: $0.application, state: $0.activationState) }
+                .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
         }
-        let page = Page(of: applications, after: after, limit: limit, key: \.id.text)
-        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1)) })
+        let page = Page(of: applications, after: after, limit: limit, key: \.application.id.text)
+        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1.application, $1.state)) })
     }
 }
 

@@ -75,6 +75,9 @@ extension API {
         guard earlier.state.isSettled else {
             throw Problem(.conflict, "notification-not-settled", "The notification \(earlier.id) is still on its way.")
         }
+        guard earlier.event == nil else {
+            throw Problem(.conflict, "not-a-notification", "What has happened to a session does not happen again.")
+        }
         let accept = AcceptRequest(
             replaying: earlier, traceparent: request.traceparent,
             dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
@@ -89,7 +92,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         let query = try request.query(
-            "application", "state", "session", "contentId", "since", "until", "cursor", "limit")
+            "application", "state", "session", "contentId", "type", "since", "until", "cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let filter = try NotificationQuery.filter(query, caller: caller)
         let found = try store.notifications(matching: filter.stored, limit: limit + 1)

@@ -85,7 +85,8 @@ extension API {
 
     private static func write(_ status: LaneStatus, to lane: inout JSONObjectWriter) {
         lane.field("application", status.key.application)
-        lane.field("session", status.key.session)
+        // Null for the lane of the delegate.
+        lane.field("session", status.key.session.isDelegate ? nil : status.key.session)
         lane.field("waiting", status.waiting)
         lane.field("inFlight", status.inFlight)
         lane.field("oldestReceivedAt", status.oldestReceivedAt)

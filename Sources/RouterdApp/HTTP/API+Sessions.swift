@@ -37,11 +37,21 @@ extension API {
 
     @Sendable func deleteSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let query = try request.query("dismissal")
-        guard ["standard", "commit", "decline"].contains(query["dismissal"] ?? "standard") else {
+        guard let dismissal = Dismissal(rawValue: query["dismissal"] ?? Dismissal.standard.rawValue) else {
             throw Problem(.badRequest, "invalid-parameter", "dismissal must be standard, commit or decline.")
         }
-        _ = try await submit(.deleteSession(try context.sessionKey()))
+        _ = try await submit(.deleteSession(try context.sessionKey(), dismissal: dismissal))
         return Response(status: .noContent)
+    }
+
+    @Sendable func disconnectSession(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        guard case .session(let session, _) = try await submit(.disconnectSession(try context.sessionKey())) else {
+            throw Problem.unexpectedReply
+        }
+        return .json(.ok, SessionBody.write(session))
     }
 
     @Sendable func listSessions(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {

@@ -51,6 +51,7 @@ package struct API: Sendable {
         on(router, .patch, "\(application)/sessions/{session}", .sessions, patchSession)
         on(router, .get, "\(application)/sessions/{session}", .sessions, getSession)
         on(router, .delete, "\(application)/sessions/{session}", .sessions, deleteSession)
+        on(router, .post, "\(application)/sessions/{session}/disconnect", .sessions, disconnectSession)
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
         on(router, .post, "\(application)/notifications", .ingest, postNotification)

@@ -75,6 +75,7 @@ package enum ApplicationBody {
         }
         settings.weight = try reader.integer("weight", in: 1...Int64(RouterLimits.weight)) ?? settings.weight
         if let order = try reader.object("headOfLine") { settings.headOfLine = try readOrder(order) }
+        settings.lifeCycleEvents = try reader.bool("lifeCycleEvents") ?? settings.lifeCycleEvents
         try reader.finish()
         return settings
     }
@@ -129,10 +130,15 @@ package enum ApplicationBody {
     }
 
     /// Writes an application. Secrets are left out but for those that were made for this very answer.
-    package static func write(_ application: Application, issued: ApplicationDraft? = nil) -> [UInt8] {
+    ///
+    /// - Parameter state: That of its most active session; left out if it was not asked for.
+    package static func write(
+        _ application: Application, _ state: ActivationState? = nil, issued: ApplicationDraft? = nil
+    ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("id", application.id)
             body.field("displayName", application.displayName)
+            if let state { body.field("activationState", state.name) }
             body.object("manifest") { manifest in
                 manifest.field("supportsMultipleScenes", application.manifest.supportsMultipleScenes)
                 manifest.array("userActivityTypes") { types in
@@ -173,6 +179,7 @@ package enum ApplicationBody {
                         order.field("afterAttempts", attempts)
                     }
                 }
+                delivery.field("lifeCycleEvents", application.delivery.lifeCycleEvents)
             }
         }
     }

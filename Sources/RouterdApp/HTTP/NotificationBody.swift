@@ -49,6 +49,7 @@ package enum NotificationBody {
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
+        body.field("type", notification.event?.kind.rawValue ?? WebhookEnvelope.notification)
         body.field("application", notification.application)
         body.field("source", notification.source)
         body.field("device", notification.device)
@@ -67,7 +68,13 @@ package enum NotificationBody {
         body.field("reason", notification.reason)
         body.field("settledAt", notification.settledAt)
         body.field("nextAttemptAt", state == .waiting ? notification.progress.notBefore : nil)
-        body.object("decision") { write(notification.decision, to: &$0) }
+        if let event = notification.event {
+            body.field("session", shown(notification.decision.session))
+            body.field("epoch", event.number?.epoch)
+            body.field("sequence", event.number?.sequence)
+        } else {
+            body.object("decision") { write(notification.decision, to: &$0) }
+        }
         guard let payload = notification.payload else { return }
         body.array("attempts") { attempts in
             for attempt in notification.attempts { attempts.object { write(attempt, to: &$0) } }
@@ -75,10 +82,13 @@ package enum NotificationBody {
         body.raw("payload", payload)
     }
 
+    /// Null for the delegate.
+    private static func shown(_ session: SessionID?) -> SessionID? { session?.isDelegate == true ? nil : session }
+
     private static func write(_ attempt: AttemptRecord, to object: inout JSONObjectWriter) {
         object.field("number", attempt.number)
         object.field("startedAt", attempt.startedAt)
-        object.field("session", attempt.session)
+        object.field("session", shown(attempt.session))
         object.field("status", attempt.status)
         if let failure = attempt.failure {
             object.object("error") { error in

@@ -18,6 +18,7 @@ package enum NotificationQuery {
         }
         filter.session = try query.identifier("session", of: IdentifierKinds.Session.self)
         filter.contentID = try query.identifier("contentId", of: IdentifierKinds.Content.self)
+        filter.type = try type(query["type"])
         filter.since = try time(query, "since")
         filter.until = try time(query, "until")
         if let cursor = try Cursor.read(query["cursor"]) {
@@ -33,6 +34,14 @@ package enum NotificationQuery {
         }
         filter.state = state == .inFlight ? .waiting : state
         return (filter, state == .inFlight ? true : state == .waiting ? false : nil)
+    }
+
+    private static func type(_ name: String?) throws(Problem) -> NotificationFilter.TypeFilter? {
+        guard let name else { return nil }
+        if name == WebhookEnvelope.notification { return .notification }
+        if let kind = SceneEventKind(rawValue: name) { return .event(kind) }
+        let names = ([WebhookEnvelope.notification] + SceneEventKind.allCases.map(\.rawValue)).joined(separator: ", ")
+        throw Problem(.badRequest, "invalid-parameter", "type must be one of \(names).")
     }
 
     private static func time(_ query: [String: String], _ name: String) throws(Problem) -> Timestamp? {

@@ -126,6 +126,7 @@ package enum SessionBody {
         body.field("leaseExpiresAt", session.leaseExpiresAt)
         body.field("lastActivatedAt", session.lastActivatedAt)
         body.field("disabled", session.disabled?.rawValue)
+        body.field("epoch", session.connection.epoch)
     }
 }
 

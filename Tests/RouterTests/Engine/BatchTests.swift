@@ -135,6 +135,6 @@ struct BatchTests {
         let followUps = bench.engine.apply(batch.changes, at: bench.now)
         #expect(followUps == [.vacate(Self.A)])
         try bench.follow(followUps)
-        #expect(try bench.start().map(\.session.key) == [Self.B])
+        #expect(try bench.start().map(\.receiver) == [Self.B])
     }
 }

@@ -65,7 +65,7 @@ struct EndpointTests {
         var bench = try Self.failing(5)
         try bench.add(.gallery(.other), [Scene("A")])
         try bench.accept(application: .other)
-        #expect(try bench.start().map(\.session.key.application) == [.other])
+        #expect(try bench.start().map(\.receiver.application) == [.other])
     }
 
     @Test("A session that was disabled shows so, and that it is back", arguments: [410])

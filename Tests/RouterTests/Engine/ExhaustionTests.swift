@@ -22,7 +22,7 @@ struct ExhaustionTests {
         var sent: [SessionID] = []
         while sent.count < 12, let attempt = try bench.start().first {
             let result = results[min(sent.count, results.count - 1)]
-            sent.append(attempt.session.key.session)
+            sent.append(attempt.receiver.session)
             #expect(attempt.number == sent.count)
             try bench.finish(attempt, result)
             if crashing { try bench.crash() }

@@ -22,7 +22,7 @@ struct HoldAndLeaseTests {
         #expect(try bench.start().isEmpty)
         try bench.advance(to: .second(60))
         #expect(try bench.stored(1)?.state == .waiting)
-        #expect(try bench.start().map(\.session.key.session) == ["B"], "The better one has come meanwhile.")
+        #expect(try bench.start().map(\.receiver.session) == ["B"], "The better one has come meanwhile.")
         #expect(bench.engine.held.isEmpty)
     }
 
@@ -70,7 +70,7 @@ struct HoldAndLeaseTests {
         #expect(bench.engine.held.keys.map(\.value) == [1])
         try bench.advance(to: .second(60))
         let attempt = try #require(try bench.start().first)
-        #expect(attempt.number == 2 && attempt.session.key.session == "B")
+        #expect(attempt.number == 2 && attempt.receiver.session == "B")
         #expect(attempt.notification.decision.rerouteOf == "A")
     }
 

@@ -114,7 +114,7 @@ struct RecoveryTests {
         try bench.accept()
         _ = try bench.step(.deleteSession(.gallery("A")))
         try bench.crash()
-        #expect(try bench.start().map(\.session.key.session) == ["B"])
+        #expect(try bench.start().map(\.receiver.session) == ["B"])
     }
 
     @Test("A commit that was written but never answered is found by its key")

@@ -20,7 +20,7 @@ struct RerouteTests {
         #expect(moved.decision.session == "B" && moved.decision.rerouteOf == "A")
         #expect(moved.progress == DeliveryProgress(attempts: 2), "The new session has not failed yet.")
         let attempt = try #require(try bench.start().first)
-        #expect(attempt.session.key.session == "B" && attempt.number == 3)
+        #expect(attempt.receiver.session == "B" && attempt.number == 3)
         #expect(attempt.notification.id == accepted.id)
         try bench.finish(attempt, .status(200))
         #expect(try bench.stored(1)?.attempts.map(\.session) == ["A", "A", "B"])
@@ -37,7 +37,7 @@ struct RerouteTests {
         try bench.finish(attempt, .status(410))
         #expect(bench.session("A")?.disabled == nil)
         let next = try #require(try bench.start().first)
-        #expect(next.session.key.session == "A" && next.endpoint.url == "https://new.example" && next.number == 2)
+        #expect(next.receiver.session == "A" && next.endpoint.url == "https://new.example" && next.number == 2)
     }
 
     @Test("No new session is made where another was told that there is nobody any more")
@@ -75,7 +75,7 @@ struct RerouteTests {
         try bench.finish(try #require(try bench.start().first), .status(410))
         var sent: [NotificationSequence] = []
         while sent.count < 9, let attempt = try bench.start().first {
-            #expect(attempt.session.key.session == "B")
+            #expect(attempt.receiver.session == "B")
             sent.append(attempt.notification.sequence)
             try bench.finish(attempt, .status(200))
         }
@@ -165,7 +165,7 @@ struct RerouteTests {
         #expect(bench.engine.startAttempts(at: bench.now).attempts.isEmpty, "Nothing is sent to who is gone.")
         try bench.run(.putSession(.gallery("A"), .of(Self.two[0])))
         try bench.follow(deleted.followUps)
-        #expect(try bench.start().map(\.session.key.session) == ["A"])
+        #expect(try bench.start().map(\.receiver.session) == ["A"])
     }
 
     @Test("Moving on twice says who had it last")

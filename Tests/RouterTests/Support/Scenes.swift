@@ -51,15 +51,15 @@ extension Application {
         _ id: ApplicationID = .gallery, multipleScenes: Bool = false, strict: Bool = false,
         configurations: [SceneConfiguration] = [.standard], inFlight: Int = 1, schedule: [Int] = [5, 300, 1800],
         statuses: StatusTable = StatusTable(), reroute: RerouteSettings = RerouteSettings(),
-        headOfLine: HeadOfLine = .block
+        headOfLine: HeadOfLine = .block, delegate: Endpoint? = nil, lifeCycleEvents: Bool = false
     ) -> Application {
         Application(
             id: id, displayName: "Gallery",
             manifest: SceneManifest(supportsMultipleScenes: multipleScenes, sceneConfigurations: configurations),
-            routing: RoutingSettings(prefersRequiresCan: strict),
+            delegate: delegate, routing: RoutingSettings(prefersRequiresCan: strict),
             delivery: DeliverySettings(
                 timeoutSeconds: 15, maxInFlightPerSession: inFlight, retrySchedule: schedule, statuses: statuses,
-                reroute: reroute, headOfLine: headOfLine))
+                reroute: reroute, headOfLine: headOfLine, lifeCycleEvents: lifeCycleEvents))
     }
 }
 

@@ -92,8 +92,8 @@ struct Workbench {
             .attemptFinished(
                 FinishedAttempt(
                     sequence: attempt.notification.sequence, number: attempt.number,
-                    session: attempt.session.key.session, url: attempt.endpoint.url, startedAt: now,
-                    result: result)))
+                    session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now,
+                    result: result, connects: attempt.connects)))
     }
 
     /// Lets time pass; what comes due is done.

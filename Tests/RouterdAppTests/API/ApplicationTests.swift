@@ -37,7 +37,7 @@ struct ApplicationTests {
             let read = try await daemon.call(.get, TestDaemon.gallery)
             let keys: JSONValue = [["version": "v1"]]
             let expected: JSONValue = [
-                "id": "com.example.gallery", "displayName": "Gallery",
+                "id": "com.example.gallery", "displayName": "Gallery", "activationState": "unattached",
                 "manifest": [
                     "supportsMultipleScenes": true, "userActivityTypes": ["a.b"],
                     "sceneConfigurations": [
@@ -54,7 +54,7 @@ struct ApplicationTests {
                     "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
                     "statuses": ["404": "retry", "5xx": "wait"],
                     "reroute": ["onExhausted": true, "onTimeout": false], "weight": 3,
-                    "headOfLine": ["policy": "skip", "afterAttempts": 4],
+                    "headOfLine": ["policy": "skip", "afterAttempts": 4], "lifeCycleEvents": true,
                 ],
             ]
             #expect(read.json == expected)

@@ -36,8 +36,9 @@ struct SealedDatabaseTests {
         let endpoint = #"{"url":"\#(url)","secret":"\#(Self.secrets[0])"}"#
         let both =
             #"[{"secret":"\#(Self.secrets[1])","notAfter":"2999-01-01T00:00:00Z"},{"secret":"\#(Self.secrets[2])"}]"#
+        let manifest = #""manifest":{"sceneConfigurations":[{"name":"a","endpoint":\#(endpoint)}]}"#
         try await daemon.putGallery(
-            #"{"delegate":\#(endpoint),"manifest":{"sceneConfigurations":[{"name":"a","endpoint":\#(endpoint)}]}}"#)
+            #"{"delegate":\#(endpoint),\#(manifest),"delivery":{"lifeCycleEvents":false}}"#)
         let session = "\(TestDaemon.gallery)/sessions/win-1"
         let put = try await daemon.call(
             .put, session, #"{"endpoint":{"url":"\#(url)","signingKeys":\#(both)}}"#)

@@ -1,0 +1,65 @@
+package import RouterPlugin
+
+extension WebhookEnvelope {
+    /// The whole body of an event, whose data was written when it happened.
+    package static func body(of event: SceneEvent, at time: Timestamp, data: [UInt8]) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("type", event.kind.rawValue)
+            body.field("timestamp", time)
+            body.raw("data", data)
+        }
+    }
+
+    /// What an event says: the session as it is after it.
+    static func data(of event: SceneEvent, _ session: SceneSession, dismissal: Dismissal?) -> [UInt8] {
+        JSONWriter.object { data in
+            data.field("application", session.key.application)
+            data.object("session") { describe(session, in: &$0) }
+            if let number = event.number { write(number, to: &data) }
+            switch event.kind {
+            case .willConnect: data.object("connectionOptions") { restoration(of: session, in: &$0) }
+            case .didDisconnect: if let dismissal { data.field("dismissal", dismissal.rawValue) }
+            default: break
+            }
+        }
+    }
+
+    static func write(_ number: EventNumber, to data: inout JSONObjectWriter) {
+        data.field("epoch", number.epoch)
+        data.field("sequence", number.sequence)
+    }
+
+    /// What the session was doing before.
+    static func restoration(of session: SceneSession, in options: inout JSONObjectWriter) {
+        if let activity = session.stateRestorationActivity { options.field("stateRestorationActivity", activity) }
+    }
+
+    // MARK: Discarded sessions
+
+    /// A set of sessions that are gone.
+    static func data(discarding sessions: [JSONValue], of application: ApplicationID) -> [UInt8] {
+        JSONWriter.object { data in
+            data.field("application", application)
+            data.array("sessions") { list in for session in sessions { list.element(session) } }
+        }
+    }
+
+    /// The members of such a set; none if it is none.
+    static func discardedSessions(in data: [UInt8]) -> [JSONValue] {
+        guard let value = try? JSONValue(parsing: data), case .array(let sessions)? = value.asObject?["sessions"] else {
+            return []
+        }
+        return sessions
+    }
+
+    /// All that is left of a session for who has to tidy up after it.
+    static func discarded(_ session: SceneSession) -> JSONValue {
+        var object = JSONObject()
+        object["id"] = .string(session.key.session.text)
+        object["role"] = .string(session.role)
+        if !session.configuration.isEmpty { object["configuration"] = .string(session.configuration) }
+        if let device = session.device { object["device"] = .string(device.text) }
+        object["userInfo"] = session.userInfo
+        return .object(object)
+    }
+}

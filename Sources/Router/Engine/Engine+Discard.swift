@@ -1,0 +1,103 @@
+import RouterPlugin
+
+// A session is discarded in two steps, if its scene has something to be told:
+//
+//     there ──▶ discarded: no part in routing, its events go on ──▶ deleted, the delegate is told
+//       └────────────────── nothing to tell ───────────────────────────▲
+//
+// The second step comes when the last event is settled, or when the scene has not taken it in time.
+
+extension Engine {
+    mutating func planDelete(
+        _ key: SessionKey, _ dismissal: Dismissal, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
+        guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
+        guard var session = session(key) else { return .refused(.unknownSession(key)) }
+        var plan = Plan(
+            reply: .deleted, reads: [.application(key.application), .session(key)], writes: [.session(key)])
+        // How it goes is of interest where it can be seen.
+        let hint = session.activationState >= .foregroundInactive ? dismissal : nil
+        var told: [Callback] = []
+        session.pass(to: .unattached, at: now) { told.append(Callback(event: $0, session: $1, dismissal: hint)) }
+        let hasWords = isTold(session) && !told.isEmpty || planner.lanes[key]?.hasEvents == true
+        guard session.disabled == nil, hasWords else {
+            plan.changes.append(.deleteSession(key))
+            try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
+            return plan
+        }
+        session.discardedAt = now
+        session.leaseExpiresAt = nil
+        plan.changes.append(.putSession(session))
+        tell(told, at: now, in: &plan)
+        return plan
+    }
+
+    /// The scene of a session that was discarded has been told, or has had its time.
+    mutating func planBury(_ key: SessionKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
+        guard let session = tenants[key.application]?.discarded[key.session], let end = session.farewellEndsAt else {
+            return Plan()
+        }
+        var plan = Plan(reads: [.application(key.application), .session(key)], writes: [.session(key)])
+        if let lane = planner.lanes[key], lane.hasEvents {
+            guard end <= now else { return plan }
+            let events = lane.queue.lazy.filter(\.isEvent)
+            for delivery in events.filter({ $0.machine.isWaiting && !$0.isEnding }).prefix(moveLimit) {
+                let sequence = delivery.notification.sequence
+                plan.changes.append(.settle(sequence, .expired, at: now))
+                plan.reads.append(.delivery(sequence))
+                plan.writes.append(.delivery(sequence))
+            }
+            // What is under way has its outcome first.
+            guard plan.changes.count == lane.queue.count(where: \.isEvent) else { return plan }
+        }
+        plan.changes.append(.deleteSession(key))
+        try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
+        return plan
+    }
+
+    /// Whether the last step of a discard may be made.
+    func mayBury(_ key: SessionKey, at now: Timestamp) -> Bool {
+        guard let end = tenants[key.application]?.discarded[key.session]?.farewellEndsAt else { return false }
+        return end <= now || planner.lanes[key]?.hasEvents != true
+    }
+
+    /// Tells the delegate that a session is gone for good, together with those that it has not been told of yet.
+    ///
+    /// The set is a new event that supersedes the one that waits, and not the same one with more in it: who has taken
+    /// that without our knowing would take its repetition for nothing new.
+    mutating func tellDelegate(
+        of session: SceneSession, at now: Timestamp, lookup: any Store, in plan: inout Plan
+    ) throws(StoreError) {
+        let id = session.key.application
+        guard let application = tenants[id]?.application, application.delivery.lifeCycleEvents,
+            application.delegate != nil
+        else { return }
+        let receiver = SessionKey.delegate(of: id)
+        var sessions = [WebhookEnvelope.discarded(session)]
+        plan.reads.append(.discards(id))
+        plan.writes.append(.discards(id))
+        if let waiting = planner.lanes[receiver]?.queue.last, waiting.machine.isWaiting, !waiting.isEnding,
+            waiting.notification.recall == nil
+        {
+            let sequence = waiting.notification.sequence
+            plan.reads.append(.delivery(sequence))
+            let data = if let payload = waiting.payload { payload } else { try lookup.payload(of: sequence) ?? [] }
+            let earlier = WebhookEnvelope.discardedSessions(in: data)
+            let all = earlier + sessions
+            let size = WebhookEnvelope.data(discarding: all, of: id).count
+            if !earlier.isEmpty, all.count <= RouterLimits.discardedSessions, size <= RouterLimits.payloadBytes {
+                sessions = all
+                plan.changes.append(.settle(sequence, .superseded, at: now))
+                plan.writes.append(.delivery(sequence))
+            }
+        }
+        insert(
+            SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: sessions, of: id), for: receiver,
+            at: now, in: &plan)
+    }
+}
+
+extension SceneSession {
+    /// When its scene is not waited for any longer, if it was discarded.
+    var farewellEndsAt: Timestamp? { discardedAt?.advanced(byMilliseconds: RouterLimits.farewellMilliseconds) }
+}

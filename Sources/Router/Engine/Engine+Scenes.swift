@@ -1,0 +1,103 @@
+package import RouterPlugin
+
+extension Engine {
+    /// The scene goes and the session stays, as when the person closes a window or the system needs the memory.
+    mutating func planDisconnect(_ key: SessionKey, at now: Timestamp) -> Plan {
+        guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
+        guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
+        session.renewLease(at: now)
+        return plan(moving: session, to: .unattached, at: now)
+    }
+
+    /// A session that was not heard of in time is no longer connected; it is kept, and told to connect when needed. Its
+    /// endpoint may outlive its scene, so that is told, but once: who does not answer has gone.
+    mutating func planLapse(_ key: SessionKey, at now: Timestamp) -> Plan {
+        guard var session = session(key), let end = session.leaseExpiresAt, end <= now else { return Plan() }
+        session.leaseExpiresAt = nil
+        var told: [Callback] = []
+        session.drop { told.append(Callback(event: $0, session: $1)) }
+        var plan = Plan(
+            changes: [.putSession(session)], reads: [.application(key.application), .session(key)],
+            writes: [.session(key)])
+        tell(told, expiration: .immediate, at: now, in: &plan)
+        return plan
+    }
+
+    /// Changes a session that has passed all checks, and tells it of every state that it passes.
+    mutating func plan(moving session: SceneSession, to state: ActivationState?, at now: Timestamp) -> Plan {
+        var session = session
+        var told: [Callback] = []
+        if let state { session.pass(to: state, at: now) { told.append(Callback(event: $0, session: $1)) } }
+        let key = session.key
+        var plan = Plan(
+            changes: [.putSession(session)], reply: .session(session, created: false),
+            reads: [.application(key.application), .session(key)],
+            writes: [.session(key), .sessions(key.application)])
+        tell(told, at: now, in: &plan)
+        return plan
+    }
+
+    /// A session has taken a notification that told it to connect: its epoch has begun, whatever it says of its state.
+    mutating func connected(_ attempt: FinishedAttempt, of application: ApplicationID, in plan: inout Plan) {
+        let key = SessionKey(application: application, session: attempt.session)
+        // One speaks for all that are under way: they would contend for the session.
+        guard let number = attempt.connects,
+            planner.lanes[key]?.queue.first(where: { !$0.machine.isWaiting })?.notification.sequence == attempt.sequence
+        else { return }
+        plan.reads += [.application(application), .session(key)]
+        guard var session = session(key), session.activationState == .unattached, !session.connection.isTold,
+            session.connection.nextConnect == number
+        else { return }
+        session.connection = SceneConnection(epoch: number.epoch, lastEvent: number.sequence, isTold: true)
+        plan.changes.append(.putSession(session))
+        plan.writes.append(.session(key))
+    }
+
+    // MARK: Telling
+
+    /// An event, and the session as it is after it.
+    struct Callback {
+        var event: SceneEvent
+        var session: SceneSession
+        var dismissal: Dismissal?
+    }
+
+    /// Puts events into the lane of their session, if its application wants to hear of them.
+    mutating func tell(
+        _ callbacks: [Callback], expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
+    ) {
+        for callback in callbacks where isTold(callback.session) {
+            let data = WebhookEnvelope.data(of: callback.event, callback.session, dismissal: callback.dismissal)
+            insert(
+                callback.event, data, for: callback.session.key, device: callback.session.device,
+                expiration: expiration, at: now, in: &plan)
+        }
+    }
+
+    /// Whether anybody is to be told of what the session does.
+    func isTold(_ session: SceneSession) -> Bool {
+        session.disabled == nil
+            && tenants[session.key.application]?.application.delivery.lifeCycleEvents == true
+    }
+
+    /// An event is accepted like a notification, but nobody chooses who receives it.
+    mutating func insert(
+        _ event: SceneEvent, _ data: [UInt8], for receiver: SessionKey, device: DeviceID? = nil,
+        expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
+    ) {
+        lastSequence = NotificationSequence(lastSequence.value + 1)
+        let accepted = NewNotification(
+            sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
+            application: receiver.application, source: .lifeCycle, device: device, contentID: nil, priority: .high,
+            expiration: expiration, collapseID: nil, dedupeKeys: [], payload: data, receivedAt: now,
+            decision: Decision(tier: .can, session: receiver.session, reason: event.kind.rawValue), placement: .lane,
+            event: event)
+        plan.changes.append(.insert(accepted))
+        plan.writes.append(.notifications(receiver.application))
+    }
+}
+
+extension PluginID {
+    /// Where events come from: the router itself.
+    package static let lifeCycle = PluginID(unchecked: "routerd.lifecycle")
+}

@@ -1,0 +1,61 @@
+import Router
+import RouterPlugin
+
+/// What scenes have been told, from what was committed, never from the sessions' own books.
+struct SceneWatch {
+    /// How far a session has come.
+    struct Told: Hashable {
+        var number = EventNumber(epoch: 0, sequence: 0)
+        var state = ActivationState.unattached
+        /// Whether it was told to connect by a notification, and has not said that it is.
+        var isAwaited = false
+    }
+
+    var told: [SessionKey: Told] = [:]
+    /// Under which number a session was last told to connect by a notification.
+    var connects: [SessionKey: EventNumber] = [:]
+
+    /// An event was committed; says what is wrong with it.
+    mutating func add(_ event: SceneEvent, of key: SessionKey) -> String? {
+        guard let number = event.number, let enters = event.kind.enters, let leaves = event.kind.leaves else {
+            return "an event of no session, for \(key)"
+        }
+        var last = told[key] ?? Told()
+        if last.isAwaited, leaves != .unattached {
+            // It has said that it is connected, or that it will not be.
+            last.isAwaited = false
+            last.state = .background
+        }
+        let expected =
+            event.kind == .willConnect
+            ? EventNumber(epoch: last.number.epoch + 1, sequence: 1)
+            : EventNumber(epoch: last.number.epoch, sequence: last.number.sequence + 1)
+        // A lease may lapse in any state but this.
+        let isLegal = event.kind == .didDisconnect ? last.state != .unattached : last.state == leaves
+        told[key] = Told(number: number, state: enters)
+        if !isLegal { return "\(event.kind.rawValue) of \(key) in state \(last.state)" }
+        return number == expected ? nil : "event \(number) of \(key) after \(last.number)"
+    }
+
+    /// The session after a transaction; says what is wrong with it.
+    ///
+    /// - Parameters:
+    ///   - mayJump: Whether it may stand elsewhere than where it was told to go.
+    ///   - hasTakenNotification: Whether a notification of its lane was delivered in this transaction.
+    mutating func settle(_ session: SceneSession, mayJump: Bool, hasTakenNotification: Bool) -> String? {
+        let key = session.key
+        let last = told[key] ?? Told()
+        let number = EventNumber(epoch: session.connection.epoch, sequence: session.connection.lastEvent)
+        let now = Told(number: number, state: session.activationState, isAwaited: session.connection.isTold)
+        told[key] = now
+        if now == last { return nil }
+        if last.isAwaited, !now.isAwaited, now.state == .background, number == last.number { return nil }
+        if now.isAwaited, !last.isAwaited, hasTakenNotification, last.state == .unattached, now.state == .unattached,
+            number == connects[key], number == EventNumber(epoch: last.number.epoch + 1, sequence: 1)
+        {
+            return nil
+        }
+        if mayJump, number >= EventNumber(epoch: last.number.epoch, sequence: 0) { return nil }
+        return "\(key) is \(now), and was told \(last)"
+    }
+}

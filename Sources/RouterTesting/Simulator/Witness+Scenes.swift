@@ -1,0 +1,132 @@
+import Router
+import RouterPlugin
+
+/// The life cycle: what scenes and delegates are told, in which order, and that nobody is left out.
+extension Witness {
+    /// Looks at a transaction as a whole.
+    mutating func checkScenes(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
+        var put: [SessionKey: SceneSession] = [:]
+        var delivered: Set<SessionKey> = []
+        for change in changes {
+            switch change {
+            case .putSession(let session): put[session.key] = session
+            case .deleteSession(let key): scenes.told[key] = nil
+            case .deleteApplication(let id): scenes.told = scenes.told.filter { $0.key.application != id }
+            case .settle(let sequence, .delivered, _):
+                guard let entry = ledger.entries[sequence], entry.accepted.event == nil else { break }
+                delivered.formUnion(
+                    entry.tried.map { SessionKey(application: entry.accepted.application, session: $0) })
+            case .insert(let accepted):
+                guard let event = accepted.event, let session = accepted.decision.session else { break }
+                let settings = before.applications[accepted.application]?.delivery
+                require(settings?.lifeCycleEvents == true, "an event for who wants none: \(accepted.sequence)")
+                guard !session.isDelegate else { break }
+                let key = SessionKey(application: accepted.application, session: session)
+                if let finding = scenes.add(event, of: key) { fail("life cycle: \(finding)") }
+            default: break
+            }
+        }
+        for (key, session) in put {
+            let isSilent = before.applications[key.application]?.delivery.lifeCycleEvents != true
+            // Who registers says where it stands; who is gone is told nothing.
+            let mayJump = registering.contains(key) || isSilent || session.disabled != nil
+            let finding = scenes.settle(session, mayJump: mayJump, hasTakenNotification: delivered.contains(key))
+            if let finding { fail("life cycle: \(finding)") }
+        }
+        checkDiscards(changes, before)
+    }
+
+    /// Every session that goes is told of, in the transaction in which it goes, after its scene, and once.
+    private mutating func checkDiscards(_ changes: [StoreChange], _ before: Registrations) {
+        var gone: [ApplicationID: Set<SessionID>] = [:]
+        for change in changes {
+            switch change {
+            case .deleteSession(let key):
+                gone[key.application, default: []].insert(key.session)
+                let isReached = before.sessions[key] == nil || before.openSession(key) != nil
+                let isWaitedFor = ledger.unsettled.contains { ledger.entries[$0].map { $0.isEvent(of: key) } == true }
+                require(!isReached || !isWaitedFor, "discard: \(key) has not been told of all yet")
+            case .putSession(let session) where session.discardedAt == nil && before.discarded[session.key] != nil:
+                gone[session.key.application, default: []].insert(session.key.session)
+            default: break
+            }
+        }
+        var told: [ApplicationID: [SessionID]] = [:]
+        for change in changes {
+            switch change {
+            case .insert(let accepted) where accepted.event?.kind == .didDiscardSceneSessions:
+                told[accepted.application, default: []] += Self.discarded(in: accepted.payload)
+            case .settle(let sequence, .superseded, _):
+                guard let entry = ledger.entries[sequence], entry.accepted.event != nil else { break }
+                gone[entry.accepted.application, default: []].formUnion(Self.discarded(in: entry.accepted.payload))
+            default: break
+            }
+        }
+        for id in Set(gone.keys).union(told.keys) {
+            let application = before.applications[id]
+            guard application?.delegate != nil, application?.delivery.lifeCycleEvents == true else { continue }
+            let (those, words) = (gone[id] ?? [], told[id] ?? [])
+            require(Set(words) == those, "discard: \(id) is told of \(words.sorted()), gone are \(those.sorted())")
+        }
+    }
+
+    private static func discarded(in data: [UInt8]) -> [SessionID] {
+        let sessions = (try? JSONValue(parsing: data))?["sessions"]?.asArray ?? []
+        return sessions.compactMap { $0["id"]?.asString.map(SessionID.init(unchecked:)) }
+    }
+
+    // MARK: - Attempts
+
+    /// Where the receiver of an attempt is, and the session as the delivery finds it.
+    func receiver(of entry: LedgerEntry) -> (session: SceneSession?, endpoint: Endpoint?, connects: EventNumber?) {
+        guard let key = entry.lane else { return (nil, nil, nil) }
+        let application = ledger.registrations.applications[key.application]
+        if key.session.isDelegate { return (nil, application?.delegate, nil) }
+        let isEvent = entry.accepted.event != nil
+        let found = ledger.registrations.openSession(key) ?? (isEvent ? ledger.registrations.discarded[key] : nil)
+        guard var session = found else { return (nil, nil, nil) }
+        let endpoint = ledger.registrations.endpoint(of: session)
+        if isEvent { return (session, endpoint, nil) }
+        let next = ledger.unsettled.first {
+            $0 > entry.accepted.sequence && ledger.entries[$0]?.isEvent(of: key) == true
+        }
+        if let event = next.flatMap({ ledger.entries[$0]?.accepted.event }), let state = event.kind.leaves {
+            session.activationState = state
+            return (session, endpoint, event.kind == .willConnect ? event.number : nil)
+        }
+        guard session.activationState == .unattached, application?.delivery.lifeCycleEvents == true else {
+            return (session, endpoint, nil)
+        }
+        let (epoch, isTold) = (session.connection.epoch, session.connection.isTold)
+        return (session, endpoint, EventNumber(epoch: isTold ? epoch : epoch + 1, sequence: 1))
+    }
+
+    /// An event goes alone.
+    mutating func checkSolitude(_ attempt: AttemptStart) {
+        let sequence = attempt.notification.sequence
+        let others = ledger.unsettled.filter { other in
+            guard let entry = ledger.entries[other], entry.underWay != nil, other != sequence else { return false }
+            return entry.lane == attempt.receiver
+        }
+        let isEvent = attempt.notification.event != nil
+        require(
+            others.isEmpty || !isEvent && others.allSatisfy { ledger.entries[$0]?.accepted.event == nil },
+            "12.5 \(sequence) is sent beside \(others) in \(attempt.receiver)")
+    }
+
+    /// An event has reached its endpoint for the first time: all before it in its session's life have come, or will not.
+    mutating func checkArrival(_ entry: LedgerEntry) {
+        guard entry.arrivals == 1, let number = entry.accepted.event?.number, let key = entry.lane else { return }
+        for sequence in ledger.unsettled {
+            guard let other = ledger.entries[sequence], other.isEvent(of: key),
+                let earlier = other.accepted.event?.number, earlier < number
+            else { continue }
+            require(other.arrivals > 0, "life cycle: \(number) of \(key) arrives before \(earlier)")
+        }
+    }
+}
+
+extension LedgerEntry {
+    /// Whether it is something that this session is told of itself.
+    func isEvent(of key: SessionKey) -> Bool { accepted.event != nil && lane == key }
+}
