@@ -4,6 +4,8 @@ package enum RouterLimits {
     package static let payloadBytes = 256 * 1024
     /// How much of a response is read, in bytes.
     package static let responseBytes = 16 * 1024
+    /// How much is read of a session's: what it may answer has two JSON values of `userInfoBytes` each.
+    package static let answerBytes = 2 * userInfoBytes + responseBytes
     /// How much of a response is kept with the attempt, in bytes.
     package static let responseExcerptBytes = 1024
     /// Most candidates that an explanation shows.

@@ -20,8 +20,8 @@ extension ChangeWriter {
         INSERT INTO attempt
           (sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
            retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
-           reused_connection, http_version, response_excerpt)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           reused_connection, http_version, response_excerpt, answer_fault)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let countAttempt = """
         UPDATE notification SET attempts = ?1 WHERE sequence = ?2 AND state = 'waiting' AND attempts < ?1
@@ -130,6 +130,7 @@ extension ChangeWriter {
                 $0.bind(attempt.retryAfterSeconds)
                 $0.bind(attempt.metrics)
                 $0.bindInPlace(excerpt)
+                $0.bind(attempt.answerFault)
             }
         }
     }

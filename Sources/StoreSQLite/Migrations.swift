@@ -19,6 +19,7 @@ enum Migrations {
         ("shares-and-order", [sharesAndOrder]),
         ("replays", [replays]),
         ("scene-events", [sceneEvents]),
+        ("answers", [answers]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -315,5 +316,10 @@ enum Migrations {
         ALTER TABLE notification ADD COLUMN epoch INTEGER;
         ALTER TABLE notification ADD COLUMN event_sequence INTEGER;
         CREATE INDEX notification_by_event ON notification (event) WHERE event IS NOT NULL;
+        """
+
+    private static let answers = """
+        -- Why what the receiver answered was not done.
+        ALTER TABLE attempt ADD COLUMN answer_fault TEXT;
         """
 }

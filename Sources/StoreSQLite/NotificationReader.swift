@@ -15,7 +15,7 @@ enum NotificationReader {
     private static let selectAttempts = """
         SELECT number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
                retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
-               reused_connection, http_version, response_excerpt
+               reused_connection, http_version, response_excerpt, answer_fault
         FROM attempt WHERE sequence = ? ORDER BY number
         """
     private static let selectReceipt = """
@@ -129,7 +129,7 @@ enum NotificationReader {
                     sequence: sequence, number: row.int(), session: SessionID(unchecked: row.text()),
                     startedAt: row.time(),
                     status: row.optionalInt(), failure: try row.failure(), retryAfterSeconds: row.optionalInt(),
-                    metrics: row.metrics(), responseExcerpt: row.bytes()))
+                    metrics: row.metrics(), responseExcerpt: row.bytes(), answerFault: row.optionalText()))
         }
         return attempts
     }

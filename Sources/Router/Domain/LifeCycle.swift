@@ -24,15 +24,20 @@ extension SceneSession {
     ///
     ///     unattached ⇄ background ⇄ foregroundInactive ⇄ foregroundActive
     ///
-    /// Each step is one event, with the session as it is after that step. A session that a notification has told to
+    /// Each step is one event, with the session as it is after that step; before the step to the background the scene is
+    /// asked what it is doing, as that may be its last word. A session that a notification has told to
     /// connect is not told again; one that goes back on it is told that it is disconnected.
+    ///
+    /// - Parameter isKept: Whether there is somebody to keep what the scene is doing.
     package mutating func pass(
-        to state: ActivationState, at now: Timestamp, telling tell: (SceneEvent, SceneSession) -> Void
+        to state: ActivationState, at now: Timestamp, isKept: Bool = true,
+        telling tell: (SceneEvent, SceneSession) -> Void
     ) {
         while activationState != state {
             guard let kind = SceneEventKind.step(from: activationState, towards: state), let next = kind.enters else {
                 return
             }
+            if kind == .didEnterBackground, isKept { tell(connection.next(.stateRestorationActivity), self) }
             enter(next, at: now)
             if kind == .willConnect {
                 if connection.isTold {

@@ -6,6 +6,8 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
     case willEnterForeground = "scene.willEnterForeground"
     case didBecomeActive = "scene.didBecomeActive"
     case willResignActive = "scene.willResignActive"
+    /// Asks for what the scene is doing; the answer is kept, and handed over when it connects again.
+    case stateRestorationActivity = "scene.stateRestorationActivity"
     case didEnterBackground = "scene.didEnterBackground"
     case didDisconnect = "scene.didDisconnect"
     /// For the delegate: sessions are gone for good.
@@ -16,7 +18,7 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .willConnect: .unattached
         case .willEnterForeground, .didDisconnect: .background
-        case .didBecomeActive, .didEnterBackground: .foregroundInactive
+        case .didBecomeActive, .didEnterBackground, .stateRestorationActivity: .foregroundInactive
         case .willResignActive: .foregroundActive
         case .didDiscardSceneSessions: nil
         }
@@ -27,7 +29,7 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .didDisconnect: .unattached
         case .willConnect, .didEnterBackground: .background
-        case .willEnterForeground, .willResignActive: .foregroundInactive
+        case .willEnterForeground, .willResignActive, .stateRestorationActivity: .foregroundInactive
         case .didBecomeActive: .foregroundActive
         case .didDiscardSceneSessions: nil
         }

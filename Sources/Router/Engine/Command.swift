@@ -211,10 +211,12 @@ package struct FinishedAttempt: Sendable {
     package var result: TransferResult
     /// Under which number it has told the session to connect, if it has.
     package var connects: EventNumber?
+    /// What the receiver has answered.
+    package var answer: ReceiverAnswer?
 
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, url: String, startedAt: Timestamp,
-        result: TransferResult, connects: EventNumber? = nil
+        result: TransferResult, connects: EventNumber? = nil, answer: ReceiverAnswer? = nil
     ) {
         self.sequence = sequence
         self.number = number
@@ -223,6 +225,7 @@ package struct FinishedAttempt: Sendable {
         self.startedAt = startedAt
         self.result = result
         self.connects = connects
+        self.answer = answer
     }
 }
 

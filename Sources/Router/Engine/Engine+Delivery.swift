@@ -121,15 +121,17 @@ extension Engine {
             attempt: attempt.number, outcome, at: now, policy: policy, using: &generator)
         let key = PlanKey.delivery(attempt.sequence)
         var plan = Plan(reads: [key], writes: [key])
-        if action != .ignore, outcome != .notSent { plan.changes.append(.recordAttempt(record(attempt))) }
+        var record = record(attempt)
+        if action == .settle(.delivered) {
+            record.answerFault = hear(attempt, of: notification.application, at: now, in: &plan)
+        }
+        if action != .ignore, outcome != .notSent { plan.changes.insert(.recordAttempt(record), at: 0) }
         switch action {
         case .ignore: break
         case .settle(.deadLettered(.retriesExhausted)):
             guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
-        case .settle(let settlement):
-            plan.changes.append(.settle(attempt.sequence, settlement, at: now))
-            if settlement == .delivered { connected(attempt, of: notification.application, in: &plan) }
+        case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
             let isAnybodyElses = notification.event == nil

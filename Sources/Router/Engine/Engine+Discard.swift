@@ -18,7 +18,9 @@ extension Engine {
         // How it goes is of interest where it can be seen.
         let hint = session.activationState >= .foregroundInactive ? dismissal : nil
         var told: [Callback] = []
-        session.pass(to: .unattached, at: now) { told.append(Callback(event: $0, session: $1, dismissal: hint)) }
+        session.pass(to: .unattached, at: now, isKept: false) {
+            told.append(Callback(event: $0, session: $1, dismissal: hint))
+        }
         let hasWords = isTold(session) && !told.isEmpty || planner.lanes[key]?.hasEvents == true
         guard session.disabled == nil, hasWords else {
             plan.changes.append(.deleteSession(key))

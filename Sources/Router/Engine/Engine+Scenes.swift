@@ -37,22 +37,6 @@ extension Engine {
         return plan
     }
 
-    /// A session has taken a notification that told it to connect: its epoch has begun, whatever it says of its state.
-    mutating func connected(_ attempt: FinishedAttempt, of application: ApplicationID, in plan: inout Plan) {
-        let key = SessionKey(application: application, session: attempt.session)
-        // One speaks for all that are under way: they would contend for the session.
-        guard let number = attempt.connects,
-            planner.lanes[key]?.queue.first(where: { !$0.machine.isWaiting })?.notification.sequence == attempt.sequence
-        else { return }
-        plan.reads += [.application(application), .session(key)]
-        guard var session = session(key), session.activationState == .unattached, !session.connection.isTold,
-            session.connection.nextConnect == number
-        else { return }
-        session.connection = SceneConnection(epoch: number.epoch, lastEvent: number.sequence, isTold: true)
-        plan.changes.append(.putSession(session))
-        plan.writes.append(.session(key))
-    }
-
     // MARK: Telling
 
     /// An event, and the session as it is after it.

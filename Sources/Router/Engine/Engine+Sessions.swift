@@ -66,26 +66,34 @@ extension Engine {
         return plan
     }
 
-    /// A patch leaves a disabled session disabled, unless it says where the session is reached now.
     mutating func planPatch(_ key: SessionKey, _ patch: SessionPatch, at now: Timestamp) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
-        guard var session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
+        guard let session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
+        do {
+            let patched = try patched(session, by: patch, in: tenant, at: now)
+            return plan(moving: patched, to: patch.activationState, at: now)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// A session as a patch has it, but for its state, to which there may be steps. A patch leaves a disabled session
+    /// disabled, unless it says where the session is reached now.
+    func patched(
+        _ session: SceneSession, by patch: SessionPatch, in tenant: Tenant<Registry>, at now: Timestamp
+    ) throws(Refusal) -> SceneSession {
+        var session = session
         if let state = patch.activationState, !session.activationState.mayBecome(state) {
-            return .refused(.illegalTransition(from: session.activationState, to: state))
+            throw .illegalTransition(from: session.activationState, to: state)
         }
         session.apply(patch)
         if case .set(let endpoint) = patch.endpoint {
-            guard let patched = endpoint.applied(to: session.endpoint) else { return .refused(.endpointURLMissing) }
+            guard let patched = endpoint.applied(to: session.endpoint) else { throw .endpointURLMissing }
             session.endpoint = patched
         }
         if patch.endpoint != nil { session.disabled = nil }
         let configuration = session.configuration.isEmpty ? nil : session.configuration
-        do {
-            session = try checked(session, naming: configuration, in: tenant, at: now)
-        } catch {
-            return .refused(error)
-        }
-        return plan(moving: session, to: patch.activationState, at: now)
+        return try checked(session, naming: configuration, in: tenant, at: now)
     }
 
     /// The checks that every change of a session ends with.

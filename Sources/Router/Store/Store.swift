@@ -184,6 +184,8 @@ package struct AttemptRecord: Hashable, Sendable {
     package var metrics: TransferMetrics
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
+    /// Why what the receiver answered was not done, in kebab-case; nil if it was, or if there was nothing to do.
+    package var answerFault: String?
 
     /// What came of it, as far as it is kept.
     package var outcome: TransferResult.Outcome {
@@ -193,7 +195,8 @@ package struct AttemptRecord: Hashable, Sendable {
 
     package init(
         sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, status: Int?,
-        failure: TransferFailure?, retryAfterSeconds: Int?, metrics: TransferMetrics, responseExcerpt: [UInt8]
+        failure: TransferFailure?, retryAfterSeconds: Int?, metrics: TransferMetrics, responseExcerpt: [UInt8],
+        answerFault: String? = nil
     ) {
         self.sequence = sequence
         self.number = number
@@ -204,6 +207,7 @@ package struct AttemptRecord: Hashable, Sendable {
         self.retryAfterSeconds = retryAfterSeconds
         self.metrics = metrics
         self.responseExcerpt = responseExcerpt
+        self.answerFault = answerFault
     }
 }
 

@@ -16,7 +16,10 @@ struct SceneWatch {
     var connects: [SessionKey: EventNumber] = [:]
 
     /// An event was committed; says what is wrong with it.
-    mutating func add(_ event: SceneEvent, of key: SessionKey) -> String? {
+    ///
+    /// - Parameter hasTakenNotification: Whether a notification of its lane was delivered in this transaction: the answer
+    ///   may have said that the session is connected.
+    mutating func add(_ event: SceneEvent, of key: SessionKey, hasTakenNotification: Bool) -> String? {
         guard let number = event.number, let enters = event.kind.enters, let leaves = event.kind.leaves else {
             return "an event of no session, for \(key)"
         }
@@ -26,13 +29,17 @@ struct SceneWatch {
             last.isAwaited = false
             last.state = .background
         }
+        let told = EventNumber(epoch: last.number.epoch + 1, sequence: 1)
+        if hasTakenNotification, last.state == .unattached, leaves != .unattached, connects[key] == told {
+            last = Told(number: told, state: .background)
+        }
         let expected =
             event.kind == .willConnect
             ? EventNumber(epoch: last.number.epoch + 1, sequence: 1)
             : EventNumber(epoch: last.number.epoch, sequence: last.number.sequence + 1)
         // A lease may lapse in any state but this.
         let isLegal = event.kind == .didDisconnect ? last.state != .unattached : last.state == leaves
-        told[key] = Told(number: number, state: enters)
+        self.told[key] = Told(number: number, state: enters)
         if !isLegal { return "\(event.kind.rawValue) of \(key) in state \(last.state)" }
         return number == expected ? nil : "event \(number) of \(key) after \(last.number)"
     }
@@ -50,8 +57,9 @@ struct SceneWatch {
         told[key] = now
         if now == last { return nil }
         if last.isAwaited, !now.isAwaited, now.state == .background, number == last.number { return nil }
-        if now.isAwaited, !last.isAwaited, hasTakenNotification, last.state == .unattached, now.state == .unattached,
-            number == connects[key], number == EventNumber(epoch: last.number.epoch + 1, sequence: 1)
+        let isReached = now.isAwaited ? now.state == .unattached : now.state == .background
+        if !last.isAwaited, hasTakenNotification, last.state == .unattached, isReached, number == connects[key],
+            number == EventNumber(epoch: last.number.epoch + 1, sequence: 1)
         {
             return nil
         }

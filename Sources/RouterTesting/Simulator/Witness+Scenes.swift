@@ -7,22 +7,23 @@ extension Witness {
     mutating func checkScenes(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
         var put: [SessionKey: SceneSession] = [:]
         var delivered: Set<SessionKey> = []
+        for case .settle(let sequence, .delivered, _) in changes {
+            guard let entry = ledger.entries[sequence], entry.accepted.event == nil else { continue }
+            delivered.formUnion(entry.tried.map { SessionKey(application: entry.accepted.application, session: $0) })
+        }
         for change in changes {
             switch change {
             case .putSession(let session): put[session.key] = session
             case .deleteSession(let key): scenes.told[key] = nil
             case .deleteApplication(let id): scenes.told = scenes.told.filter { $0.key.application != id }
-            case .settle(let sequence, .delivered, _):
-                guard let entry = ledger.entries[sequence], entry.accepted.event == nil else { break }
-                delivered.formUnion(
-                    entry.tried.map { SessionKey(application: entry.accepted.application, session: $0) })
             case .insert(let accepted):
                 guard let event = accepted.event, let session = accepted.decision.session else { break }
                 let settings = before.applications[accepted.application]?.delivery
                 require(settings?.lifeCycleEvents == true, "an event for who wants none: \(accepted.sequence)")
                 guard !session.isDelegate else { break }
                 let key = SessionKey(application: accepted.application, session: session)
-                if let finding = scenes.add(event, of: key) { fail("life cycle: \(finding)") }
+                let finding = scenes.add(event, of: key, hasTakenNotification: delivered.contains(key))
+                if let finding { fail("life cycle: \(finding)") }
             default: break
             }
         }

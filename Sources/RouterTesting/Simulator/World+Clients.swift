@@ -185,6 +185,17 @@ extension World {
         return patch
     }
 
+    /// Some receivers have something to say, and some of that is nonsense.
+    mutating func drawAnswer() -> ReceiverAnswer? {
+        guard happens(200) else { return nil }
+        if happens(200) { return .unreadable(code: "unknown-field") }
+        var patch = SessionPatch()
+        if happens(700) { patch.activationState = pick(ActivationState.allCases) }
+        if happens(300) { patch.stateRestorationActivity = ["activityType": "simulated"] }
+        if happens(200) { patch.canActivate = .set(drawPredicate()) }
+        return .change(patch)
+    }
+
     private mutating func drawPredicate() -> Predicate {
         let formats = [
             "TRUEPREDICATE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF == 'x'", "SELF BEGINSWITH 'doc/'",

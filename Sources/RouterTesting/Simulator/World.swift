@@ -181,7 +181,8 @@ package struct World {
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
                 url: attempt.endpoint.url, startedAt: transfer.startedAt,
-                result: TransferResult(outcome: transfer.outcome, metrics: metrics), connects: attempt.connects)
+                result: TransferResult(outcome: transfer.outcome, metrics: metrics), connects: attempt.connects,
+                answer: transfer.isSuccess ? drawAnswer() : nil)
             log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))

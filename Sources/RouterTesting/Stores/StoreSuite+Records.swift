@@ -127,6 +127,7 @@ extension StoreSuite {
             attempt.metrics.reusedConnection = index.isMultiple(of: 2)
             attempt.metrics.httpVersion = index.isMultiple(of: 2) ? "1.1" : nil
             attempt.responseExcerpt = Array(StoreSamples.hostilePayloads[index % 7].prefix(1024))
+            attempt.answerFault = index.isMultiple(of: 3) ? text : nil
             attempts.append(attempt)
         }
         try trial.store.commit([.insert(StoreSamples.notification(1)), .insert(StoreSamples.notification(2))])

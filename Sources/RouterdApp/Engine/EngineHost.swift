@@ -257,7 +257,7 @@ package actor EngineHost {
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number,
                 session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now, result: result,
-                connects: attempt.connects)
+                connects: attempt.connects, answer: AnswerReader.read(result))
             self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
         }
         do {

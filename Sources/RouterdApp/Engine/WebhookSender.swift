@@ -32,7 +32,9 @@ package struct WebhookSender: Sendable {
         }
         return WebhookRequest(
             url: attempt.endpoint.url, headers: headers, body: body,
-            timeoutMilliseconds: attempt.timeoutSeconds * 1000, application: attempt.notification.application)
+            timeoutMilliseconds: attempt.timeoutSeconds * 1000,
+            responseLimit: attempt.session == nil ? RouterLimits.responseBytes : RouterLimits.answerBytes,
+            application: attempt.notification.application)
     }
 
     /// An event was written when it happened; a notification is told to the session as it is.

@@ -109,6 +109,7 @@ package enum NotificationBody {
         object.field("httpVersion", attempt.metrics.httpVersion)
         object.field("connectionReused", attempt.metrics.reusedConnection)
         object.field("responseExcerpt", String(decoding: attempt.responseExcerpt, as: UTF8.self))
+        if let fault = attempt.answerFault { object.field("answerFault", fault) }
     }
 }
 

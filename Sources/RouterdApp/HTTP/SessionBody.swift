@@ -54,10 +54,33 @@ package enum SessionBody {
         if let role = try reader.string("role") { patch.role = role }
         if case .null = reader.presence("configuration") { patch.configuration = "" }
         if let configuration = try reader.string("configuration") { patch.configuration = configuration }
-        if case .null = reader.presence("activationState") { patch.activationState = .unattached }
-        if let state = try activationState(&reader) { patch.activationState = state }
+        try readScene(&reader, into: &patch)
         if case .null = reader.presence("device") { patch.device = .remove }
         if let device = try reader.identifier("device", of: IdentifierKinds.Device.self) { patch.device = .set(device) }
+        if case .null = reader.presence("endpoint") { patch.endpoint = .remove }
+        if let endpoint = try reader.endpointPatch("endpoint", within: scope) { patch.endpoint = .set(endpoint) }
+        if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
+        if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
+        try reader.finish()
+        return patch
+    }
+
+    /// Reads what a receiver answers of its session: less than a patch may change.
+    package static func readAnswer(_ session: JSONValue, beside body: JSONValue) throws(Problem) -> SessionPatch {
+        var whole = try ObjectReader(body)
+        _ = whole.presence("session")
+        try whole.finish()
+        var reader = try ObjectReader(session, at: "/session")
+        var patch = SessionPatch()
+        try readScene(&reader, into: &patch)
+        try reader.finish()
+        return patch
+    }
+
+    /// What a scene itself has a say in.
+    private static func readScene(_ reader: inout ObjectReader, into patch: inout SessionPatch) throws(Problem) {
+        if case .null = reader.presence("activationState") { patch.activationState = .unattached }
+        if let state = try activationState(&reader) { patch.activationState = state }
         switch reader.presence("activationConditions") {
         case .absent: break
         case .null: (patch.canActivate, patch.prefersToActivate, patch.preferenceLevel) = (.remove, .remove, .remove)
@@ -66,14 +89,8 @@ package enum SessionBody {
                 try ConditionsBody.readPatch(conditions, into: &patch)
             }
         }
-        if case .null = reader.presence("endpoint") { patch.endpoint = .remove }
-        if let endpoint = try reader.endpointPatch("endpoint", within: scope) { patch.endpoint = .set(endpoint) }
-        if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
-        if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
         patch.stateRestorationActivity = try objectOrNull("stateRestorationActivity", &reader)
         patch.userInfo = try objectOrNull("userInfo", &reader)
-        try reader.finish()
-        return patch
     }
 
     private static func activationState(_ reader: inout ObjectReader) throws(Problem) -> ActivationState? {

@@ -87,13 +87,15 @@ struct Workbench {
     }
 
     @discardableResult
-    mutating func finish(_ attempt: AttemptStart, _ result: TransferResult) throws -> Reply {
+    mutating func finish(
+        _ attempt: AttemptStart, _ result: TransferResult, answer: ReceiverAnswer? = nil
+    ) throws -> Reply {
         try run(
             .attemptFinished(
                 FinishedAttempt(
                     sequence: attempt.notification.sequence, number: attempt.number,
                     session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now,
-                    result: result, connects: attempt.connects)))
+                    result: result, connects: attempt.connects, answer: answer)))
     }
 
     /// Lets time pass; what comes due is done.

@@ -41,13 +41,14 @@ struct SceneEventTests {
                 told == [
                     "1.1 scene.willConnect background", "1.2 scene.willEnterForeground foregroundInactive",
                     "1.3 scene.didBecomeActive foregroundActive", "1.4 scene.willResignActive foregroundInactive",
-                    "1.5 scene.didEnterBackground background", "1.6 scene.didDisconnect unattached",
+                    "1.5 scene.stateRestorationActivity foregroundInactive",
+                    "1.6 scene.didEnterBackground background", "1.7 scene.didDisconnect unattached",
                     "2.1 scene.willConnect background", "2.2 scene.willEnterForeground foregroundInactive",
                     "2.3 scene.didEnterBackground background", "2.4 scene.didDisconnect unattached",
                 ])
             #expect(scene.allSatisfy { $0.isVerified } && delegate.allSatisfy { $0.isVerified })
-            let options = scene[6].json.at("data", "connectionOptions", "stateRestorationActivity", "activityType")
-            #expect(options == "detail" && scene[9].json.at("data", "dismissal") == "commit")
+            let options = scene[7].json.at("data", "connectionOptions", "stateRestorationActivity", "activityType")
+            #expect(options == "detail" && scene[10].json.at("data", "dismissal") == "commit")
             let discarded = delegate[0].json
             #expect(discarded.at("type") == "application.didDiscardSceneSessions")
             let entry = discarded.at("data", "sessions").asArray?.first ?? .null
@@ -127,6 +128,57 @@ struct SceneEventTests {
             let id = try await daemon.post(about: "doc/1").id
             #expect(try await daemon.settled(id)["state"] == "delivered")
             #expect(receiver.all.count == 1)
+        }
+    }
+
+    @Test func aSceneAnswersWhereItIsAndWhatItIsDoing() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            receiver.answer(
+                withJSON:
+                    #"{"session":{"activationState":"foregroundInactive","activationConditions":{"allowing":["doc"]}}}"#,
+                #"{"ok":true}"#, #"{"session":{"stateRestorationActivity":{"activityType":"detail"}}}"#)
+            let id = try await daemon.post(about: "doc/1").id
+            try await receiver.webhooks(2)
+            try await daemon.call(.patch, Self.session, #"{"activationState":"background"}"#)
+            let came = try await receiver.webhooks(4)
+            #expect(
+                came.map { $0.json.at("type").asString } == [
+                    "scene.willConnect", "scene.willEnterForeground", "scene.stateRestorationActivity",
+                    "scene.didEnterBackground",
+                ])
+            try await daemon.until { try await daemon.session("win-1")["stateRestorationActivity"] != .null }
+            let session = try await daemon.session("win-1")
+            #expect(session["stateRestorationActivity", "activityType"] == "detail")
+            let can = session["activationConditions", "canActivateForTargetContentIdentifierPredicate"].asString
+            #expect(can == "SELF CONTAINS[cd] 'doc'")
+            #expect(try await daemon.settled(id)["attempts"].asArray?.first?["answerFault"] == nil)
+        }
+    }
+
+    /// What a receiver answers, and what is noted of it.
+    static let badAnswers: [(String, String)] = [
+        (#"{"session":{"activationState":"asleep"}}"#, "invalid-field"),
+        (#"{"session":{"activationState":"foregroundActive"}}"#, "illegal-transition"),
+        (#"{"session":{"role":"other"}}"#, "unknown-field"), (#"{"session":{},"more":1}"#, "unknown-field"),
+        (#"{"session":"#, "json-unexpected-end"), (#"{"session":[]}"#, "not-an-object"),
+        (
+            #"{"session":{"userInfo":{"x":"\#(String(repeating: "x", count: RouterLimits.answerBytes))"}}}"#,
+            "answer-too-large"
+        ),
+    ]
+
+    @Test(arguments: badAnswers)
+    func aBadAnswerIsNotedAndChangesNothing(answer: String, fault: String) async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            receiver.answer(withJSON: answer)
+            let before = try await daemon.session("win-1")
+            let settled = try await daemon.settled(try await daemon.post(about: "doc/1").id)
+            #expect(settled["state"] == "delivered")
+            #expect(settled["attempts"].asArray?.first?["answerFault"]?.asString == fault)
+            let after = try await daemon.session("win-1")
+            #expect(after["activationState"] == before["activationState"] && after["userInfo"] == before["userInfo"])
         }
     }
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
 import Plugins
 import RouterPlugin
 import RouterdApp
@@ -33,6 +34,7 @@ final class Receiver: Sendable {
     private struct State {
         var webhooks: [Webhook] = []
         var answers: [String: [(status: Int, headers: HTTPFields)]] = [:]
+        var bodies: [String: [String]] = [:]
         var held: [String: Tally] = [:]
         var keys: [WebhookVerificationKey]
         var port = 0
@@ -57,6 +59,11 @@ final class Receiver: Sendable {
     /// Answers the next webhooks at the path with these statuses; those after them with 204.
     func answer(_ path: String = "/hook", with statuses: Int..., headers: HTTPFields = [:]) {
         state.withLock { $0.answers[path, default: []] += statuses.map { ($0, headers) } }
+    }
+
+    /// Answers the next webhooks at the path with 200 and these documents, one each.
+    func answer(_ path: String = "/hook", withJSON documents: String...) {
+        state.withLock { $0.bodies[path, default: []] += documents }
     }
 
     /// Takes webhooks at the path but does not answer them before `release`.
@@ -136,6 +143,14 @@ final class Receiver: Sendable {
         }
         arrivals.add()
         try await held?.reached(1)
+        let body = state.withLock { state in
+            state.bodies[webhook.path]?.isEmpty == false ? state.bodies[webhook.path]?.removeFirst() : nil
+        }
+        if let body {
+            return Response(
+                status: .ok, headers: [.contentType: "application/json; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: body)))
+        }
         let answer = state.withLock { state in
             state.answers[webhook.path]?.isEmpty == false ? state.answers[webhook.path]?.removeFirst() : nil
         }

@@ -1,0 +1,76 @@
+import RouterPlugin
+
+/// What a receiver has answered, beside that it has taken the message.
+package enum ReceiverAnswer: Sendable {
+    /// How its session is to change: conditions, state, restoration activity, userInfo.
+    case change(SessionPatch)
+    /// It cannot be read; why, in kebab-case.
+    case unreadable(code: String)
+}
+
+extension Engine {
+    /// A session has taken a message: what it answered is done in the same transaction, as if it had patched itself.
+    ///
+    /// - Returns: Why nothing was done, in kebab-case; nil if all is well.
+    mutating func hear(
+        _ attempt: FinishedAttempt, of application: ApplicationID, at now: Timestamp, in plan: inout Plan
+    ) -> String? {
+        let key = SessionKey(application: application, session: attempt.session)
+        var fault: String?
+        var patch: SessionPatch?
+        switch attempt.answer {
+        case nil: break
+        case .unreadable(let code): fault = code
+        case .change(let change): patch = change
+        }
+        let isConnecting = attempt.connects != nil && speaks(attempt, in: key)
+        guard patch != nil || isConnecting else { return fault }
+        plan.reads += [.application(application), .session(key)]
+        // One that was discarded has no say any more, and the delegate has no session.
+        guard let tenant = tenants[application], let known = session(key) else { return fault }
+        var session = known
+        if isConnecting { session.connect(by: attempt) }
+        var moved: ActivationState?
+        if let patch {
+            do {
+                session = try patched(session, by: patch, in: tenant, at: now)
+                moved = patch.activationState
+            } catch {
+                fault = error.answerFault
+            }
+        }
+        guard session != known || moved != nil else { return fault }
+        let change = self.plan(moving: session, to: moved, at: now)
+        plan.changes += change.changes
+        plan.reads += change.reads
+        plan.writes += change.writes
+        return fault
+    }
+
+    /// Of several that are under way one tells the session to connect: they would contend for it.
+    private func speaks(_ attempt: FinishedAttempt, in key: SessionKey) -> Bool {
+        let first = planner.lanes[key]?.queue.first { !$0.machine.isWaiting }
+        return first?.notification.sequence == attempt.sequence
+    }
+}
+
+extension SceneSession {
+    /// It has taken a notification that told it to connect: its epoch has begun, whatever it says of its state.
+    fileprivate mutating func connect(by attempt: FinishedAttempt) {
+        guard let number = attempt.connects, activationState == .unattached, !connection.isTold,
+            connection.nextConnect == number
+        else { return }
+        connection = SceneConnection(epoch: number.epoch, lastEvent: number.sequence, isTold: true)
+    }
+}
+
+extension Refusal {
+    /// What is kept of it with the attempt that was answered so.
+    fileprivate var answerFault: String {
+        switch self {
+        case .illegalTransition: "illegal-transition"
+        case .tooMuchUserInfo: "user-info-too-large"
+        default: "refused"
+        }
+    }
+}

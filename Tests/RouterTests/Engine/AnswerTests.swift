@@ -1,0 +1,147 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// What receivers answer: done like a patch, in the transaction that settles what they took.
+@Suite("Engine: answers")
+struct AnswerTests {
+    private static let A = SessionKey.gallery("A")
+    private static let application = Application.gallery(lifeCycleEvents: true)
+
+    private static func bench(_ state: ActivationState, _ application: Application = application) throws -> Workbench {
+        try Workbench(application, [Scene("A", state)])
+    }
+
+    private static func change(_ change: (inout SessionPatch) -> Void) -> ReceiverAnswer {
+        var patch = SessionPatch()
+        change(&patch)
+        return .change(patch)
+    }
+
+    @Test("A scene that is told to connect says in its answer where it is, and is not told to connect again")
+    func connecting() throws {
+        var bench = try Self.bench(.unattached)
+        try bench.accept()
+        let answer = Self.change { patch in
+            patch.activationState = .foregroundInactive
+            patch.canActivate = .set(.format("SELF == 'x'"))
+        }
+        try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
+        let session = try #require(bench.session("A"))
+        #expect(session.activationState == .foregroundInactive)
+        #expect(session.conditions.canActivate == .format("SELF == 'x'"))
+        let told = try bench.deliverAll()
+        #expect(told.map(\.kind) == ["scene.willEnterForeground"])
+        #expect(told.first?.notification.event?.number == EventNumber(epoch: 1, sequence: 2))
+    }
+
+    @Test("It is settled and changed in one transaction")
+    func atomic() throws {
+        var bench = try Self.bench(.background)
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        let finished = Self.finished(attempt, Self.change { $0.userInfo = ["seen": true] })
+        let plan = try bench.plan(.attemptFinished(finished))
+        #expect(plan.changes.contains { if case .settle = $0 { true } else { false } })
+        #expect(plan.changes.contains { if case .putSession = $0 { true } else { false } })
+        #expect(plan.writes.contains(.session(Self.A)) && plan.reads.contains(.session(Self.A)))
+    }
+
+    @Test("What it is doing is asked before it is in the background, kept over its end, and handed over again")
+    func restoration() throws {
+        var bench = try Self.bench(.foregroundInactive)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let asked = try #require(try bench.start().first)
+        #expect(asked.kind == "scene.stateRestorationActivity")
+        let activity: JSONValue = ["activityType": "detail", "userInfo": ["photo": 7]]
+        try bench.finish(asked, .status(200), answer: Self.change { $0.stateRestorationActivity = activity })
+        try bench.crash()
+        try bench.run(.disconnectSession(Self.A))
+        #expect(bench.session("A")?.stateRestorationActivity == activity)
+        _ = try bench.deliverAll()
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let connect = try #require(try bench.start().first)
+        let data = try JSONValue(parsing: try bench.store.payload(of: connect.notification.sequence) ?? [])
+        #expect(connect.kind == "scene.willConnect")
+        #expect(data["connectionOptions"]?["stateRestorationActivity"] == activity)
+    }
+
+    @Test("A bad answer is noted at the attempt, and changes nothing", arguments: [true, false])
+    func bad(isReadable: Bool) throws {
+        var bench = try Self.bench(.background)
+        try bench.accept()
+        let before = bench.session("A")
+        let answer: ReceiverAnswer =
+            isReadable
+            ? Self.change { $0.userInfo = .string(String(repeating: "x", count: RouterLimits.userInfoBytes)) }
+            : .unreadable(code: "unknown-field")
+        try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
+        let stored = try #require(try bench.stored(1))
+        #expect(stored.state == .delivered && bench.session("A") == before)
+        #expect(stored.attempts.map(\.answerFault) == [isReadable ? "user-info-too-large" : "unknown-field"])
+    }
+
+    @Test("A step that is not legal is refused, and the rest of the answer with it")
+    func illegal() throws {
+        var bench = try Self.bench(.unattached)
+        try bench.accept()
+        let answer = Self.change { patch in
+            patch.activationState = .foregroundActive
+            patch.userInfo = ["half": "done"]
+        }
+        try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
+        #expect(try bench.stored(1)?.attempts.first?.answerFault == "illegal-transition")
+        let session = try #require(bench.session("A"))
+        #expect(session.activationState == .unattached && session.userInfo["half"] == nil)
+        #expect(session.connection.isTold, "It has taken the notification all the same.")
+    }
+
+    @Test("Only who has taken it has a say")
+    func refused() throws {
+        var bench = try Self.bench(.background)
+        try bench.accept()
+        let answer = Self.change { $0.userInfo = ["seen": true] }
+        try bench.finish(try #require(try bench.start().first), .status(500), answer: answer)
+        #expect(bench.session("A")?.userInfo["seen"] == nil)
+    }
+
+    @Test("An answer is a word from the session: its lease begins anew")
+    func lease() throws {
+        var bench = try Workbench(Self.application, [])
+        var draft = SessionDraft.of(Scene("A", .background))
+        draft.leaseSeconds = 60
+        try bench.run(.putSession(Self.A, draft))
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.advance(to: .second(50))
+        try bench.finish(attempt, .status(200), answer: Self.change { _ in })
+        #expect(bench.session("A")?.leaseExpiresAt == .second(110))
+    }
+
+    @Test("A session that was discarded has no say any more")
+    func discarded() throws {
+        var bench = try Self.bench(.background)
+        try bench.run(.deleteSession(Self.A))
+        let farewell = try #require(try bench.start().first)
+        try bench.finish(farewell, .status(200), answer: Self.change { $0.activationState = .background })
+        #expect(bench.session("A") == nil && bench.engine.unsettledCount == 0)
+    }
+
+    @Test("Answers are heard even where no events are told")
+    func silent() throws {
+        var bench = try Self.bench(.background, .gallery())
+        try bench.accept()
+        let answer = Self.change { $0.activationState = .foregroundActive }
+        try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        #expect(try bench.start().isEmpty)
+    }
+
+    private static func finished(_ attempt: AttemptStart, _ answer: ReceiverAnswer) -> FinishedAttempt {
+        FinishedAttempt(
+            sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
+            url: attempt.endpoint.url, startedAt: .epoch, result: .status(200), connects: attempt.connects,
+            answer: answer)
+    }
+}
