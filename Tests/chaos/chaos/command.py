@@ -29,7 +29,7 @@ SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "sweep": (sweep.scenario, "kill, EIO, ENOSPC and delay at the nth system call (needs strace)"),
     "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
-    "files": (files.scenario, "no file descriptors are left, and then some are"),
+    "files": (files.scenario, "all connections are taken, then all file descriptors"),
 }
 
 

@@ -1,56 +1,165 @@
-"""All file descriptors are taken by clients that say nothing; then they go away."""
+"""Descriptors run short: clients take all connections that the daemon grants, in vain or not; and then there really are
+none left."""
 
+import http.client
 import os
+import resource
 import signal
 import socket
 import time
 from collections.abc import Iterator
 
 from chaos import clock
+from chaos.behaviours import TAKES
 from chaos.client import API
 from chaos.crowd import Crowd, balance
 from chaos.daemon import Daemon
-from chaos.options import Options, Result
+from chaos.history import History
+from chaos.options import Options, Result, Stage
 from chaos.verdict import explained_repetitions
 
 # What the daemon needs for itself, its webhooks and the load, and not much more.
 DESCRIPTORS = 160
 SLOTS = 32
+# What many a system gives; the slots are then those that a daemon has by default.
+USUAL_DESCRIPTORS = 1024
+# More endpoints than the connections to endpoints that a daemon with default slots keeps.
+ENDPOINTS = 600
 IDLE_CLIENTS = 300
+KEPT_CLIENTS = 4
 SECONDS = 2.0
+# For how long a client that is one too many may stay, and some more.
+REFUSAL_SECONDS = 15.0
 
 
 def scenario(options: Options) -> Iterator[Result]:
+    yield all_connections(options, "connections", DESCRIPTORS, IDLE_CLIENTS, 0)
+    yield all_connections(options, "connections beside many endpoints", USUAL_DESCRIPTORS, USUAL_DESCRIPTORS, ENDPOINTS)
+    yield no_descriptor(options)
+
+
+def all_connections(options: Options, label: str, descriptors: int, clients: int, endpoints: int) -> Result:
+    """Idle clients take what is granted; those beyond are refused, and nobody else notices."""
+    with options.stage() as stage:
+        settings = () if endpoints else ("delivery:", f"  slots: {SLOTS}")
+        daemon = stage.daemon(*settings)
+        daemon.start(files=descriptors)
+        crowd = Crowd(stage, daemon, options.seed)
+        visit(stage, daemon, crowd, endpoints)
+        crowd.load.start()
+        faults: list[str] = []
+        most, granted = 0, 0
+        for _ in range(options.cycles):
+            kept = [API(daemon) for _ in range(KEPT_CLIENTS)]
+            faults += unanswered(kept, "before")
+            idle = crowd_in(daemon.address, clients)
+            faults += refused_cleanly(daemon)
+            faults += unanswered(kept, "while all connections are taken")
+            most = max(most, open_files(daemon))
+            granted = sum(is_open(each) for each in idle)
+            if granted == len(idle):
+                faults.append(f"all of {granted} idle clients were granted a connection")
+            for each in (*idle, *kept):
+                each.close()
+            faults += revived(stage, daemon, descriptors)
+        return concluded(label, crowd, faults, {
+            "times": options.cycles, "descriptors": descriptors, "in use at most": most, "idle clients": clients,
+            "granted": granted, "other endpoints": endpoints})
+
+
+def no_descriptor(options: Options) -> Result:
+    """The limit is lowered to what is open already, and raised again."""
     with options.stage() as stage:
         daemon = stage.daemon("delivery:", f"  slots: {SLOTS}")
-        daemon.start(files=DESCRIPTORS)
+        daemon.start()
         crowd = Crowd(stage, daemon, options.seed)
         crowd.load.start()
-        faults, most = [], 0
-        for _ in range(options.cycles):
+        faults: list[str] = []
+        spent = 0.0
+        for number in range(options.cycles):
             time.sleep(0.3)
-            idle = crowd_in(daemon.address)
+            before = processor_seconds(daemon)
+            # None beyond what is open; every other time not even as many, as if others had been faster.
+            limit_files(daemon, open_files(daemon) // (1 + number % 2))
+            clients = crowd_in(daemon.address, KEPT_CLIENTS)
             time.sleep(SECONDS)
             if daemon.is_running():
-                most = max(most, open_files(daemon))
-            for each in idle:
+                spent += processor_seconds(daemon) - before
+                limit_files(daemon, None)
+            for each in clients:
                 each.close()
-            if not daemon.is_running():
-                # What it had accepted must not be lost all the same.
-                faults.append(f"the daemon did not survive it: {status_of(daemon)}")
-                daemon.kill()
-                stage.zoo.bury()
-                daemon.start(files=DESCRIPTORS)
-            clock.wait_until(lambda: API(daemon).answers("/healthz") == 200, "the daemon answers again", 30)
-        crowd.settle()
-        history = crowd.history()
-        faults += balance(history, stage.ledger.distinct_taken())
-        if most < DESCRIPTORS - 1:
-            faults.append(f"it never had more than {most} descriptors of {DESCRIPTORS}: they were never exhausted")
-        yield Result("file descriptors", history, faults, {
-            "times": options.cycles, "descriptors": DESCRIPTORS, "in use at most": most,
-            "idle clients": IDLE_CLIENTS, "accepted": history.books.accepted,
-            "delivered": history.books.by_state["delivered"], "repeated": explained_repetitions(history)})
+            faults += revived(stage, daemon, None)
+        return concluded("no descriptor", crowd, faults, {
+            "times": options.cycles, "of a core meanwhile": f"{spent / SECONDS / options.cycles:.0%}"})
+
+
+def visit(stage: Stage, daemon: Daemon, crowd: Crowd, endpoints: int) -> None:
+    """So many endpoints beside the crowd's get a notification each, and keep the connection."""
+    api = API(daemon)
+    for number in range(endpoints):
+        lane = f"visited-{number}"
+        api.put_session(lane, stage.zoo.house(lane, TAKES))
+        submission = crowd.journal.open(lane, f"v-{number}")
+        if not crowd.journal.submit(api, submission):
+            raise clock.Failure(f"the notification for {lane} was not accepted")
+    clock.wait_until(lambda: api.unsettled() == 0, "the endpoints have been visited", 60)
+    api.close()
+
+
+def unanswered(kept: list[API], when: str) -> list[str]:
+    """Who has a connection is answered on it."""
+    silent = sum(api.answers("/readyz") != 200 for api in kept)
+    return [f"{silent} of {len(kept)} clients with a connection were not answered {when}"] if silent else []
+
+
+def refused_cleanly(daemon: Daemon) -> list[str]:
+    """A client more is told so, and a health check is answered; it may have to come again until it is its turn."""
+    ends, told, is_healthy = clock.now() + REFUSAL_SECONDS, "nothing", False
+    while clock.now() < ends and daemon.is_running():
+        is_healthy = is_healthy or API(daemon).answers("/healthz") == 200
+        connection = http.client.HTTPConnection(daemon.address, timeout=REFUSAL_SECONDS)
+        try:
+            connection.request("GET", "/v1/status")
+            answer = connection.getresponse()
+            answer.read()
+            told = f"{answer.status}, Retry-After: {answer.getheader('Retry-After')}"
+            if is_healthy and answer.status in (429, 503) and answer.getheader("Retry-After"):
+                return []
+        except (OSError, http.client.HTTPException):
+            # Closed without a word: there are more than are told.
+            time.sleep(0.1)
+        finally:
+            connection.close()
+    if not daemon.is_running():
+        return []
+    return [f"a client more was told {told}, and a health check was {'' if is_healthy else 'not '}answered"]
+
+
+def revived(stage: Stage, daemon: Daemon, descriptors: int | None) -> list[str]:
+    """Starts it anew if it has ended: what it had accepted must not be lost all the same. Returns when it answers."""
+    faults = []
+    if not daemon.is_running():
+        faults.append(f"the daemon did not survive it: {status_of(daemon)}")
+        daemon.kill()
+        stage.zoo.bury()
+        daemon.start(files=descriptors)
+    clock.wait_until(lambda: API(daemon).answers("/readyz") == 200, "the daemon answers again", 30)
+    return faults
+
+
+def concluded(label: str, crowd: Crowd, faults: list[str], figures: dict[str, object]) -> Result:
+    crowd.settle()
+    history: History = crowd.history()
+    return Result(label, history, faults + balance(history, crowd.stage.ledger.distinct_taken()), {
+        **figures, "accepted": history.books.accepted, "delivered": history.books.by_state["delivered"],
+        "refusals": len(crowd.journal.refusals), "repeated": explained_repetitions(history)})
+
+
+def limit_files(daemon: Daemon, most: int | None) -> None:
+    """As many descriptors as it may have from now on; those that are open stay. None gives back what it had."""
+    if daemon.process is not None:
+        _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (hard if most is None else most, hard))
 
 
 def status_of(daemon: Daemon) -> str:
@@ -60,14 +169,32 @@ def status_of(daemon: Daemon) -> str:
 
 
 def open_files(daemon: Daemon) -> int:
-    return len(os.listdir(f"/proc/{daemon.process.pid}/fd")) if daemon.process else 0
+    return len(os.listdir(f"/proc/{daemon.process.pid}/fd")) if daemon.process and daemon.is_running() else 0
 
 
-def crowd_in(address: str) -> list[socket.socket]:
-    """Clients that connect and say nothing, more than there is room for."""
+def processor_seconds(daemon: Daemon) -> float:
+    if daemon.process is None or not daemon.is_running():
+        return 0.0
+    with open(f"/proc/{daemon.process.pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_open(client: socket.socket) -> bool:
+    """Whether the daemon has left the connection open."""
+    try:
+        return client.recv(4096, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def crowd_in(address: str, clients: int) -> list[socket.socket]:
+    """Clients that connect and say nothing."""
     host, _, port = address.partition(":")
     found = []
-    for _ in range(IDLE_CLIENTS):
+    for _ in range(clients):
         client = socket.socket()
         client.setblocking(False)
         client.connect_ex((host, int(port)))
