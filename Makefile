@@ -11,7 +11,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure million setup release help
+.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -71,8 +71,17 @@ check-chaos: setup  ## The short form: the verdict's own tests, the zoo, three k
 fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
 
-measure: release wrk  ## Measure accepts a second and CPU per notification; docs/PERFORMANCE.md explains.
+measure: release  ## Measure CPU per notification; docs/PERFORMANCE.md explains this one and the next three.
 	python3 Scripts/measure.py --routerd $(RELEASE)
+
+measure-accepts: release wrk  ## Measure durable accepts a second beside one transaction a request.
+	python3 Scripts/accepts.py --routerd $(RELEASE) $(if $(FLUSH_MS),--flush-ms $(FLUSH_MS))
+
+measure-lanes: release  ## Give LANES=10000 lanes an endpoint and a connection each, and load at RATE=1000 a second.
+	python3 Scripts/lanes.py --routerd $(RELEASE) --lanes $(or $(LANES),10000) --rate $(or $(RATE),1000)
+
+measure-load: release  ## Run bench load at several rates against a daemon; RATES=100,500,1000,2000.
+	python3 Scripts/rates.py --routerd $(RELEASE) $(if $(RATES),--rates $(RATES))
 
 million: release  ## Register a million sessions over HTTP, route among them while they change, start anew.
 	python3 Scripts/million.py --routerd $(RELEASE)

@@ -41,6 +41,14 @@ class Server:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
+    def wake_ups(self) -> dict[str, int]:
+        """By thread, how often it has waited for something and gone on."""
+        found = {}
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            status = (task / "status").read_text()
+            found[task.name] = int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", status)[1])
+        return found
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=60)

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Ten thousand lanes, each with an endpoint and an open connection of its own, in one daemon.
+
+What is done, on loopback: sessions are registered; every lane gets a notification, and no receiver answers before as
+many have come as may be under way at once; then notifications are sent at a steady rate that does not depend on the
+answers, to all lanes in turn; then nothing happens for a while.
+
+The exit status is 0 only if everything that was accepted was delivered once, each lane got its share, and every lane has
+its connection still.
+"""
+import argparse
+import http.client
+import json
+import random
+import resource
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from measuring.farm import Count, Farm
+from measuring.load import APPLICATION, wait_until_settled
+from measuring.servers import Server, call, server
+
+LINES = 1000
+CLIENTS = 24
+# Beside connections: the store's, the clients', the event loops'.
+FILES_BESIDE = 4096
+# The most that the daemon takes, and the share of them that only less urgent classes may use.
+SLOTS = 4096
+RESERVED_SHARE = 16
+SETTLE_SECONDS = 60
+IDLE_SECONDS = 10
+TEXT = "a word or two " * 60
+
+
+def payload(lane: int, due: int = 0) -> bytes:
+    at = f'"at":{due},' if due else ""
+    return f'{{{at}"notification-content-id":"lane://{lane}","aps":{{"alert":"{TEXT}"}}}}'.encode()
+
+
+def say(name: str, text: str) -> None:
+    print(f"{name:<44} {text}", flush=True)
+
+
+def percentiles(times: list[float]) -> str:
+    times = sorted(times)
+    shown = [f"p{name} {times[min(len(times) - 1, int(len(times) * float(name) / 100))]:.1f}"
+             for name in ("50", "99", "99.9")]
+    return f"{', '.join(shown)}, most {times[-1]:.1f} ms"
+
+
+def post_lines(daemon: Server, path: str, lines: list[bytes], good: bytes) -> None:
+    connection = http.client.HTTPConnection(daemon.netloc, timeout=60)
+    for first in range(0, len(lines), LINES):
+        chunk = lines[first:first + LINES]
+        connection.request("POST", f"{APPLICATION}/{path}", b"\n".join(chunk))
+        answer = connection.getresponse().read()
+        if answer.count(good) != len(chunk):
+            raise SystemExit(f"{path}: {answer[:500].decode()}")
+    connection.close()
+
+
+def register(daemon: Server, urls: list[str]) -> None:
+    call(daemon.netloc, "PUT", APPLICATION, b"{}")
+    post_lines(daemon, "sessions:batch", [
+        json.dumps({
+            "id": f"lane-{lane}", "activationState": "background", "endpoint": {"url": url},
+            "activationConditions": {"canActivateForTargetContentIdentifierPredicate": f"SELF == 'lane://{lane}'"},
+        }).encode() for lane, url in enumerate(urls)], b'"secret"')
+
+
+class Sender(threading.Thread):
+    """Every CLIENTS-th notification, on a connection of its own, each when it is due."""
+
+    def __init__(self, daemon: Server, lanes: list[int], start: float, rate: float, place: int) -> None:
+        super().__init__()
+        self._daemon, self._lanes, self._start, self._rate, self._place = daemon, lanes, start, rate, place
+        self.times: list[float] = []
+        self.refused = 0
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection(self._daemon.netloc, timeout=60)
+        for number in range(self._place, len(self._lanes), CLIENTS):
+            due = self._start + number / self._rate
+            time.sleep(max(0.0, due - time.monotonic()))
+            connection.request(
+                "POST", f"{APPLICATION}/notifications", payload(self._lanes[number], int(due * 1e9)))
+            answer = connection.getresponse()
+            answer.read()
+            self.times.append((time.monotonic() - due) * 1e3)
+            self.refused += answer.status != 202
+        connection.close()
+
+
+def all_at_once(daemon: Server, farm: Farm, lanes: int, slots: int) -> None:
+    """One for each lane; the receivers answer when no more can come."""
+    most = min(lanes, slots - 2 * (slots // RESERVED_SHARE))
+    farm.tell("hold")
+    start = time.monotonic()
+    post_lines(daemon, "notifications:batch", [payload(lane) for lane in range(lanes)], b'"waiting"')
+    accepted = time.monotonic()
+    while farm.count().held < most and time.monotonic() < accepted + SETTLE_SECONDS:
+        time.sleep(0.1)
+    say("attempts under way at once", f"{farm.count().held:,}, {time.monotonic() - start:.1f} s after the first request")
+    say("  resident then", f"{daemon.resident_mib():.1f} MiB")
+    released = time.monotonic()
+    farm.tell("go")
+    wait_until_settled(daemon, SETTLE_SECONDS)
+    say("  answered and settled after", f"{time.monotonic() - released:.1f} s")
+
+
+def steadily(daemon: Server, farm: Farm, lanes: int, rate: float, seconds: float) -> int:
+    """Load at a rate, and what it took; returns how many were refused."""
+    order = random.Random(1).sample(range(lanes), lanes)
+    sent = [order[number % lanes] for number in range(int(rate * seconds))]
+    before, spent = farm.count(), daemon.processor_microseconds()
+    start = time.monotonic() + 0.2
+    senders = [Sender(daemon, sent, start, rate, place) for place in range(CLIENTS)]
+    for each in senders:
+        each.start()
+    for each in senders:
+        each.join()
+    wait_until_settled(daemon, SETTLE_SECONDS)
+    spent, elapsed = daemon.processor_microseconds() - spent, time.monotonic() - start
+    count = farm.count()
+    say("notifications at a steady rate", f"{len(sent):,}, {rate:.0f}/s; the last was settled after {elapsed:.1f} s")
+    say("  due to 202", percentiles([each for sender in senders for each in sender.times]))
+    say("  due to arrival", percentiles(count.times))
+    say("  the daemon's processor time", f"{spent / len(sent):.0f} µs each, {spent / 1e6 / elapsed:.0%} of a core")
+    say("  the receivers'", f"{(count.processor_seconds - before.processor_seconds) / elapsed:.0%} of a core")
+    return sum(each.refused for each in senders)
+
+
+def idle(daemon: Server) -> None:
+    # Threads that have had nothing to do for a while end, which is not what is asked about.
+    time.sleep(IDLE_SECONDS)
+    spent, before = daemon.processor_microseconds(), daemon.wake_ups()
+    time.sleep(IDLE_SECONDS)
+    woken = sum(max(0, count - before.get(thread, 0)) for thread, count in daemon.wake_ups().items())
+    say("idle with all of it", f"{woken} wake-ups and "
+        f"{(daemon.processor_microseconds() - spent) / 1000:.0f} ms of processor time in {IDLE_SECONDS} s")
+
+
+def faults(figures: dict[str, int], count: Count, options: argparse.Namespace, refused: int) -> list[str]:
+    found = []
+    if not figures["accepted"] == figures["delivered"] == count.distinct == count.received:
+        found.append(f"accepted {figures['accepted']}, delivered {figures['delivered']}, received {count.received}, "
+                     f"of them different {count.distinct}")
+    if max(count.lanes) - min(count.lanes) > 1 or not min(count.lanes):
+        found.append(f"lanes received {min(count.lanes)} to {max(count.lanes)}")
+    if count.open != options.lanes:
+        found.append(f"{count.open} connections are open at the end, not {options.lanes}")
+    if refused:
+        found.append(f"{refused} notifications were refused")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--routerd", default=".build/release/routerd")
+    parser.add_argument("--lanes", type=int, default=10_000)
+    parser.add_argument("--slots", type=int, default=SLOTS, help="delivery.slots")
+    parser.add_argument("--rate", type=float, default=1000, help="notifications a second")
+    parser.add_argument("--seconds", type=float, default=30)
+    options = parser.parse_args()
+    files = max(options.slots, options.lanes) + FILES_BESIDE
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < files:
+        raise SystemExit(f"the process may not have {files} files open; raise the limit (ulimit -n)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    with tempfile.TemporaryDirectory(prefix="routerd-lanes-") as name, Farm(options.lanes) as farm:
+        folder = Path(name)
+        (folder / "routerd.yaml").write_text(f"delivery:\n  slots: {options.slots}\n")
+        serve = [options.routerd, "serve", "--listen", "127.0.0.1:0", "--database", str(folder / "lanes.sqlite"),
+                 "--config", str(folder / "routerd.yaml")]
+        with server(serve, folder / "daemon.log") as daemon:
+            empty = daemon.resident_mib()
+            register(daemon, farm.urls)
+            known = daemon.resident_mib()
+            say("lanes, slots", f"{options.lanes:,}, {options.slots:,}")
+            say("resident, without sessions, with all", f"{empty:.1f}, {known:.1f} MiB")
+            all_at_once(daemon, farm, options.lanes, options.slots)
+            refused = steadily(daemon, farm, options.lanes, options.rate, options.seconds)
+            count, full = farm.count(), daemon.resident_mib()
+            say("connections open", f"{count.open:,}")
+            say("resident", f"{full:.1f} MiB: {(full - empty) * 1024 / options.lanes:.1f} KiB a lane, "
+                f"{(full - known) * 1024 / options.lanes:.1f} beside the session")
+            idle(daemon)
+            figures = wait_until_settled(daemon, SETTLE_SECONDS)
+            found = faults(figures, farm.count(), options, refused)
+    say("accepted, delivered, received", f"{figures['accepted']:,}, {figures['delivered']:,}, {count.received:,}")
+    if found:
+        raise SystemExit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()
