@@ -27,12 +27,15 @@ USUAL_DESCRIPTORS = 1024
 ENDPOINTS = 600
 IDLE_CLIENTS = 300
 KEPT_CLIENTS = 4
+# For clients, endpoints and their connections, which are all in this process.
+OUR_DESCRIPTORS = 4096
 SECONDS = 2.0
 # For how long a client that is one too many may stay, and some more.
 REFUSAL_SECONDS = 15.0
 
 
 def scenario(options: Options) -> Iterator[Result]:
+    need_files(OUR_DESCRIPTORS)
     yield all_connections(options, "connections", DESCRIPTORS, IDLE_CLIENTS, 0)
     yield all_connections(options, "connections beside many endpoints", USUAL_DESCRIPTORS, USUAL_DESCRIPTORS, ENDPOINTS)
     yield no_descriptor(options)
@@ -91,6 +94,13 @@ def no_descriptor(options: Options) -> Result:
             faults += revived(stage, daemon, None)
         return concluded("no descriptor", crowd, faults, {
             "times": options.cycles, "of a core meanwhile": f"{spent / SECONDS / options.cycles:.0%}"})
+
+
+def need_files(count: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < count:
+        raise clock.Skipped(f"this process may not have {count} files open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
 
 
 def visit(stage: Stage, daemon: Daemon, crowd: Crowd, endpoints: int) -> None:
