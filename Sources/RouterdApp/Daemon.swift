@@ -31,7 +31,7 @@ package struct Daemon: Sendable {
             sealing: configuration.secretKeys?.sealing)
         transport = try CurlTransport(
             configuration: CurlConfiguration(
-                egress: configuration.egress, slots: configuration.slots,
+                egress: configuration.egress, slots: configuration.slots, cachedConnections: configuration.connections,
                 certificateAuthorityFile: configuration.certificateAuthorityFile))
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
@@ -83,7 +83,7 @@ package struct Daemon: Sendable {
     private func edgeSettings() -> EdgeSettings {
         let files = OpenFiles.raiseLimit()
         let settings = configuration.edge.fitting(
-            openFiles: files, reserved: configuration.slots + DaemonLimits.openFilesReserved)
+            openFiles: files, reserved: configuration.transportFiles + DaemonLimits.openFilesReserved)
         if settings.connections < configuration.edge.connections {
             logger.notice(
                 "there are not enough open files for all connections",

@@ -71,6 +71,8 @@ package enum DaemonLimits {
     package static let bodyBytesPerSecond = 512
     package static let requestSeconds: Int64 = 120
     package static let lingerSeconds: Int64 = 2
+    /// Most webhook requests at once, and most connections that are kept.
+    package static let slots = 65_536
     /// How many notifications a replay sends in a second, unless it says otherwise.
     package static let replaysPerSecond = 100
 }

@@ -111,6 +111,7 @@ package struct LanePlanner: Sendable {
             return
         }
         look(at: key)
+        guard delivery.notification.recall != nil else { return }
         // It was called back while an attempt was under way that a crash has ended. To end it takes no slot.
         if lanes[key]?.end(recalled: sequence) == true { steps.append(.ended(sequence)) }
     }

@@ -23,7 +23,7 @@ package struct ConfigurationLoader {
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress",
         ],
-        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "certificateAuthorityFile"],
+        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],

@@ -18,6 +18,8 @@ package struct DaemonConfiguration: Sendable {
     /// Of these, how many at one origin, and how many at endpoints that are slow; nil takes a share.
     package var slotsPerOrigin: Int?
     package var slowSlots: Int?
+    /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
+    package var connections: Int?
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
     /// What the ingest edge allows.
@@ -43,6 +45,9 @@ package struct DaemonConfiguration: Sendable {
         secretKeys == nil ? ["no secrets.keyFile: the secrets of endpoints are kept in the database as they are"] : []
     }
 
+    /// How many files the transport may have open: its connections, and two for each name that is being looked up.
+    package var transportFiles: Int { max(slots, connections ?? 2 * slots) + 2 * slots }
+
     /// What may be under way at once.
     package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }
 
@@ -58,16 +63,18 @@ package struct DaemonConfiguration: Sendable {
     ) throws(ConfigurationFaults) -> DaemonConfiguration {
         var loader = ConfigurationLoader(file: file, flags: flags, environment: environment)
         var configuration = DaemonConfiguration()
+        let slots = 1...DaemonLimits.slots
         loader.checkNames()
         loader.read("listen") { configuration.listen = try ListenAddress($0) }
         loader.read("database") { configuration.database = try ConfigurationLoader.nonEmpty($0) }
         loader.read("durability") { configuration.durability = try ConfigurationLoader.choice($0) }
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
-        loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, 1...4096) }
+        loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.slotsPerOrigin") {
-            configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, 1...4096)
+            configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, slots)
         }
-        loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, 1...4096) }
+        loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, slots) }
+        loader.read("delivery.connections") { configuration.connections = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()

@@ -19,7 +19,7 @@ struct ConfigurationTests {
           requestSeconds: 13
           bodyBytesPerSecond: 14
           requestsPerSecondPerAddress: 15
-        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, certificateAuthorityFile: file.pem}
+        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, connections: 9, certificateAuthorityFile: file.pem}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
@@ -43,6 +43,7 @@ struct ConfigurationTests {
         #expect(configuration.database == "routerd.sqlite")
         #expect(configuration.durability == .full)
         #expect(configuration.caps == DeliveryCaps(slots: 256, perOrigin: 64, slow: 32))
+        #expect(configuration.connections == nil && configuration.transportFiles == 1024)
         #expect(configuration.edge == EdgeSettings())
         #expect(configuration.edge.requestsPerSecondPerAddress == nil)
         #expect(configuration.certificateAuthorityFile == nil)
@@ -55,6 +56,7 @@ struct ConfigurationTests {
         #expect(
             file.durability == .normal && file.caps == DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
                 && file.certificateAuthorityFile == "file.pem")
+        #expect(file.connections == 9 && file.transportFiles == 9 + 14)
 
         let environment = try load(Self.file, environment: Self.environment)
         #expect(environment.listen.port == 2 && environment.database == "environment.sqlite")
