@@ -38,6 +38,7 @@ struct NotificationQuery {
         let index = Self.orderedIndex(for: replay.filter)
         switch index {
         case "notification_by_content": filter.contentID = replay.filter.contentID
+        case "notification_by_event": filter.type = replay.filter.type
         case "notification_by_session": filter.session = replay.filter.session
         case "notification_by_state": filter.state = replay.filter.state
         case "notification_by_application": filter.application = replay.filter.application

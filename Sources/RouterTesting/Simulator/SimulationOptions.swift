@@ -58,7 +58,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             ageMilliseconds: ages.randomElement(using: &generator) ?? nil,
             maximumBytes: sizes.randomElement(using: &generator) ?? nil,
             repeatMilliseconds: [0, 5000, 600_000].randomElement(using: &generator) ?? 0)
-        motion = draw(0, 100, 500)
+        motion = draw(100, 300, 600)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }

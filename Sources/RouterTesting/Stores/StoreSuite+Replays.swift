@@ -9,6 +9,8 @@ extension StoreSuite {
         var settled: [StoredNotification] = []
         for case .insert(let new) in changes {
             guard var stored = try trial.store.notification(new.id), stored.state.isSettled else { continue }
+            // What has happened to a session does not happen again.
+            guard stored.event == nil else { continue }
             stored.attempts = []
             settled.append(stored)
         }

@@ -95,7 +95,7 @@ struct ReplayTests {
         try bench.accept("x")
         let second = try #require(try bench.start().first)
         try bench.finish(second, .status(200))
-        try bench.run(.deleteSession(try #require(attempt.session).key))
+        try bench.run(.deleteSession(attempt.receiver))
         try bench.run(.replay(try draft(bench)))
         try bench.advance(to: .millisecond(1))
         let copies = try copies(bench)
