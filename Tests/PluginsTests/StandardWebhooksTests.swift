@@ -32,9 +32,11 @@ struct WebhookSecretTests {
         #expect(error.map { !"\($0)".contains("MfKQ") } == true)
     }
 
+    /// Neither local nor private: the name of such a type is printed with an address, in which any digits may be.
+    struct Endpoint { let secret: WebhookSecret }
+
     @Test func nothingThatPrintsShowsTheKey() throws {
         let secret = try WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-        struct Endpoint { let secret: WebhookSecret }
         var shown = "\(secret) \(String(reflecting: secret)) \(Endpoint(secret: secret)) \([secret])"
         dump(Endpoint(secret: secret), to: &shown)
         #expect(!shown.contains("MfKQ"))

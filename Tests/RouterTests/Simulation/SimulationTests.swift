@@ -55,7 +55,7 @@ struct SimulationTests {
         }
         #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10 && total.jumps > 5)
         #expect(total.forgotten > 100 && total.replayed > 30)
-        #expect(total.events > 100 && total.discards > 5)
+        #expect(total.events > 100 && total.discards > 5, "\(total)")
         #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
     }
 }

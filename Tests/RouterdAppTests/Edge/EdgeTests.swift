@@ -121,7 +121,7 @@ struct EdgeTests {
 
     /// Nobody has asked for anything, so nobody is answered.
     @Test func idleConnectionsAreClosed() async throws {
-        try await withPort({ $0.times.idle = .seconds(1) }) { _, port in
+        try await withPort({ $0.times.idle = .seconds(3) }) { _, port in
             #expect(try await RawConnection.exchange("", with: port).isEmpty)
             let answers = try await RawConnection.exchange(Self.health, with: port)
             #expect(answers.map(\.summary) == ["200"])
