@@ -140,13 +140,15 @@ package struct World {
 
     /// Lets time pass, with everything that happens in it.
     ///
-    /// Ends early if very much happens: an hour of a receiver that asks to be tried every second adds nothing.
+    /// Ends early if very much happens: an hour of a receiver that asks to be tried every second adds nothing. And if the
+    /// process dies: the next one may find the clock set, and must not see it go back.
     ///
     /// - Parameter late: The host is slow: it notices only at the end what came due meanwhile.
     mutating func advance(byMilliseconds delta: Int64, late: Bool) {
         let end = now.advanced(byMilliseconds: delta)
+        let begun = life
         var steps = 0
-        while violations.isEmpty {
+        while violations.isEmpty, life == begun {
             steps += 1
             if steps > 60 { return }
             let network = transfers.lazy.compactMap { min($0.arrivesAt ?? $0.endsAt, $0.endsAt) }.min()
@@ -156,6 +158,7 @@ package struct World {
             deliver()
             if !late { drive() }
         }
+        guard life == begun else { return }
         now = end
         deliver()
         drive()
