@@ -26,8 +26,8 @@ LINES = 1000
 CLIENTS = 24
 # Beside connections: the store's, the clients', the event loops'.
 FILES_BESIDE = 4096
-# The most that the daemon takes, and the share of them that only less urgent classes may use.
-SLOTS = 4096
+# The default, and the share of them that only less urgent classes may use.
+SLOTS = 256
 RESERVED_SHARE = 16
 SETTLE_SECONDS = 60
 IDLE_SECONDS = 10
@@ -170,7 +170,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     with tempfile.TemporaryDirectory(prefix="routerd-lanes-") as name, Farm(options.lanes) as farm:
         folder = Path(name)
-        (folder / "routerd.yaml").write_text(f"delivery:\n  slots: {options.slots}\n")
+        (folder / "routerd.yaml").write_text(
+            f"delivery:\n  slots: {options.slots}\n  connections: {max(options.lanes, 2 * options.slots)}\n")
         serve = [options.routerd, "serve", "--listen", "127.0.0.1:0", "--database", str(folder / "lanes.sqlite"),
                  "--config", str(folder / "routerd.yaml")]
         with server(serve, folder / "daemon.log") as daemon:

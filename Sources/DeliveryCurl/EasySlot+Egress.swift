@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Router
 
 // Both callbacks run on the loop's thread, from within its calls to libcurl, and only decide: nothing in them waits,
@@ -13,7 +14,9 @@ extension EasySlot {
         ccurl_read_address(address, &found)
         let bytes = withUnsafeBytes(of: &found.bytes) { Array($0.prefix(Int(found.count))) }
         guard slot.mayOpen(IPAddress(bytes: bytes), port: Int(found.port)) else { return CURL_SOCKET_BAD }
-        return ccurl_open_socket(address)
+        let socket = ccurl_open_socket(address)
+        if socket == CURL_SOCKET_BAD { slot.noSocket(because: errno) }
+        return socket
     }
 
     /// Asks again before the request is sent: libcurl opens no socket when it has a connection that fits, and does not

@@ -171,6 +171,9 @@ final class EasySlot {
 
     func mayOpen(_ address: IPAddress?, port: Int) -> Bool { egress?.mayOpen(address, port: port) ?? false }
 
+    /// A socket that the guard allows was not to be had.
+    func noSocket(because code: Int32) { egress?.noSocket(because: code) }
+
     func mayUse(_ address: IPAddress?, port: Int) -> Bool { egress?.mayUse(address, port: port) ?? false }
 
     // MARK: Options

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Router
 import RouterPlugin
 
@@ -13,6 +14,8 @@ struct EgressGate {
     private let host: String
     private var refusal: EgressRefusal?
     private var hasOpened = false
+    /// Why this machine had no socket, if that is so.
+    private var shortage: Int32?
 
     init(policy: EgressPolicy, application: ApplicationID?, url: CurlURL) {
         self.policy = policy
@@ -25,6 +28,11 @@ struct EgressGate {
         guard mayUse(address, port: port) else { return false }
         hasOpened = true
         return true
+    }
+
+    /// Nothing was opened after all. Other faults are the address's own.
+    mutating func noSocket(because code: Int32) {
+        if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) { shortage = code }
     }
 
     /// Whether the request may go over a connection to the address, new or kept from another request.
@@ -44,6 +52,10 @@ struct EgressGate {
 
     /// The failure that stands behind libcurl's code, if it is the guard's doing.
     func failure(behind code: CURLcode) -> TransferFailure? {
+        if code == CURLE_COULDNT_CONNECT, let shortage {
+            return TransferFailure(
+                kind: .noSocket, curlCode: Int(code.rawValue), message: String(cString: strerror(shortage)))
+        }
         // Where a socket was opened, its failure is the receiver's, and may be another one the next time.
         let isOurs = code == CURLE_ABORTED_BY_CALLBACK || (code == CURLE_COULDNT_CONNECT && !hasOpened)
         guard isOurs, let refusal else { return nil }

@@ -43,6 +43,19 @@ struct EgressGateTests {
         }
     }
 
+    @Test("A machine without sockets says nothing of the receiver", arguments: [EMFILE, ENFILE, ENOBUFS, ENOMEM])
+    func shortage(code: Int32) throws {
+        let url = try CurlURL(parsing: "http://hooks.example/")
+        var gate = EgressGate(policy: EgressPolicy(grants: EgressGrant.loopback), application: nil, url: url)
+        let mayOpen = gate.mayOpen(.v4(127, 0, 0, 1), port: 80)
+        #expect(mayOpen)
+        gate.noSocket(because: EAFNOSUPPORT)
+        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT) == nil)
+        gate.noSocket(because: code)
+        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT)?.kind == .noSocket)
+        #expect(gate.failure(behind: CURLE_OPERATION_TIMEDOUT) == nil)
+    }
+
     // MARK: Reading libcurl's addresses
 
     private func read(_ family: Int32, _ bytes: [UInt8], claiming length: Int) -> ccurl_address {

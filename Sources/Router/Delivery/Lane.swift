@@ -145,9 +145,14 @@ package struct Lane: Sendable {
         return true
     }
 
-    /// Most deliveries that are looked up stand at or near the head.
+    /// The queue is in the order of sequences, and may be long.
     private func index(of sequence: NotificationSequence) -> Int? {
-        queue.firstIndex { $0.notification.sequence == sequence }
+        var (low, high) = (queue.startIndex, queue.endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if queue[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < queue.endIndex && queue[low].notification.sequence == sequence ? low : nil
     }
 
     // MARK: Offers

@@ -38,7 +38,7 @@ package enum ResponseClass: Hashable, Sendable {
             switch failure.kind {
             case .unusableURL: self = .unusable
             case .egressRefused: self = .egressRefused
-            case .shuttingDown: self = .notSent
+            case .shuttingDown, .noSocket: self = .notSent
             default: self = .unreachable(failure.kind)
             }
         }
@@ -99,7 +99,7 @@ extension TransferFailure.Kind {
     package var isAmbiguous: Bool {
         switch self {
         case .timedOut, .connectionLost, .garbled, .other: true
-        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .shuttingDown: false
+        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .shuttingDown, .noSocket: false
         }
     }
 }

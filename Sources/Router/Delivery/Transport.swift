@@ -110,6 +110,8 @@ package struct TransferFailure: Hashable, Sendable {
         /// The egress guard does not let this application connect there.
         case egressRefused = "egress-refused"
         case shuttingDown = "shutting-down"
+        /// This machine had no socket to give: too many files are open, or memory is short.
+        case noSocket = "no-socket"
         case other = "transport-error"
     }
 

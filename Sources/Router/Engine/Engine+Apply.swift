@@ -124,6 +124,7 @@ extension Engine {
         let queued = planner.remove(sequence)
         guard var notification = held.removeValue(forKey: sequence) ?? queued?.notification else { return }
         notification.decision = decision
+        notification.isInDoubt = false
         // The new session has not failed yet, and nobody has asked to wait for it.
         notification.progress = DeliveryProgress(attempts: notification.progress.attempts)
         if case .held(let until) = placement { notification.heldUntil = until } else { notification.heldUntil = nil }

@@ -22,14 +22,15 @@ package struct AttemptStart: Sendable {
 extension Engine {
     /// The attempts that may start now, and what was found to be due on the way.
     ///
-    /// - Parameter limit: How many attempts are returned at most; call again for the rest.
+    /// - Parameter limit: How many attempts are returned at most, and how many ends; call again for the rest, when the
+    ///   ends have been committed: until then they are passed over each time.
     package mutating func startAttempts(
         at now: Timestamp, limit: Int = RouterLimits.commandsPerTransaction
     ) -> (attempts: [AttemptStart], followUps: [FollowUp]) {
         var attempts: [AttemptStart] = []
         var followUps: [FollowUp] = []
         let tenants = tenants
-        while attempts.count < limit {
+        while attempts.count < limit, followUps.count < limit {
             let step = planner.next(
                 at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
                 weight: { tenants[$0]?.application.delivery.weight ?? 1 })
@@ -134,11 +135,14 @@ extension Engine {
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
-            let isAnybodyElses = notification.event == nil
-            plan.changes.append(
-                isAnybodyElses
-                    ? again(notification, progress, at: now)
-                    : .settle(attempt.sequence, .deadLettered(.receiverGone), at: now))
+            if notification.event != nil {
+                plan.changes.append(.settle(attempt.sequence, .deadLettered(.receiverGone), at: now))
+            } else if notification.expiration == .immediate {
+                // What is to be tried once has been.
+                plan.changes.append(.settle(attempt.sequence, .expired, at: now))
+            } else {
+                plan.changes.append(again(notification, progress, at: now))
+            }
             let session = SessionKey(application: notification.application, session: attempt.session)
             plan.reads += [.application(session.application), .session(session)]
             // A session that has moved since is not gone: what waits is tried where it is now.

@@ -47,7 +47,7 @@ extension Engine {
         guard reroute.onExhausted else { return false }
         let made = try lookup.notification(notification.id)?.attempts ?? []
         let mayHaveArrived =
-            attempt.result.outcome.isAmbiguous
+            notification.isInDoubt || attempt.result.outcome.isAmbiguous
             || made.contains { $0.session == attempt.session && $0.outcome.isAmbiguous }
         guard reroute.onTimeout || !mayHaveArrived else { return false }
         var tried = Set(made.map(\.session))

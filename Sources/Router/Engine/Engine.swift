@@ -61,7 +61,11 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
         }
         var closed: Set<SessionKey> = []
-        for notification in state.unsettled { place(notification, payload: nil, &closed) }
+        for notification in state.unsettled {
+            var notification = notification
+            notification.isInDoubt = notification.heldUntil == nil
+            place(notification, payload: nil, &closed)
+        }
         for replay in state.replays {
             replays[replay.id] = replay
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }

@@ -438,6 +438,9 @@ package struct UnsettledNotification: Hashable, Sendable {
     package var heldUntil: Timestamp?
     /// How it ends unless the attempt that is under way succeeds.
     package var recall: Recall?
+    /// Whether a process that has ended may have had an attempt of it under way, which nobody knows the end of. Not kept:
+    /// it is so for everything that is found in a lane at the start.
+    package var isInDoubt = false
     /// What it is if it is no notification.
     package var event: SceneEvent?
 

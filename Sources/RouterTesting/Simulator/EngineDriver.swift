@@ -80,7 +80,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
         let started = engine.startAttempts(at: now, limit: max(1, attemptLimit))
         turn.attempts = started.attempts
         turn.events = engine.takeEvents()
-        hasMoreAttempts = started.attempts.count == max(1, attemptLimit)
+        hasMoreAttempts = max(started.attempts.count, started.followUps.count) == max(1, attemptLimit)
         follow(started.followUps)
         if let sabotage { tamper(with: &turn, sabotage, at: now) }
         return turn

@@ -107,6 +107,7 @@ struct Witness {
         watch = EndpointWatch()
         for sequence in ledger.unsettled where ledger.entries[sequence]?.underWay != nil {
             ledger.entries[sequence]?.lost += 1
+            ledger.entries[sequence]?.isAmbiguous = true
             ledger.entries[sequence]?.underWay = nil
             ledger.entries[sequence]?.isLive = false
         }

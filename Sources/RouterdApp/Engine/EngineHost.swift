@@ -247,6 +247,7 @@ package actor EngineHost {
         while !found.attempts.isEmpty || !found.followUps.isEmpty {
             for attempt in found.attempts { send(attempt, at: now) }
             ownWork += found.followUps.map { .followUp($0) }
+            guard ownWork.count < RouterLimits.commandsPerTransaction else { return }
             found = engine.startAttempts(at: now)
         }
     }

@@ -33,7 +33,8 @@ struct ExhaustionTests {
 
     @Test("The next best session has it, and nobody twice", arguments: [false, true])
     func movesOn(crashing: Bool) throws {
-        var bench = try Self.bench()
+        // What is found in a lane may have arrived.
+        var bench = try Self.bench(RerouteSettings(onExhausted: true, onTimeout: crashing))
         let id = try #require(try bench.accept().accepted?.id)
         #expect(try Self.fail(&bench, with: .status(500), crashing: crashing) == ["A", "A", "B", "B", "C", "C"])
         let stored = try #require(try bench.stored(1))
@@ -76,6 +77,26 @@ struct ExhaustionTests {
         var bench = try Self.bench()
         try bench.accept()
         #expect(try Self.fail(&bench, with: result).prefix(3) == ["A", "A", "B"])
+    }
+
+    @Test("What was under way at a crash may have arrived, and so it goes nowhere else")
+    func inDoubt() throws {
+        var bench = try Self.bench()
+        try bench.accept()
+        _ = try #require(try bench.start().first)
+        try bench.crash()
+        #expect(try Self.fail(&bench, with: .status(500)) == ["A", "A"])
+        #expect(try bench.stored(1)?.reason == "retries-exhausted")
+    }
+
+    @Test("It is the session's own doubt, and not the next one's")
+    func doubtEnds() throws {
+        var bench = try Self.bench()
+        try bench.accept()
+        _ = try #require(try bench.start().first)
+        try bench.crash()
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(try Self.fail(&bench, with: .status(500)) == ["B", "B", "C", "C"])
     }
 
     @Test("What was called back goes nowhere else")

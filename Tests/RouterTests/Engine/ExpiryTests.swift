@@ -26,4 +26,32 @@ struct ExpiryTests {
         try bench.advance(to: .second(5000))
         #expect(try bench.start().map(\.notification.sequence) == [1])
     }
+
+    @Test("What is to be tried once is tried once, even if the session is gone")
+    func once() throws {
+        var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
+        try bench.accept(expiration: .immediate)
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.stored(1)?.state == .expired)
+        #expect(bench.session("A")?.disabled == .gone)
+    }
+
+    @Test("Of many that expire at once a few are ended at a time")
+    func many() throws {
+        var bench = try Workbench(.gallery(schedule: [3600]), [Scene("A")])
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(500))
+        for _ in 0..<20 { try bench.accept(expiration: .at(.second(10))) }
+        _ = try bench.start()
+        try bench.advance(to: .second(10))
+        for left in stride(from: 15, through: 0, by: -5) {
+            let started = bench.engine.startAttempts(at: bench.now, limit: 5)
+            #expect(started.attempts.isEmpty && started.followUps.count == 5)
+            try bench.follow(started.followUps)
+            #expect(bench.engine.unsettledCount == left + 1)
+        }
+        let rest = bench.engine.startAttempts(at: bench.now, limit: 5)
+        #expect(rest.followUps.isEmpty)
+    }
 }
