@@ -1,14 +1,18 @@
 import DequeModule
 import RouterPlugin
 
-/// Lanes that wait for the same thing, in order, those of each class of priority by themselves: so that a class for
-/// which there is no slot does not stand in the way of another.
+/// Lanes that wait for the same thing, those of each class of priority by themselves: so that a class for which there is no
+/// slot does not stand in the way of another.
+///
+/// Within a class applications take turns, a lane at a time, and the lanes of each are in the order in which they came: one
+/// with thousands of lanes at a receiver that hangs must not keep another from trying it.
 struct WaitingLanes: Sendable {
-    private var queues: [Deque<SessionKey>] = Array(repeating: [], count: Priority.allCases.count)
+    private var queues: [Queue] = Array(repeating: Queue(), count: Priority.allCases.count)
 
     /// Names of lanes that have gone elsewhere meanwhile are among them.
-    var isEmpty: Bool { queues.allSatisfy(\.isEmpty) }
+    var isEmpty: Bool { queues.allSatisfy(\.turns.isEmpty) }
 
+    /// A lane that stands here already, perhaps since it went elsewhere and came back, keeps its place.
     mutating func append(_ key: SessionKey, _ urgency: Priority) { queues[urgency.rank].append(key) }
 
     /// Back to where it came from: it was called up and could not go on.
@@ -16,6 +20,38 @@ struct WaitingLanes: Sendable {
 
     /// Takes the first one of a class.
     mutating func popFirst(_ urgency: Priority) -> SessionKey? { queues[urgency.rank].popFirst() }
+
+    /// The lanes of one class. An application has a turn as long as it has a lane here, and one turn only.
+    private struct Queue: Sendable {
+        var turns: Deque<ApplicationID> = []
+        private var lanes: [ApplicationID: Deque<SessionKey>] = [:]
+        private var known: Set<SessionKey> = []
+
+        mutating func append(_ key: SessionKey) {
+            guard known.insert(key).inserted else { return }
+            if lanes[key.application] == nil { turns.append(key.application) }
+            lanes[key.application, default: []].append(key)
+        }
+
+        mutating func prepend(_ key: SessionKey) {
+            guard known.insert(key).inserted else { return }
+            if lanes[key.application] != nil { turns.removeAll { $0 == key.application } }
+            turns.prepend(key.application)
+            lanes[key.application, default: []].prepend(key)
+        }
+
+        mutating func popFirst() -> SessionKey? {
+            guard let application = turns.popFirst(), var waiting = lanes.removeValue(forKey: application),
+                let key = waiting.popFirst()
+            else { return nil }
+            known.remove(key)
+            if !waiting.isEmpty {
+                lanes[application] = waiting
+                turns.append(application)
+            }
+            return key
+        }
+    }
 }
 
 extension Priority {

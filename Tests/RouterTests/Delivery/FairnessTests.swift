@@ -69,6 +69,32 @@ struct FairnessTests {
         }
     }
 
+    /// One had stood there with many lanes before the other came.
+    @Test("Applications take turns at an origin where little may be under way at once")
+    func turnsAtAnOrigin() throws {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 1))
+        for number in 0..<9 {
+            let id = SessionID(unchecked: "busy\(number)")
+            bench.urls[.gallery(id)] = "https://one.example/\(number)"
+            bench.add(1, to: id)
+        }
+        let first = bench.all()
+        var underWay = try #require(first.first)
+        bench.urls[SessionKey(application: .other, session: "single")] = "https://one.example/single"
+        bench.add(1, of: .other, to: "single")
+        let none = bench.all()
+        #expect(none.isEmpty)
+        var order: [ApplicationID] = []
+        while order.count < 9 {
+            bench.planner.remove(underWay.notification.sequence)
+            let next = bench.next()
+            underWay = try #require(next)
+            order.append(underWay.notification.application)
+        }
+        #expect(order.firstIndex(of: .other).map { $0 <= 1 } == true)
+        #expect(order.count { $0 == .gallery } == 8)
+    }
+
     @Test("An application with fifty lanes gets no more than one with a single lane")
     func applications() {
         var bench = Bench(DeliveryCaps(slots: 1))
