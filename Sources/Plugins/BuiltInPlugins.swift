@@ -4,7 +4,8 @@ public import RouterPlugin
 public enum BuiltInPlugins: Sendable {
     /// The ways in.
     public static let sources: [any PayloadSource] = [
-        PushPayloadSource()
+        PushPayloadSource(),
+        ScenePayloadSource(),
     ]
 
     /// The rules that a configuration may name.

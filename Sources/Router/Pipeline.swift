@@ -33,8 +33,9 @@ extension Engine {
     ) throws(StoreError) -> Routed {
         if let earlier = try Pipeline.dedupe(request, lookup) { return earlier }
         let view = NotificationView(
-            application: request.application, device: request.device, contentID: request.notification.contentID,
-            priority: request.notification.priority, payload: request.notification.payload)
+            kind: request.notification.kind, application: request.application, device: request.device,
+            contentID: request.notification.contentID, priority: request.notification.priority,
+            payload: request.notification.payload)
         let choice = chooser.choose(for: view, from: tenant, at: now)
         let gate = Pipeline.gate(choice.outcome)
         return enqueue(choice.decision, gate, in: tenant, device: request.device, at: now)
@@ -81,6 +82,6 @@ package enum Pipeline {
     /// Who is to have it.
     package enum Target: Hashable, Sendable {
         case existing(SessionID)
-        case new(configuration: String)
+        case new(configuration: ConfigurationChoice)
     }
 }

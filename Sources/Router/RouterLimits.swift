@@ -41,6 +41,8 @@ package enum RouterLimits {
     package static let userInfoBytes = 64 * 1024
     /// For how long the scene of a session that was discarded is tried to be told, in milliseconds.
     package static let farewellMilliseconds: Int64 = 60_000
+    /// For how long the delegate is asked for the configuration of a new session, in milliseconds.
+    package static let configurationMilliseconds: Int64 = 15_000
     /// Most sessions that a delegate is told of at once.
     package static let discardedSessions = 1000
     /// Most entries in a manifest's lists.

@@ -1,5 +1,7 @@
 /// What a source makes of a request: everything the router needs to know of a payload, and the payload itself.
 public struct IncomingNotification: Hashable, Sendable {
+    /// What it is to its receiver.
+    public var kind: NotificationKind
     /// What the notification is about; nil if the payload does not name it.
     public var contentID: ContentID?
     /// The bytes as received; they are stored and forwarded as they are.
@@ -15,9 +17,10 @@ public struct IncomingNotification: Hashable, Sendable {
 
     /// A notification that never expires, of high priority, that cannot be recognised when repeated.
     public init(
-        contentID: ContentID?, payload: [UInt8], priority: Priority = .high, expiration: Expiration = .never,
-        collapseID: String? = nil, dedupeKeys: [String] = []
+        kind: NotificationKind = .notification, contentID: ContentID?, payload: [UInt8], priority: Priority = .high,
+        expiration: Expiration = .never, collapseID: String? = nil, dedupeKeys: [String] = []
     ) {
+        self.kind = kind
         self.contentID = contentID
         self.payload = payload
         self.priority = priority
@@ -25,6 +28,21 @@ public struct IncomingNotification: Hashable, Sendable {
         self.collapseID = collapseID
         self.dedupeKeys = dedupeKeys
     }
+}
+
+/// What a notification is to its receiver: a scene takes each of them by a callback of its own, and UIKit chooses the
+/// scene for all of them in one way.
+///
+/// Source: Apple, `UISceneDelegate` and `UIScene.ConnectionOptions`.
+public enum NotificationKind: String, CaseIterable, Hashable, Sendable {
+    /// A push payload.
+    case notification
+    /// Something that a person does, and goes on with here: `NSUserActivity`.
+    case userActivity
+    /// A URL to open: `UIOpenURLContext`.
+    case url
+    /// A quick action of the home screen: `UIApplicationShortcutItem`.
+    case shortcutItem
 }
 
 /// How urgent a notification is: the values of APNs' `apns-priority`.

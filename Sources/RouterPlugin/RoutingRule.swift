@@ -36,6 +36,8 @@ public enum RoutingVerdict: Hashable, Sendable {
 
 /// A notification as rules see it.
 public struct NotificationView: Sendable {
+    /// What it is to its receiver.
+    public let kind: NotificationKind
     /// The tenant.
     public let application: ApplicationID
     /// The device it is for, if it names one.
@@ -49,8 +51,10 @@ public struct NotificationView: Sendable {
 
     /// All parts at once.
     public init(
-        application: ApplicationID, device: DeviceID?, contentID: ContentID?, priority: Priority, payload: [UInt8]
+        kind: NotificationKind = .notification, application: ApplicationID, device: DeviceID?, contentID: ContentID?,
+        priority: Priority, payload: [UInt8]
     ) {
+        self.kind = kind
         self.application = application
         self.device = device
         self.contentID = contentID

@@ -7,8 +7,8 @@ extension ChangeWriter {
         INSERT INTO notification
           (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
            traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-           state, held_until, settlement_reason, settled_at, event, epoch, event_sequence)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           state, held_until, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
@@ -70,9 +70,11 @@ extension ChangeWriter {
             $0.bind(notification.receivedAt.milliseconds)
             $0.bind(notification.decision)
             $0.bind(notification.placement, settledAt: notification.receivedAt)
+            $0.bind(notification.kind == .notification ? nil : notification.kind.rawValue)
             $0.bind(notification.event?.kind.rawValue)
             $0.bind(notification.event?.number?.epoch)
             $0.bind(notification.event?.number?.sequence)
+            $0.bind(notification.event?.session?.text)
         }
         try notification.payload.withUnsafeBufferPointer { payload in
             _ = try PreparedStatement(db, Self.insertPayload).run {

@@ -8,8 +8,8 @@ extension ChangeWriter {
         INSERT INTO application
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -25,7 +25,8 @@ extension ChangeWriter {
           reroute_on_timeout = excluded.reroute_on_timeout,
           weight = excluded.weight,
           overtaken_after = excluded.overtaken_after,
-          life_cycle_events = excluded.life_cycle_events
+          life_cycle_events = excluded.life_cycle_events,
+          single_scene = excluded.single_scene
         """
 
     private static let putConfiguration = """
@@ -36,6 +37,10 @@ extension ChangeWriter {
 
     private static let insertAnswer = """
         INSERT INTO kept_answer (application, source, key, created, kept_at) VALUES (?, ?, ?, ?, ?)
+        """
+    private static let insertActivation = """
+        INSERT INTO kept_answer (application, source, key, session_made, session, fingerprint, kept_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertRequest = """
         INSERT INTO kept_answer (application, source, key, fingerprint, kept_at) VALUES (?, ?, ?, ?, ?)
@@ -77,6 +82,7 @@ extension ChangeWriter {
             $0.bind(application.delivery.weight)
             $0.bind(application.delivery.headOfLine.overtakenAfter)
             $0.bind(application.delivery.lifeCycleEvents)
+            $0.bind(application.manifest.allowsOneSceneOnly)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
@@ -138,6 +144,16 @@ extension ChangeWriter {
                 key.bind(to: &$0)
                 $0.bind(created)
                 $0.bind(time.milliseconds)
+            }
+        case .activation(let fingerprint, let session, let created):
+            try fingerprint.withUnsafeBufferPointer { fingerprint in
+                _ = try PreparedStatement(db, Self.insertActivation).run {
+                    key.bind(to: &$0)
+                    $0.bind(created)
+                    $0.bind(session.text)
+                    $0.bindInPlace(fingerprint)
+                    $0.bind(time.milliseconds)
+                }
             }
         }
     }

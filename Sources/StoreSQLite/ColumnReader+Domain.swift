@@ -60,13 +60,21 @@ extension ColumnReader {
         return recall
     }
 
-    /// event, epoch, event_sequence
+    /// kind
+    mutating func kind() throws(StoreError) -> NotificationKind {
+        guard let text = optionalText() else { return .notification }
+        guard let kind = NotificationKind(rawValue: text) else { throw unknown("kind") }
+        return kind
+    }
+
+    /// event, epoch, event_sequence, event_session
     mutating func event() throws(StoreError) -> SceneEvent? {
         let (text, epoch, sequence) = (optionalText(), optionalInt64(), optionalInt64())
+        let session = optionalText().map(SessionID.init(unchecked:))
         guard let text else { return nil }
         guard let kind = SceneEventKind(rawValue: text) else { throw unknown("event") }
-        guard let epoch, let sequence else { return SceneEvent(kind) }
-        return SceneEvent(kind, EventNumber(epoch: epoch, sequence: sequence))
+        guard let epoch, let sequence else { return SceneEvent(kind, about: session) }
+        return SceneEvent(kind, EventNumber(epoch: epoch, sequence: sequence), about: session)
     }
 
     /// failure_kind, failure_curl_code, failure_message

@@ -20,6 +20,7 @@ enum Migrations {
         ("replays", [replays]),
         ("scene-events", [sceneEvents]),
         ("answers", [answers]),
+        ("activations", [activations]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -321,5 +322,18 @@ enum Migrations {
     private static let answers = """
         -- Why what the receiver answered was not done.
         ALTER TABLE attempt ADD COLUMN answer_fault TEXT;
+        """
+
+    private static let activations = """
+        -- 1: the manifest says that there is one scene at a time. Where it says nothing, any number may register.
+        ALTER TABLE application ADD COLUMN single_scene INTEGER NOT NULL DEFAULT 0;
+        -- What it is to its receiver; NULL for a push notification.
+        ALTER TABLE notification ADD COLUMN kind TEXT;
+        CREATE INDEX notification_by_kind ON notification (kind) WHERE kind IS NOT NULL;
+        -- The session that the delegate is asked about.
+        ALTER TABLE notification ADD COLUMN event_session TEXT;
+        -- The session that a request has activated, and 1 if it was made for that; beside the request's fingerprint.
+        ALTER TABLE kept_answer ADD COLUMN session TEXT;
+        ALTER TABLE kept_answer ADD COLUMN session_made INTEGER;
         """
 }

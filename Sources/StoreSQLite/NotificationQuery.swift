@@ -38,7 +38,7 @@ struct NotificationQuery {
         let index = Self.orderedIndex(for: replay.filter)
         switch index {
         case "notification_by_content": filter.contentID = replay.filter.contentID
-        case "notification_by_event": filter.type = replay.filter.type
+        case "notification_by_event", "notification_by_kind": filter.type = replay.filter.type
         case "notification_by_session": filter.session = replay.filter.session
         case "notification_by_state": filter.state = replay.filter.state
         case "notification_by_application": filter.application = replay.filter.application
@@ -69,7 +69,8 @@ struct NotificationQuery {
             add("content_id = ?", filter.contentID?.text)
             switch filter.type {
             case nil: break
-            case .notification: terms.append("event IS NULL")
+            case .notification(.notification): terms += ["event IS NULL", "kind IS NULL"]
+            case .notification(let kind): add("kind = ?", kind.rawValue)
             case .event(let kind): add("event = ?", kind.rawValue)
             }
             add("received_at >= ?", filter.since?.milliseconds)
@@ -109,7 +110,11 @@ struct NotificationQuery {
 
     private static func narrowIndex(for filter: NotificationFilter) -> String? {
         if filter.contentID != nil { return "notification_by_content" }
-        if case .event = filter.type, filter.session == nil { return "notification_by_event" }
+        switch filter.type {
+        case .event where filter.session == nil: return "notification_by_event"
+        case .notification(let kind) where kind != .notification && filter.session == nil: return "notification_by_kind"
+        default: break
+        }
         if filter.session != nil { return "notification_by_session" }
         if let state = filter.state, state != .delivered { return "notification_by_state" }
         return nil

@@ -9,7 +9,8 @@ enum NotificationReader {
         notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
         expires_at, collapse_id, traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of,
         registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before, event, epoch, event_sequence
+        state, settlement_reason, settled_at, attempts, failures, rejections, not_before, kind, event, epoch,
+        event_sequence, event_session
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -35,7 +36,7 @@ enum NotificationReader {
         """
 
     private static let selectAnswer = """
-        SELECT created, fingerprint FROM kept_answer WHERE application = ? AND source = ? AND key = ?
+        SELECT created, fingerprint, session, session_made FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
     /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for what
@@ -60,7 +61,11 @@ enum NotificationReader {
     static func keptAnswer(for key: DedupeKey, _ db: Database) throws -> KeptAnswer? {
         let statement = try PreparedStatement(db, selectAnswer)
         return try statement.first(key.bind(to:)) { row in
-            row.optionalInt64().map { .session(created: $0 != 0) } ?? .request(fingerprint: row.bytes())
+            if let created = row.optionalInt64() { return .session(created: created != 0) }
+            let (fingerprint, session, isMade) = (row.bytes(), row.optionalText(), row.optionalInt64())
+            guard let session else { return .request(fingerprint: fingerprint) }
+            return .activation(
+                fingerprint: fingerprint, session: SessionID(unchecked: session), created: isMade == 1)
         }
     }
 
@@ -118,7 +123,8 @@ enum NotificationReader {
             expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
             replayOf: row.optionalText().map(NotificationID.init(unchecked:)), receivedAt: row.time(),
             decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
-            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [], event: try row.event())
+            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [],
+            kind: try row.kind(), event: try row.event())
     }
 
     private static func attempts(of sequence: NotificationSequence, _ db: Database) throws -> [AttemptRecord] {

@@ -22,7 +22,7 @@ enum Recovery {
     private static let selectApplications = """
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events
+               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -35,7 +35,7 @@ enum Recovery {
         try PreparedStatement(db, selectApplications).forEach { row in
             let id = ApplicationID(unchecked: row.text())
             let displayName = row.text()
-            let manifest = SceneManifest(
+            var manifest = SceneManifest(
                 supportsMultipleScenes: row.bool(), userActivityTypes: try TextList.decode(row.text()),
                 sceneConfigurations: try configurations(of: id, db, keys))
             let delegate = try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .delegate(id))
@@ -45,6 +45,7 @@ enum Recovery {
                 retrySchedule: try TextList.decodeNumbers(row.text()), statuses: try statuses(row.text()),
                 reroute: RerouteSettings(onExhausted: row.bool(), onTimeout: row.bool()), weight: row.int(),
                 headOfLine: HeadOfLine(overtakenAfter: row.optionalInt()), lifeCycleEvents: row.bool())
+            manifest.allowsOneSceneOnly = row.bool()
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
@@ -89,7 +90,8 @@ enum Recovery {
         SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
                received_at,
                tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, recall, event, epoch, event_sequence
+               attempts, failures, rejections, not_before, held_until, recall, kind, event, epoch,
+               event_sequence, event_session
         FROM notification INDEXED BY notification_unsettled
         WHERE state IN ('held', 'waiting') ORDER BY sequence
         """
@@ -113,7 +115,7 @@ enum Recovery {
                     decision: try row.decision(caches),
                     progress: row.progress(),
                     heldUntil: row.optionalTime(),
-                    recall: try row.recall(),
+                    recall: try row.recall(), kind: try row.kind(),
                     event: try row.event()))
         }
         return unsettled

@@ -200,7 +200,7 @@ struct BuiltInPluginsTests {
             )
         )
         let registry = try PluginRegistry(sources: BuiltInPlugins.sources, rules: rules)
-        #expect(registry.sources.map(\.id.text) == ["routerd.source.push"])
+        #expect(registry.sources.map(\.id.text) == ["routerd.source.push", "routerd.source.scene"])
         #expect(registry.rules.map(\.id) == catalog.kinds.map(\.id))
         #expect(registry.source(PushPayloadSource.id) != nil)
         #expect(catalog.kinds.allSatisfy { $0.summary.hasSuffix(".") })

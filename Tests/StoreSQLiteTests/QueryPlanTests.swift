@@ -92,8 +92,12 @@ struct QueryPlanTests {
             "SEARCH notification USING INDEX notification_by_session (session=?)"
         ),
         (
-            NotificationFilter(application: ApplicationID(unchecked: "a"), type: .notification),
+            NotificationFilter(application: ApplicationID(unchecked: "a"), type: .notification(.notification)),
             "SEARCH notification USING INDEX notification_by_application (application=?)"
+        ),
+        (
+            NotificationFilter(application: ApplicationID(unchecked: "a"), type: .notification(.url)),
+            "SEARCH notification USING INDEX notification_by_kind (kind=?)"
         ),
     ]
 

@@ -4,8 +4,8 @@ package import RouterPlugin
 package enum ChoiceOutcome: Hashable, Sendable {
     /// This session has it.
     case session(SessionID)
-    /// A session is to be made with this configuration.
-    case newSession(configuration: String)
+    /// A session is to be made.
+    case newSession(configuration: ConfigurationChoice)
     /// Nobody can have it.
     case undeliverable
     /// A rule wants it decided later.
@@ -87,17 +87,15 @@ package struct Chooser: Sendable {
                 vetoes: vetoes, registryVersion: version)
             return (.undeliverable, decision)
         }
-        // Nor does a new session get better where another one was told that there is nobody any more.
-        let configuration = application.manifest.sceneConfigurations.first { configuration in
-            guard let endpoint = configuration.endpoint else { return false }
-            return configuration.role == SceneRole.windowApplication && !tenant.isGone(endpoint)
-        }
+        let activityType =
+            notification.kind == .userActivity ? UserActivity.activityType(in: notification.payload) : nil
+        let configuration = tenant.configuration(forNew: SceneRole.windowApplication, activityType: activityType)
         let mayBeMade = application.manifest.supportsMultipleScenes || !tenant.hasSessions(for: notification.device)
         if mayBeMade, let configuration {
             let decision = Decision(
-                tier: .newSession, session: nil, reason: "new session: configuration '\(configuration.name)'",
+                tier: .newSession, session: nil, reason: "new session: \(configuration)",
                 registryVersion: version)
-            return (.newSession(configuration: configuration.name), decision)
+            return (.newSession(configuration: configuration), decision)
         }
         let decision = Decision(
             tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version)

@@ -74,10 +74,11 @@ package struct Lane: Sendable {
     /// Up to that many deliveries that have to go elsewhere, first ones first.
     package func outgoing(limit: Int) -> [QueuedDelivery] { Array(queue.lazy.filter(hasToGo).prefix(limit)) }
 
-    /// The first event that comes after a delivery.
-    package func nextEvent(after sequence: NotificationSequence) -> SceneEvent? {
+    /// The first step of the session that comes after a delivery.
+    package func nextStep(after sequence: NotificationSequence) -> SceneEvent? {
         guard hasEvents else { return nil }
-        return queue.first { $0.notification.sequence > sequence && $0.isEvent }?.notification.event
+        return queue.first { $0.notification.sequence > sequence && $0.notification.event?.kind.leaves != nil }?
+            .notification.event
     }
 
     /// Puts a delivery in its place in the order of acceptance: nearly always the end.

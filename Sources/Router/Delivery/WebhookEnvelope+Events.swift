@@ -11,13 +11,17 @@ extension WebhookEnvelope {
     }
 
     /// What an event says: the session as it is after it.
-    static func data(of event: SceneEvent, _ session: SceneSession, dismissal: Dismissal?) -> [UInt8] {
+    ///
+    /// - Parameter options: Why it connects, if it does.
+    static func data(
+        of event: SceneEvent, _ session: SceneSession, dismissal: Dismissal?, options: ConnectionOptions?
+    ) -> [UInt8] {
         JSONWriter.object { data in
             data.field("application", session.key.application)
             data.object("session") { describe(session, in: &$0) }
             if let number = event.number { write(number, to: &data) }
             switch event.kind {
-            case .willConnect: data.object("connectionOptions") { restoration(of: session, in: &$0) }
+            case .willConnect: write(options ?? ConnectionOptions(), of: session, to: &data)
             case .didDisconnect: if let dismissal { data.field("dismissal", dismissal.rawValue) }
             default: break
             }
@@ -29,9 +33,13 @@ extension WebhookEnvelope {
         data.field("sequence", number.sequence)
     }
 
-    /// What the session was doing before.
-    static func restoration(of session: SceneSession, in options: inout JSONObjectWriter) {
-        if let activity = session.stateRestorationActivity { options.field("stateRestorationActivity", activity) }
+    /// Which configuration is a session to have that is made for this?
+    static func data(asking options: ConnectionOptions, for session: SceneSession) -> [UInt8] {
+        JSONWriter.object { data in
+            data.field("application", session.key.application)
+            data.object("session") { describe(session, in: &$0) }
+            write(options, of: session, to: &data)
+        }
     }
 
     // MARK: Discarded sessions

@@ -3,17 +3,24 @@ package import RouterPlugin
 /// The body of a webhook: Standard Webhooks' `type`, `timestamp`, `data`, with the payload spliced in as received.
 package enum WebhookEnvelope {
     /// The event's type: an unattached session is told to connect, a connected one is told of the notification.
-    package static func type(for state: ActivationState) -> String {
-        state == .unattached ? SceneEventKind.willConnect.rawValue : notification
+    package static func type(of kind: NotificationKind, for state: ActivationState) -> String {
+        state == .unattached ? SceneEventKind.willConnect.rawValue : type(of: kind)
     }
 
-    /// The type of a notification for a session that is connected.
-    package static let notification = "scene.notification"
+    /// The type of a notification for a session that is connected, which names the callback of UIKit that takes it.
+    package static func type(of kind: NotificationKind) -> String {
+        switch kind {
+        case .notification: "scene.notification"
+        case .userActivity: "scene.continueUserActivity"
+        case .url: "scene.openURLContexts"
+        case .shortcutItem: "scene.performAction"
+        }
+    }
 
     /// The whole body.
     ///
-    /// The payload always stands at `data.payload`, whatever the type. The timestamp is that of the notification, the
-    /// same over all attempts.
+    /// A push payload always stands at `data.payload`, whatever the type; all else stands where UIKit has it. The timestamp
+    /// is that of the notification, the same over all attempts.
     ///
     /// - Parameter connects: Under which number an unattached session is told to connect, if it is told of its life.
     package static func body(
@@ -21,7 +28,7 @@ package enum WebhookEnvelope {
         connects: EventNumber? = nil
     ) -> [UInt8] {
         JSONWriter.object { event in
-            event.field("type", type(for: session.activationState))
+            event.field("type", type(of: notification.kind, for: session.activationState))
             event.field("timestamp", notification.receivedAt)
             event.object("data") { data in
                 data.field("application", notification.application)
@@ -33,19 +40,35 @@ package enum WebhookEnvelope {
                     decision.field("rerouteOf", notification.decision.rerouteOf)
                 }
                 if session.activationState == .unattached {
-                    data.object("connectionOptions") { connectionOptions(notification, session, in: &$0) }
+                    let content = SceneContent(
+                        kind: notification.kind, contentID: notification.contentID,
+                        payload: notification.kind == .notification ? [] : payload)
+                    write(ConnectionOptions(bringing: content), of: session, to: &data)
+                } else {
+                    write(payload, of: notification.kind, to: &data)
                 }
-                data.raw("payload", payload)
+                if notification.kind == .notification { data.raw("payload", payload) }
             }
         }
     }
 
-    /// UIKit's `UIScene.ConnectionOptions`: why the scene is to connect, and what it was doing before.
-    private static func connectionOptions(
-        _ notification: UnsettledNotification, _ session: SceneSession, in options: inout JSONObjectWriter
-    ) {
-        options.object("notification") { $0.field("targetContentIdentifier", notification.contentID) }
-        restoration(of: session, in: &options)
+    /// What a connected scene is to go on with.
+    private static func write(_ payload: [UInt8], of kind: NotificationKind, to data: inout JSONObjectWriter) {
+        switch kind {
+        case .notification: break
+        case .userActivity: data.raw("userActivity", payload)
+        case .url: data.array("urlContexts") { $0.raw(payload) }
+        case .shortcutItem: data.raw("shortcutItem", payload)
+        }
+    }
+
+    /// Why the scene is to connect, what it was doing before, and what it is to go on with of these.
+    static func write(_ options: ConnectionOptions, of session: SceneSession, to data: inout JSONObjectWriter) {
+        var members = options.content
+        if let activity = session.stateRestorationActivity { members["stateRestorationActivity"] = activity }
+        data.field("connectionOptions", JSONValue.object(members))
+        if let activation = options.activation { data.field("activation", JSONValue.object(activation)) }
+        if let activity = options.userActivity(of: session) { data.field("userActivity", activity) }
     }
 
     static func describe(_ session: SceneSession, in object: inout JSONObjectWriter) {

@@ -27,6 +27,9 @@ package struct Application: Hashable, Sendable {
 package struct SceneManifest: Hashable, Sendable {
     /// Whether several sessions of the application role may exist at once.
     package var supportsMultipleScenes: Bool
+    /// Whether it says that there is one session of the application role at a time, on a device. Where it says nothing,
+    /// any number may register, and the router makes no second one.
+    package var allowsOneSceneOnly = false
     /// The user activity types that the application takes.
     package var userActivityTypes: [String]
     /// The configurations; the first of a role is its default.
@@ -43,6 +46,11 @@ package struct SceneManifest: Hashable, Sendable {
 
     package func configuration(named name: String) -> SceneConfiguration? {
         sceneConfigurations.first { $0.name.utf8.elementsEqual(name.utf8) }
+    }
+
+    /// Whether the application takes user activities of that type.
+    package func takes(_ activityType: String) -> Bool {
+        userActivityTypes.contains { $0.utf8.elementsEqual(activityType.utf8) }
     }
 }
 

@@ -10,28 +10,32 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
     case stateRestorationActivity = "scene.stateRestorationActivity"
     case didEnterBackground = "scene.didEnterBackground"
     case didDisconnect = "scene.didDisconnect"
+    /// Asks for what the scene shows and can show by now.
+    case refresh = "scene.refresh"
+    /// For the delegate: which configuration a new session is to have.
+    case configurationForConnecting = "application.configurationForConnecting"
     /// For the delegate: sessions are gone for good.
     case didDiscardSceneSessions = "application.didDiscardSceneSessions"
 
-    /// The state that a session leaves by it; nil for what is not about one session.
+    /// The state that a session leaves by it; nil for what is no step from one state to another.
     package var leaves: ActivationState? {
         switch self {
         case .willConnect: .unattached
         case .willEnterForeground, .didDisconnect: .background
         case .didBecomeActive, .didEnterBackground, .stateRestorationActivity: .foregroundInactive
         case .willResignActive: .foregroundActive
-        case .didDiscardSceneSessions: nil
+        case .refresh, .configurationForConnecting, .didDiscardSceneSessions: nil
         }
     }
 
-    /// The state that a session enters by it; nil for what is not about one session.
+    /// The state that a session enters by it; nil for what is no step from one state to another.
     package var enters: ActivationState? {
         switch self {
         case .didDisconnect: .unattached
         case .willConnect, .didEnterBackground: .background
         case .willEnterForeground, .willResignActive, .stateRestorationActivity: .foregroundInactive
         case .didBecomeActive: .foregroundActive
-        case .didDiscardSceneSessions: nil
+        case .refresh, .configurationForConnecting, .didDiscardSceneSessions: nil
         }
     }
 }
@@ -62,10 +66,13 @@ package struct SceneEvent: Hashable, Sendable {
     package var kind: SceneEventKind
     /// Nil for what the delegate is told.
     package var number: EventNumber?
+    /// Whom it is about, where the delegate is asked about one session.
+    package var session: SessionID?
 
-    package init(_ kind: SceneEventKind, _ number: EventNumber? = nil) {
+    package init(_ kind: SceneEventKind, _ number: EventNumber? = nil, about session: SessionID? = nil) {
         self.kind = kind
         self.number = number
+        self.session = session
     }
 }
 

@@ -14,6 +14,10 @@ package enum Command: Sendable {
     case deleteSession(SessionKey, dismissal: Dismissal = .standard)
     /// The session's scene goes, and the session stays.
     case disconnectSession(SessionKey)
+    /// Somebody wants to see a scene.
+    case activate(ActivationRequest)
+    /// What the scene shows is to be brought up to date.
+    case refreshSession(SessionKey)
     /// Exchanges the secret of an endpoint; once, if the request has a key.
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
@@ -279,7 +283,18 @@ package enum Refusal: Error, Hashable, Sendable {
     case signingKeys(SigningKeysError)
     /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
+    case scene(SceneRefusal)
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)
+}
+
+/// Why a scene was not shown, in the words of `UISceneError`.
+package enum SceneRefusal: Hashable, Sendable {
+    /// The manifest does not name it.
+    case unlistedActivityType(String)
+    /// There is a session of that role, and the application has one at a time.
+    case multipleScenesNotSupported
+    /// It cannot be activated or refreshed; why, in a sentence.
+    case requestDenied(String)
 }

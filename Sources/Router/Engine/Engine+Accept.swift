@@ -24,6 +24,9 @@ extension Engine {
             plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
         case .fresh(let decision, let placement, let newSession):
+            if let type = request.notification.activityType, !tenant.application.manifest.takes(type) {
+                return .refused(.scene(.unlistedActivityType(type)))
+            }
             // One that cannot be delivered leaves the older one its chance.
             if let collapse, !placement.state.isSettled { supersede(collapse, at: now, in: &plan) }
             plan.reply = .accepted(add(request, decision, placement, newSession, at: now, to: &plan))
@@ -38,10 +41,10 @@ extension Engine {
         at now: Timestamp, to plan: inout Plan
     ) -> NewNotification {
         if let newSession {
-            plan.changes.append(.putSession(newSession))
-            plan.writes += [
-                .session(newSession.key), .sessions(request.application), .newSession(request.application),
-            ]
+            let incoming = request.notification
+            let content = SceneContent(
+                kind: incoming.kind, contentID: incoming.contentID, payload: incoming.payload)
+            make(newSession, for: ConnectionOptions(bringing: content), at: now, in: &plan)
         }
         let accepted = accepted(request, decision, placement, at: now)
         plan.changes.append(.insert(accepted))
@@ -58,7 +61,8 @@ extension Engine {
         switch gate {
         case .open(.existing): return .fresh(decision, .lane, newSession: nil)
         case .open(.new(let configuration)):
-            let session = newSession(configuration, in: tenant, device: device, at: now)
+            let session = newSession(
+                configuration, of: SceneRole.windowApplication, in: tenant, device: device, at: now)
             decision.session = session.key.session
             return .fresh(decision, .lane, newSession: session)
         case .held(let until): return .fresh(decision, .held(until: until), newSession: nil)
@@ -77,18 +81,13 @@ extension Engine {
             contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
             collapseID: incoming.collapseID, traceparent: request.traceparent,
             replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
-            payload: incoming.payload, receivedAt: now, decision: decision, placement: placement)
+            payload: incoming.payload, receivedAt: now, decision: decision, placement: placement, kind: incoming.kind)
     }
+}
 
-    /// A session that is told to connect by its first notification. It can show everything, as UIKit's defaults say,
-    /// until it says otherwise.
-    private mutating func newSession(
-        _ configuration: String, in tenant: Tenant<Registry>, device: DeviceID?, at now: Timestamp
-    ) -> SceneSession {
-        lastCreationSequence += 1
-        let id = Identity.session(at: now, using: &generator)
-        return SceneSession(
-            key: SessionKey(application: tenant.application.id, session: id), role: SceneRole.windowApplication,
-            configuration: configuration, device: device, creationSequence: lastCreationSequence)
+extension IncomingNotification {
+    /// Of the activity, if it is one.
+    fileprivate var activityType: String? {
+        kind == .userActivity ? UserActivity.activityType(in: payload) ?? "" : nil
     }
 }

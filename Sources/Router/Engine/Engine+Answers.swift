@@ -4,6 +4,8 @@ import RouterPlugin
 package enum ReceiverAnswer: Sendable {
     /// How its session is to change: conditions, state, restoration activity, userInfo.
     case change(SessionPatch)
+    /// Which configuration a new session is to have.
+    case configuration(String)
     /// It cannot be read; why, in kebab-case.
     case unreadable(code: String)
 }
@@ -22,6 +24,7 @@ extension Engine {
         case nil: break
         case .unreadable(let code): fault = code
         case .change(let change): patch = change
+        case .configuration(let name): fault = self.fault(of: name, answering: attempt.sequence)
         }
         let isConnecting = attempt.connects != nil && speaks(attempt, in: key)
         guard patch != nil || isConnecting else { return fault }

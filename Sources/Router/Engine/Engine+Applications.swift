@@ -11,7 +11,9 @@ extension Engine {
             configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known, at: now)
             return configuration
         }
-        for session in tenants[application.id]?.sessions.values.lazy.filter({ $0.endpoint == nil }) ?? [] {
+        for session in tenants[application.id]?.sessions.values.lazy.filter({
+            $0.endpoint == nil && !$0.awaitsConfiguration
+        }) ?? [] {
             guard application.manifest.configuration(named: session.configuration)?.endpoint != nil else {
                 return .refused(.configurationInUse(session.configuration))
             }

@@ -41,6 +41,7 @@ extension Engine {
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
                 let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
+                questions[sequence] = nil
             case .forget, .forgetAnswer: hasForgotten = true
             case .putReplay(let replay): followUps += put(replay, at: now)
             case .forgetReplay(let id): replays[id] = nil
@@ -107,7 +108,7 @@ extension Engine {
             sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
             contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
             collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
-            decision: accepted.decision, event: accepted.event)
+            decision: accepted.decision, kind: accepted.kind, event: accepted.event)
         switch accepted.placement {
         case .settled: return forgetLater(accepted.receivedAt)
         case .held(let until): notification.heldUntil = until
@@ -148,6 +149,9 @@ extension Engine {
             return
         }
         guard let session = notification.decision.session else { return }
+        if let subject = notification.event?.session {
+            questions[notification.sequence] = SessionKey(application: notification.application, session: subject)
+        }
         let key = SessionKey(application: notification.application, session: session)
         let tenant = tenants[notification.application]
         let isOpen =

@@ -87,7 +87,7 @@ extension Engine {
     /// The session as the notification finds it at its place in the lane.
     private func meet(_ attempt: inout AttemptStart, in tenant: Tenant<Registry>) {
         guard var session = attempt.session else { return }
-        if let next = planner.lanes[attempt.receiver]?.nextEvent(after: attempt.notification.sequence),
+        if let next = planner.lanes[attempt.receiver]?.nextStep(after: attempt.notification.sequence),
             let state = next.kind.leaves
         {
             session.activationState = state

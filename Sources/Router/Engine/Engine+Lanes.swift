@@ -71,10 +71,12 @@ extension Engine {
     /// The breaker is not kept, so there is nothing to commit: if the rest fails, an endpoint is tried early, once.
     mutating func planResume(_ key: SessionKey, at now: Timestamp) -> Plan {
         guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
-        guard var session = session(key) else { return .refused(.unknownSession(key)) }
-        if let endpoint = endpoint(of: key) { planner.resume(endpoint, at: now) }
+        let session = session(key)
+        guard session != nil || key.session.isDelegate else { return .refused(.unknownSession(key)) }
+        guard let endpoint = endpoint(of: key) else { return .refused(.endpointNotHere) }
+        planner.resume(endpoint, at: now)
         var plan = Plan(reply: .resumed, reads: [.application(key.application), .session(key)])
-        if session.disabled != nil {
+        if var session, session.disabled != nil {
             session.disabled = nil
             plan.changes.append(.putSession(session))
             plan.writes.append(.session(key))

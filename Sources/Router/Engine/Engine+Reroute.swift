@@ -64,29 +64,35 @@ extension Engine {
             return false
         }
         plan.reads += [.application(notification.application), .newSession(notification.application)]
-        put(newSession, in: &plan)
+        try make(newSession, for: notification, at: now, lookup: lookup, in: &plan)
         let progress = DeliveryProgress(attempts: attempt.number)
         plan.changes.append(.reschedule(notification.sequence, progress: progress))
         plan.changes.append(.reassign(notification.sequence, decision, placement))
         return true
     }
 
-    /// What rules are shown of a notification that is decided anew. They may look into the payload; nobody else does.
+    /// What rules are shown of a notification that is decided anew. They may look into the payload, and so does who chooses
+    /// a configuration for an activity.
     private func view(
         of notification: UnsettledNotification, _ lookup: any Store
     ) throws(StoreError) -> NotificationView {
-        let payload = chooser.rules.isEmpty ? [] : try lookup.payload(of: notification.sequence) ?? []
+        let isRead = !chooser.rules.isEmpty || notification.kind == .userActivity
+        let payload = isRead ? try lookup.payload(of: notification.sequence) ?? [] : []
         return NotificationView(
-            application: notification.application, device: notification.device, contentID: notification.contentID,
+            kind: notification.kind, application: notification.application, device: notification.device,
+            contentID: notification.contentID,
             priority: notification.priority, payload: payload)
     }
 
-    private func put(_ newSession: SceneSession?, in plan: inout Plan) {
+    private mutating func make(
+        _ newSession: SceneSession?, for notification: UnsettledNotification, at now: Timestamp, lookup: any Store,
+        in plan: inout Plan
+    ) throws(StoreError) {
         guard let newSession else { return }
-        plan.changes.append(.putSession(newSession))
-        plan.writes += [
-            .session(newSession.key), .sessions(newSession.key.application), .newSession(newSession.key.application),
-        ]
+        let isShown = notification.kind != .notification && newSession.awaitsConfiguration
+        let payload = isShown ? try lookup.payload(of: notification.sequence) ?? [] : []
+        let content = SceneContent(kind: notification.kind, contentID: notification.contentID, payload: payload)
+        make(newSession, for: ConnectionOptions(bringing: content), at: now, in: &plan)
     }
 
     private mutating func reassign(
@@ -114,7 +120,7 @@ extension Engine {
         case .fresh(let decision, .settled(let settlement), _):
             plan.changes += [.reassign(sequence, decision, .lane), .settle(sequence, settlement, at: now)]
         case .fresh(let decision, let placement, let newSession):
-            put(newSession, in: &plan)
+            try make(newSession, for: notification, at: now, lookup: lookup, in: &plan)
             plan.changes.append(.reassign(sequence, decision, placement))
         case .duplicate, .conflict: break
         }

@@ -44,6 +44,8 @@ extension Engine {
         var event: SceneEvent
         var session: SceneSession
         var dismissal: Dismissal?
+        /// Why it connects, if it does.
+        var options: ConnectionOptions?
     }
 
     /// Puts events into the lane of their session, if its application wants to hear of them.
@@ -51,7 +53,8 @@ extension Engine {
         _ callbacks: [Callback], expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
     ) {
         for callback in callbacks where isTold(callback.session) {
-            let data = WebhookEnvelope.data(of: callback.event, callback.session, dismissal: callback.dismissal)
+            let data = WebhookEnvelope.data(
+                of: callback.event, callback.session, dismissal: callback.dismissal, options: callback.options)
             insert(
                 callback.event, data, for: callback.session.key, device: callback.session.device,
                 expiration: expiration, at: now, in: &plan)

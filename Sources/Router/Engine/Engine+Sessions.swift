@@ -113,6 +113,11 @@ extension Engine {
             session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
         }
         guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
+        if manifest.allowsOneSceneOnly, session.role.utf8.elementsEqual(SceneRole.windowApplication.utf8),
+            tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)
+        {
+            throw .scene(.multipleScenesNotSupported)
+        }
         session.endpoint?.keys.forgetEnded(at: now)
         session.renewLease(at: now)
         return session

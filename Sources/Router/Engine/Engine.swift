@@ -21,6 +21,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package internal(set) var replays: [ReplayID: Replay] = [:]
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
+    /// The sessions that wait for a configuration, by the event that asks the delegate for it.
+    var questions: [NotificationSequence: SessionKey] = [:]
     var timers = TimerQueue()
     /// What has not been told yet.
     var events: [DeliveryEvent] = []
@@ -106,6 +108,14 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package mutating func plan(
         _ command: Command, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
+        var plan = try plan(only: command, at: now, lookup: lookup)
+        try configure(after: command, at: now, lookup: lookup, in: &plan)
+        return plan
+    }
+
+    private mutating func plan(
+        only command: Command, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
         switch command {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
         case .putApplication(let draft): planPut(draft, at: now)
@@ -115,6 +125,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
         case .deleteSession(let key, let dismissal): try planDelete(key, dismissal, at: now, lookup: lookup)
         case .disconnectSession(let key): planDisconnect(key, at: now)
+        case .activate(let request): try planActivate(request, at: now, lookup: lookup)
+        case .refreshSession(let key): planRefresh(key, at: now)
         case .rotateSecret(let place, let rotation, let once):
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)

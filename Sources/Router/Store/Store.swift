@@ -103,6 +103,7 @@ package struct NewNotification: Hashable, Sendable {
     package var receivedAt: Timestamp
     package var decision: Decision
     package var placement: Placement
+    package var kind: NotificationKind
     /// What it is if it is no notification but an event: its session is then the receiver, and nobody has chosen it.
     package var event: SceneEvent?
 
@@ -110,8 +111,8 @@ package struct NewNotification: Hashable, Sendable {
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
         traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, dedupeKeys: [String], payload: [UInt8],
-        receivedAt: Timestamp,
-        decision: Decision, placement: Placement, event: SceneEvent? = nil
+        receivedAt: Timestamp, decision: Decision, placement: Placement, kind: NotificationKind = .notification,
+        event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -129,6 +130,7 @@ package struct NewNotification: Hashable, Sendable {
         self.receivedAt = receivedAt
         self.decision = decision
         self.placement = placement
+        self.kind = kind
         self.event = event
     }
 }
@@ -283,6 +285,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var payload: [UInt8]?
     /// Empty in lists.
     package var attempts: [AttemptRecord]
+    package var kind: NotificationKind
     /// What it is if it is no notification.
     package var event: SceneEvent?
 
@@ -292,7 +295,7 @@ package struct StoredNotification: Hashable, Sendable {
         traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, receivedAt: Timestamp, decision: Decision,
         state: NotificationState,
         reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: [UInt8]?,
-        attempts: [AttemptRecord], event: SceneEvent? = nil
+        attempts: [AttemptRecord], kind: NotificationKind = .notification, event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -313,6 +316,7 @@ package struct StoredNotification: Hashable, Sendable {
         self.progress = progress
         self.payload = payload
         self.attempts = attempts
+        self.kind = kind
         self.event = event
     }
 }
@@ -326,7 +330,7 @@ extension StoredNotification {
 package struct NotificationFilter: Hashable, Sendable {
     /// Notifications and events are kept alike.
     package enum TypeFilter: Hashable, Sendable {
-        case notification
+        case notification(NotificationKind)
         case event(SceneEventKind)
     }
 
@@ -371,7 +375,7 @@ package struct NotificationFilter: Hashable, Sendable {
     private func isOfType(_ notification: StoredNotification) -> Bool {
         switch type {
         case nil: true
-        case .notification: notification.event == nil
+        case .notification(let kind): notification.event == nil && notification.kind == kind
         case .event(let kind): notification.event?.kind == kind
         }
     }
@@ -441,6 +445,7 @@ package struct UnsettledNotification: Hashable, Sendable {
     /// Whether a process that has ended may have had an attempt of it under way, which nobody knows the end of. Not kept:
     /// it is so for everything that is found in a lane at the start.
     package var isInDoubt = false
+    package var kind: NotificationKind
     /// What it is if it is no notification.
     package var event: SceneEvent?
 
@@ -449,7 +454,7 @@ package struct UnsettledNotification: Hashable, Sendable {
         contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String? = nil,
         traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision,
         progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, recall: Recall? = nil,
-        event: SceneEvent? = nil
+        kind: NotificationKind = .notification, event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -465,6 +470,7 @@ package struct UnsettledNotification: Hashable, Sendable {
         self.progress = progress
         self.heldUntil = heldUntil
         self.recall = recall
+        self.kind = kind
         self.event = event
     }
 

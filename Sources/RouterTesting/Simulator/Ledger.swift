@@ -58,8 +58,8 @@ struct LedgerEntry {
 
     var view: NotificationView {
         NotificationView(
-            application: accepted.application, device: accepted.device, contentID: accepted.contentID,
-            priority: accepted.priority, payload: accepted.payload)
+            kind: accepted.kind, application: accepted.application, device: accepted.device,
+            contentID: accepted.contentID, priority: accepted.priority, payload: accepted.payload)
     }
 
     /// The state that a store has to show.

@@ -9,6 +9,7 @@ struct Oracle {
     struct Expectation: Hashable {
         enum Outcome: Hashable {
             case session(SessionID)
+            /// Without a name the delegate is asked.
             case newSession(configuration: String)
             case held(until: Timestamp)
             case dropped
@@ -42,11 +43,20 @@ struct Oracle {
         let goneURLs = sessions.filter { $0.disabled == .gone }.compactMap { session in
             (session.endpoint ?? configurations.first { $0.name == session.configuration }?.endpoint)?.url
         }
-        for configuration in configurations where vetoed.isEmpty && configuration.role == "windowApplication" {
-            guard let url = configuration.endpoint?.url, !goneURLs.contains(url) else { continue }
-            guard application.manifest.supportsMultipleScenes || inScope.isEmpty else { break }
+        let open = configurations.filter { configuration in
+            guard let url = configuration.endpoint?.url, !goneURLs.contains(url) else { return false }
+            return configuration.role == "windowApplication"
+        }
+        if vetoed.isEmpty, let first = open.first, application.manifest.supportsMultipleScenes || inScope.isEmpty {
+            let isKiosk =
+                notification.kind == .userActivity && UserActivity.activityType(in: notification.payload) == "kiosk"
+            if isKiosk, let kiosk = open.first(where: { $0.activityTypes == ["kiosk"] }) {
+                return Expectation(
+                    outcome: .newSession(configuration: kiosk.name), tier: .newSession, vetoed: vetoed)
+            }
+            let isAsked = open.count > 1 && application.delegate != nil && application.delivery.lifeCycleEvents
             return Expectation(
-                outcome: .newSession(configuration: configuration.name), tier: .newSession, vetoed: vetoed)
+                outcome: .newSession(configuration: isAsked ? "" : first.name), tier: .newSession, vetoed: vetoed)
         }
         return Expectation(outcome: .undeliverable, tier: .undeliverable, vetoed: vetoed)
     }

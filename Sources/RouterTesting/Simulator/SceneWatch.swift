@@ -20,8 +20,9 @@ struct SceneWatch {
     /// - Parameter hasTakenNotification: Whether a notification of its lane was delivered in this transaction: the answer
     ///   may have said that the session is connected.
     mutating func add(_ event: SceneEvent, of key: SessionKey, hasTakenNotification: Bool) -> String? {
-        guard let number = event.number, let enters = event.kind.enters, let leaves = event.kind.leaves else {
-            return "an event of no session, for \(key)"
+        guard let number = event.number else { return "an event of no session, for \(key)" }
+        guard let enters = event.kind.enters, let leaves = event.kind.leaves else {
+            return add(event.kind, number, of: key)
         }
         var last = told[key] ?? Told()
         if last.isAwaited, leaves != .unattached {
@@ -42,6 +43,20 @@ struct SceneWatch {
         self.told[key] = Told(number: number, state: enters)
         if !isLegal { return "\(event.kind.rawValue) of \(key) in state \(last.state)" }
         return number == expected ? nil : "event \(number) of \(key) after \(last.number)"
+    }
+
+    /// What is no step: it comes to a connected scene, which stays where it is.
+    private mutating func add(_ kind: SceneEventKind, _ number: EventNumber, of key: SessionKey) -> String? {
+        var last = told[key] ?? Told()
+        if last.isAwaited {
+            last.isAwaited = false
+            last.state = .background
+        }
+        let isNext = number == EventNumber(epoch: last.number.epoch, sequence: last.number.sequence + 1)
+        let isLegal = last.state != .unattached && isNext
+        last.number = number
+        told[key] = last
+        return isLegal ? nil : "\(kind.rawValue) \(number) of \(key) after \(last.number) in state \(last.state)"
     }
 
     /// The session after a transaction; says what is wrong with it.

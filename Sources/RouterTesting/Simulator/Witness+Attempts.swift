@@ -168,6 +168,8 @@ extension Witness {
     private mutating func checkHead(
         _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
     ) {
+        // One that waits for its configuration has nowhere to be reached yet.
+        if ledger.registrations.sessions[key]?.awaitsConfiguration == true { return }
         guard let entry = ledger.entries[head], receiver(of: entry).endpoint != nil else {
             return fail("P8 \(head) waits for a session that is gone: \(key)")
         }

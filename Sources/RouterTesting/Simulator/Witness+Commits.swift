@@ -111,8 +111,10 @@ extension Witness {
             require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
         }
         let entry = LedgerEntry(accepted)
-        // Nobody chooses who is told of a session's life.
-        if accepted.event == nil { check(entry.decision, entry.placement, of: entry, before, at: now) }
+        // Nobody chooses who is told of a session's life, nor what shows what it was asked for.
+        if accepted.event == nil, accepted.source != .lifeCycle {
+            check(entry.decision, entry.placement, of: entry, before, at: now)
+        }
         ledger.insert(entry)
     }
 

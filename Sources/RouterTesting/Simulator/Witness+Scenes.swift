@@ -35,6 +35,18 @@ extension Witness {
             if let finding { fail("life cycle: \(finding)") }
         }
         checkDiscards(changes, before)
+        checkQuestions(before)
+    }
+
+    /// A session that waits for its configuration waits for somebody.
+    private mutating func checkQuestions(_ before: Registrations) {
+        for (key, session) in ledger.registrations.sessions where session.awaitsConfiguration {
+            let isAsked = ledger.unsettled.contains { sequence in
+                guard let accepted = ledger.entries[sequence]?.accepted else { return false }
+                return accepted.application == key.application && accepted.event?.session == key.session
+            }
+            require(isAsked, "configuration: nobody is asked for that of \(key)")
+        }
     }
 
     /// Every session that goes is told of, in the transaction in which it goes, after its scene, and once.
@@ -89,7 +101,7 @@ extension Witness {
         let endpoint = ledger.registrations.endpoint(of: session)
         if isEvent { return (session, endpoint, nil) }
         let next = ledger.unsettled.first {
-            $0 > entry.accepted.sequence && ledger.entries[$0]?.isEvent(of: key) == true
+            $0 > entry.accepted.sequence && ledger.entries[$0]?.isStep(of: key) == true
         }
         if let event = next.flatMap({ ledger.entries[$0]?.accepted.event }), let state = event.kind.leaves {
             session.activationState = state
@@ -130,4 +142,7 @@ extension Witness {
 extension LedgerEntry {
     /// Whether it is something that this session is told of itself.
     func isEvent(of key: SessionKey) -> Bool { accepted.event != nil && lane == key }
+
+    /// Whether it is a step of this session from one state to another.
+    func isStep(of key: SessionKey) -> Bool { accepted.event?.kind.leaves != nil && lane == key }
 }

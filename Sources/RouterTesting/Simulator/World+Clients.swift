@@ -21,6 +21,7 @@ extension World {
         let contents = [nil, "doc/1", "doc/2", "doc/3", "x", "help", "spam"]
         var notification = IncomingNotification(
             contentID: pick(contents).flatMap { $0 }.map { ContentID(unchecked: $0) }, payload: payload(number))
+        if happens(200) { makeSceneEvent(&notification, number) }
         notification.priority = pick([.high, .normal, .low]) ?? .high
         notification.expiration = drawExpiration()
         if happens(200) { notification.collapseID = pick(["score", "news"]) }
@@ -78,6 +79,23 @@ extension World {
         return Array("{ \"number\" :\(number)}".utf8) + spaces
     }
 
+    /// What UIKit routes beside notifications; some activities are of a type that no manifest names.
+    private mutating func makeSceneEvent(_ notification: inout IncomingNotification, _ number: Int) {
+        notification.kind = pick([.url, .shortcutItem, .userActivity, .userActivity]) ?? .url
+        guard notification.kind == .userActivity else { return }
+        notification.payload = Array(drawActivity(number).value.serialized())
+    }
+
+    private mutating func drawActivity(_ number: Int) -> UserActivity {
+        let type = pick(["edit", "kiosk", "unlisted"]) ?? "edit"
+        var value: JSONValue = ["activityType": .string(type), "title": .string("\(number)")]
+        if happens(500), var object = value.asObject {
+            object["targetContentIdentifier"] = "doc/1"
+            value = .object(object)
+        }
+        do { return try UserActivity(value) } catch { preconditionFailure("\(error)") }
+    }
+
     private mutating func drawExpiration() -> Expiration {
         switch Int.random(in: 0..<10, using: &generator) {
         case 0: .immediate
@@ -122,6 +140,8 @@ extension World {
         guard let key = pick(known), let session = witness.ledger.registrations.sessions[key] else { return }
         switch Int.random(in: 0..<10, using: &generator) {
         case 0: ask(.disconnectSession(key), "disconnect \(key)")
+        case 2: ask(.refreshSession(key), "refresh \(key)")
+        case 3, 4: activate(happens(600) ? key.session : nil, in: key.application)
         case 1: ask(.deleteSession(key, dismissal: pick(Dismissal.allCases) ?? .standard), "discard \(key)")
         default:
             var patch = SessionPatch()
@@ -130,12 +150,25 @@ extension World {
         }
     }
 
+    /// Somebody wants to see a scene: that one, or whichever suits.
+    private mutating func activate(_ session: SessionID?, in application: ApplicationID) {
+        let known = witness.ledger.registrations.sessions(of: application).map(\.key.session).sorted()
+        let activity = happens(600) ? drawActivity(lastTicket + 1) : nil
+        let request = ActivationRequest(
+            application: application, session: session, device: session == nil ? drawDevice() : nil,
+            userActivity: activity,
+            options: ActivationOptions(requestingSession: happens(300) ? pick(known) : nil))
+        ask(.activate(request), "activate \(session?.text ?? "a scene") for \(activity?.activityType ?? "nothing")")
+    }
+
     mutating func putApplication(_ id: ApplicationID) {
         let names = happens(300) ? ["Default", "Kiosk"] : ["Default"]
         var application = Application(id: id)
         application.manifest.supportsMultipleScenes = happens(500)
+        application.manifest.userActivityTypes = ["edit", "kiosk"]
         application.manifest.sceneConfigurations = names.map {
-            SceneConfiguration(name: $0, role: SceneRole.windowApplication)
+            SceneConfiguration(
+                name: $0, role: SceneRole.windowApplication, activityTypes: $0 == "Kiosk" ? ["kiosk"] : [])
         }
         application.routing.prefersRequiresCan = happens(200)
         application.delivery = DeliverySettings(
@@ -186,7 +219,10 @@ extension World {
     }
 
     /// Some receivers have something to say, and some of that is nonsense.
-    mutating func drawAnswer() -> ReceiverAnswer? {
+    mutating func drawAnswer(to event: SceneEventKind?) -> ReceiverAnswer? {
+        if event == .configurationForConnecting, happens(800) {
+            return .configuration(pick(["Default", "Kiosk", "Unknown"]) ?? "")
+        }
         guard happens(200) else { return nil }
         if happens(200) { return .unreadable(code: "unknown-field") }
         var patch = SessionPatch()

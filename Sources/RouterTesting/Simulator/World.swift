@@ -185,7 +185,7 @@ package struct World {
                 sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
                 url: attempt.endpoint.url, startedAt: transfer.startedAt,
                 result: TransferResult(outcome: transfer.outcome, metrics: metrics), connects: attempt.connects,
-                answer: transfer.isSuccess ? drawAnswer() : nil)
+                answer: transfer.isSuccess ? drawAnswer(to: attempt.notification.event?.kind) : nil)
             log.add("\(stamp) ended \(finished.sequence)/\(finished.number): \(describe(transfer.outcome))")
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))

@@ -191,6 +191,6 @@ extension UnsettledNotification {
             contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
             collapseID: stored.collapseID, traceparent: stored.traceparent, receivedAt: stored.receivedAt,
             decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil, recall: entry.recall,
-            event: stored.event)
+            kind: stored.kind, event: stored.event)
     }
 }

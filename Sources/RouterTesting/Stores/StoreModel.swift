@@ -324,6 +324,7 @@ extension StoredNotification {
             traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
             state: .waiting,
             reason: nil, settledAt: nil,
-            progress: DeliveryProgress(), payload: new.payload, attempts: [], event: new.event)
+            progress: DeliveryProgress(), payload: new.payload, attempts: [],
+            kind: new.kind, event: new.event)
     }
 }

@@ -53,7 +53,8 @@ enum StoreSamples {
         SceneEventKind.allCases.enumerated().map { place, kind in
             var event = notification(sequence + Int64(place))
             let number = EventNumber(epoch: .max - Int64(place), sequence: Int64(place))
-            event.event = SceneEvent(kind, kind.enters.map { _ in number })
+            let subject = kind == .configurationForConnecting ? SessionID(unchecked: "caf\u{E9}") : nil
+            event.event = SceneEvent(kind, kind.enters.map { _ in number }, about: subject)
             return event
         }
     }
@@ -115,14 +116,15 @@ enum StoreSamples {
         for (pattern, action) in [("5xx", "wait"), ("404", "moveOn"), ("300", "deadLetter")] {
             try? statuses.add(pattern, action)
         }
+        var manifest = SceneManifest(
+            supportsMultipleScenes: true, userActivityTypes: [text, "", text + text],
+            sceneConfigurations: [
+                SceneConfiguration(name: text, role: text, endpoint: endpoint, activityTypes: [text]),
+                SceneConfiguration(name: "", role: ""),
+            ])
+        manifest.allowsOneSceneOnly = true
         return Application(
-            id: id, displayName: text,
-            manifest: SceneManifest(
-                supportsMultipleScenes: true, userActivityTypes: [text, "", text + text],
-                sceneConfigurations: [
-                    SceneConfiguration(name: text, role: text, endpoint: endpoint, activityTypes: [text]),
-                    SceneConfiguration(name: "", role: ""),
-                ]),
+            id: id, displayName: text, manifest: manifest,
             delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true),
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
@@ -133,6 +135,7 @@ enum StoreSamples {
     /// A notification with every field set, each text a hostile one.
     static func fullNotification(_ sequence: Int64, _ text: String, payload: [UInt8]) -> NewNotification {
         var notification = notification(sequence)
+        notification.kind = NotificationKind.allCases[Int(sequence) % NotificationKind.allCases.count]
         notification.device = DeviceID(unchecked: text)
         notification.contentID = ContentID(unchecked: text)
         notification.priority = .low

@@ -53,6 +53,7 @@ extension StoreSuite {
             ("caf\u{E9}", KeptAnswer.request(fingerprint: [0, 255])),
             ("", .request(fingerprint: [])), ("new", .session(created: true)),
             ("cafe\u{301}", KeptAnswer.session(created: false)),
+            ("scene", KeptAnswer.activation(fingerprint: [1, 0], session: SessionID(unchecked: "é"), created: true)),
         ]
         func key(_ text: String) -> DedupeKey {
             DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)

@@ -39,7 +39,7 @@ extension StoreSuite {
         if let session = filter.session, notification.decision.session != session { return false }
         if let contentID = filter.contentID, notification.contentID != contentID { return false }
         switch filter.type {
-        case .notification where notification.event != nil: return false
+        case .notification(let kind) where notification.event != nil || notification.kind != kind: return false
         case .event(let kind) where notification.event?.kind != kind: return false
         default: break
         }
@@ -62,6 +62,7 @@ extension StoreSuite {
             new.decision.session = index % 7 == 6 ? nil : SessionID(unchecked: sessions[index % 3])
             new.receivedAt = Timestamp(milliseconds: number % 10 == 9 ? number * 10 - 45 : number * 10)
             let kinds = SceneEventKind.allCases
+            if index % 6 == 1 { new.kind = NotificationKind.allCases[index % 4] }
             if index % 5 == 2 { new.event = SceneEvent(kinds[index % kinds.count]) }
             if index % 8 == 1 { new.placement = .held(until: Timestamp(milliseconds: 9)) }
             changes.append(.insert(new))
@@ -87,7 +88,8 @@ extension StoreSuite {
                 { $0.application = ApplicationID(unchecked: "nobody") },
                 { $0.session = SessionID(unchecked: "caf\u{E9}") },
                 { $0.session = SessionID(unchecked: "cafe\u{301}") },
-                { $0.type = .notification },
+                { $0.type = .notification(.notification) },
+                { $0.type = .notification(.url) },
                 { $0.type = .event(.didDisconnect) },
                 { $0.contentID = ContentID(unchecked: "\u{E9}") },
                 { $0.contentID = ContentID(unchecked: "e\u{301}") },

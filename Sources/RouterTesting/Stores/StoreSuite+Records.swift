@@ -150,7 +150,7 @@ extension StoredNotification {
             traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
             state: .waiting,
             reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [],
-            event: new.event)
+            kind: new.kind, event: new.event)
         switch new.placement {
         case .lane: state = .waiting
         case .held: state = .held
@@ -169,7 +169,7 @@ extension UnsettledNotification {
             sequence: new.sequence, id: new.id, application: new.application, device: new.device,
             contentID: new.contentID, priority: new.priority, expiration: new.expiration,
             collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
-            decision: new.decision, event: new.event)
+            decision: new.decision, kind: new.kind, event: new.event)
         if case .held(let until) = new.placement { heldUntil = until }
     }
 }

@@ -258,7 +258,8 @@ package actor EngineHost {
             let finished = FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number,
                 session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now, result: result,
-                connects: attempt.connects, answer: AnswerReader.read(result))
+                connects: attempt.connects,
+                answer: AnswerReader.read(result, to: attempt.notification.event?.kind))
             self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
         }
         do {

@@ -31,7 +31,7 @@ extension API {
         return try await batch.answer { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
-            var accept = try Self.decode(request, batch.application, device, traceparent)
+            var accept = try Self.decode(request, by: Self.pushSource, batch.application, device, traceparent)
             if let key { accept.notification.dedupeKeys.append(key.key) }
             return BatchItem(command: .accept(accept), line: Self.line)
         } submitting: {

@@ -6,12 +6,24 @@ import RouterPlugin
 
 extension API {
     static let pushSource = PushPayloadSource()
+    private static let sceneSource = ScenePayloadSource()
 
     @Sendable func postNotification(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
+        try await post(request, context, to: Self.pushSource)
+    }
+
+    /// What else UIKit routes as it does notifications: user activities, URLs and shortcut items.
+    @Sendable func postEvent(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        try await post(request, context, to: Self.sceneSource)
+    }
+
+    private func post(
+        _ request: Request, _ context: RouterdContext, to source: any PayloadSource
+    ) async throws -> Response {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
-        let accept = try await accept(request, context, device)
+        let accept = try await accept(request, context, device, by: source)
         switch try await submit(.accept(accept)) {
         case .accepted(let accepted):
             return .json(.accepted, NotificationBody.answer(accepted))
@@ -25,7 +37,7 @@ extension API {
         let query = try request.query("device", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
         let device = try query.identifier("device", of: IdentifierKinds.Device.self)
-        let accept = try await accept(request, context, device)
+        let accept = try await accept(request, context, device, by: Self.pushSource)
         let now = host.now
         let view = NotificationView(
             application: accept.application, device: accept.device, contentID: accept.notification.contentID,
@@ -112,24 +124,24 @@ extension API {
             })
     }
 
-    /// Reads the request by the push source.
     private func accept(
-        _ request: Request, _ context: RouterdContext, _ device: DeviceID?
+        _ request: Request, _ context: RouterdContext, _ device: DeviceID?, by source: any PayloadSource
     ) async throws -> AcceptRequest {
         let application = try context.application()
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
-        let source = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
-        return try Self.decode(source, application, device, request.traceparent)
+        let received = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
+        return try Self.decode(received, by: source, application, device, request.traceparent)
     }
 
     static func decode(
-        _ request: SourceRequest, _ application: ApplicationID, _ device: DeviceID?, _ traceparent: TraceParent?
+        _ request: SourceRequest, by source: any PayloadSource, _ application: ApplicationID, _ device: DeviceID?,
+        _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
         let notifications: [IncomingNotification]
-        do { notifications = try pushSource.decode(request) } catch { throw Problem(error) }
+        do { notifications = try source.decode(request) } catch { throw Problem(error) }
         guard let notification = notifications.first else { throw .unexpectedReply }
         return AcceptRequest(
-            application: application, source: pushSource.id, device: device, traceparent: traceparent,
+            application: application, source: source.id, device: device, traceparent: traceparent,
             notification: notification)
     }
 

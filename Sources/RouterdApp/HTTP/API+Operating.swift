@@ -77,7 +77,16 @@ extension API {
         }
         guard caller.mayUse(application) else { throw Problem(.unknownApplication(application)) }
         let session = try context.identifier("session", of: IdentifierKinds.Session.self)
-        let key = SessionKey(application: application, session: session)
+        return try await resume(SessionKey(application: application, session: session))
+    }
+
+    /// The lane in which the delegate is told.
+    @Sendable func resumeDelegate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        _ = try request.query()
+        return try await resume(.delegate(of: try context.application()))
+    }
+
+    private func resume(_ key: SessionKey) async throws -> Response {
         guard case .resumed = try await submit(.resume(key)) else { throw Problem.unexpectedReply }
         let status = await host.read { $0.laneStatus(key) }
         return .json(.ok, JSONWriter.object { Self.write(status, to: &$0) })

@@ -1,4 +1,3 @@
-import Crypto
 import HTTPTypes
 import Hummingbird
 import Router
@@ -29,21 +28,12 @@ extension API {
 
     private func rotate(at place: EndpointPlace, _ request: Request) async throws -> Response {
         _ = try request.query()
-        let key = try request.idempotencyKey()
         let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
         // Everything may be left out, and then the body too.
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let rotation = try reader.secretRotation()
         try reader.finish()
-        let once = key.map { key in
-            var digest = SHA256()
-            digest.update(data: Array(request.uri.path.utf8) + [0])
-            digest.update(data: body)
-            return RepeatableRequest(
-                key: DedupeKey(
-                    application: place.application, source: PluginID(unchecked: "routerd.secrets"), key: key),
-                fingerprint: Array(digest.finalize()))
-        }
+        let once = try request.repeatable(in: place.application, of: "routerd.secrets", body: body)
         let reply = try await submit(.rotateSecret(place, rotation, once: once))
         guard case .endpoint(let endpoint) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, EndpointBody.write(endpoint, after: rotation))

@@ -42,6 +42,7 @@ package struct API: Sendable {
         on(router, .delete, application, .admin, deleteApplication)
 
         on(router, .post, "\(application)/delegate/rotate-secret", .admin, rotateDelegateSecret)
+        on(router, .post, "\(application)/delegate/resume", .sessions, resumeDelegate)
         let configuration = "\(application)/sceneConfigurations/{configuration}"
         on(router, .post, "\(configuration)/endpoint/rotate-secret", .admin, rotateConfigurationSecret)
 
@@ -51,10 +52,15 @@ package struct API: Sendable {
         on(router, .patch, "\(application)/sessions/{session}", .sessions, patchSession)
         on(router, .get, "\(application)/sessions/{session}", .sessions, getSession)
         on(router, .delete, "\(application)/sessions/{session}", .sessions, deleteSession)
+        on(router, .post, "\(application)/sessions/{session}/activate", .sessions, activateSession)
+        on(router, .post, "\(application)/sessions/{session}/refresh", .sessions, refreshSession)
         on(router, .post, "\(application)/sessions/{session}/disconnect", .sessions, disconnectSession)
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
+        on(router, .post, "\(application)/activations", .sessions, postActivation)
+
         on(router, .post, "\(application)/notifications", .ingest, postNotification)
+        on(router, .post, "\(application)/events", .ingest, postEvent)
         on(router, .post, "\(application)/notifications:batch", .ingest, postNotificationBatch)
         on(router, .post, "\(application)/explain", .ingest, explain)
         on(router, .get, "v1/notifications", .ingest, listNotifications)

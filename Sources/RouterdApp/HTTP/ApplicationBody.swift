@@ -32,7 +32,9 @@ package enum ApplicationBody {
         var reader = reader
         var manifest = SceneManifest()
         var endpoints: [String: EndpointDraft] = [:]
-        manifest.supportsMultipleScenes = try reader.bool("supportsMultipleScenes") ?? false
+        let supportsMultipleScenes = try reader.bool("supportsMultipleScenes")
+        manifest.supportsMultipleScenes = supportsMultipleScenes ?? false
+        manifest.allowsOneSceneOnly = supportsMultipleScenes == false
         manifest.userActivityTypes = try reader.strings("userActivityTypes", atMost: RouterLimits.manifestEntries) ?? []
         let configurations = try reader.array("sceneConfigurations", atMost: RouterLimits.manifestEntries) ?? []
         for (place, value) in configurations.enumerated() {

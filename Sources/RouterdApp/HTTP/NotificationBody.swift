@@ -49,7 +49,7 @@ package enum NotificationBody {
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
-        body.field("type", notification.event?.kind.rawValue ?? WebhookEnvelope.notification)
+        body.field("type", notification.event?.kind.rawValue ?? WebhookEnvelope.type(of: notification.kind))
         body.field("application", notification.application)
         body.field("source", notification.source)
         body.field("device", notification.device)
@@ -121,10 +121,10 @@ package enum ExplanationBody {
             body.object("decision") { decision in
                 NotificationBody.write(explained.decision, to: &decision)
                 switch explained.outcome {
-                case .newSession(let configuration): decision.field("configuration", configuration)
+                case .newSession(.named(let name)): decision.field("configuration", name)
                 case .held(let until): decision.field("heldUntil", until)
                 case .dropped: decision.field("dropped", true)
-                case .session, .undeliverable: break
+                case .newSession(.asked), .session, .undeliverable: break
                 }
             }
             body.field("sessionsInScope", explained.sessionsInScope)

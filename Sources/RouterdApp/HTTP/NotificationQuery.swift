@@ -38,9 +38,12 @@ package enum NotificationQuery {
 
     private static func type(_ name: String?) throws(Problem) -> NotificationFilter.TypeFilter? {
         guard let name else { return nil }
-        if name == WebhookEnvelope.notification { return .notification }
+        if let kind = NotificationKind.allCases.first(where: { WebhookEnvelope.type(of: $0) == name }) {
+            return .notification(kind)
+        }
         if let kind = SceneEventKind(rawValue: name) { return .event(kind) }
-        let names = ([WebhookEnvelope.notification] + SceneEventKind.allCases.map(\.rawValue)).joined(separator: ", ")
+        let types = NotificationKind.allCases.map(WebhookEnvelope.type(of:)) + SceneEventKind.allCases.map(\.rawValue)
+        let names = types.joined(separator: ", ")
         throw Problem(.badRequest, "invalid-parameter", "type must be one of \(names).")
     }
 

@@ -162,6 +162,7 @@ extension Problem {
                 .conflict, "idempotency-conflict",
                 "This apns-id or Idempotency-Key came before, with another body, for another device, or for another request."
             )
+        case .scene(let refusal): self.init(refusal)
         case .tooMuchUserInfo(let limit):
             self.init(
                 .unprocessableContent, "user-info-too-large",
@@ -170,6 +171,21 @@ extension Problem {
             self.init(
                 .serviceUnavailable, error.code.rawValue, "The store cannot take this now; nothing was changed.",
                 retryAfter: 1)
+        }
+    }
+
+    private init(_ refusal: SceneRefusal) {
+        switch refusal {
+        case .unlistedActivityType:
+            self.init(
+                .unprocessableContent, "unlisted-activity-type",
+                "The manifest's userActivityTypes do not name the type of this activity.",
+                pointer: "/userActivity/activityType")
+        case .multipleScenesNotSupported:
+            self.init(
+                .conflict, "multiple-scenes-not-supported",
+                "There is a session of this role, and the manifest does not support multiple scenes.")
+        case .requestDenied(let reason): self.init(.forbidden, "request-denied", reason)
         }
     }
 

@@ -1,3 +1,4 @@
+import Crypto
 import HTTPTypes
 package import Hummingbird
 import Logging
@@ -72,6 +73,20 @@ extension Request {
     func idempotencyKey() throws(Problem) -> String? {
         let request = SourceRequest(headers: sourceHeaders, body: [], receivedAt: Timestamp(milliseconds: 0))
         do { return try request.idempotencyKey() } catch { throw Problem(error) }
+    }
+
+    /// What is remembered of a request that its sender may repeat: the key, and a digest of path and body. Keys of one
+    /// kind of request are apart from those of others.
+    func repeatable(
+        in application: ApplicationID, of kind: String, body: [UInt8]
+    ) throws(Problem) -> RepeatableRequest? {
+        guard let key = try idempotencyKey() else { return nil }
+        var digest = SHA256()
+        digest.update(data: Array(uri.path.utf8) + [0])
+        digest.update(data: body)
+        return RepeatableRequest(
+            key: DedupeKey(application: application, source: PluginID(unchecked: kind), key: key),
+            fingerprint: Array(digest.finalize()))
     }
 
     /// The sender's place in a trace. One that is not valid, or that there are two of, is as good as none.

@@ -35,29 +35,30 @@ struct NewSessionTests {
         name: "External", role: "windowExternalDisplay", endpoint: Endpoint(url: "https://3.example", secret: "s"))
 
     static let cases: [Case] = [
-        Case("single scene, no session at all", multiple: false, [], .newSession(configuration: "Default")),
+        Case("single scene, no session at all", multiple: false, [], .newSession(configuration: .named("Default"))),
         Case("single scene, one that cannot", multiple: false, [cannot], .undeliverable),
         Case("single scene, one that is disabled", multiple: false, [Scene("A", disabled: true)], .undeliverable),
-        Case("multiple scenes, no session at all", multiple: true, [], .newSession(configuration: "Default")),
-        Case("multiple scenes, one that cannot", multiple: true, [cannot], .newSession(configuration: "Default")),
+        Case("multiple scenes, no session at all", multiple: true, [], .newSession(configuration: .named("Default"))),
+        Case(
+            "multiple scenes, one that cannot", multiple: true, [cannot], .newSession(configuration: .named("Default"))),
         Case("no configuration", multiple: true, of: [], [], .undeliverable),
         Case("a configuration without endpoint", multiple: true, of: [.unreachable], [], .undeliverable),
         Case(
             "the first with an endpoint", multiple: true, of: [.unreachable, second, .standard], [],
-            .newSession(configuration: "Second")),
+            .newSession(configuration: .named("Second"))),
         Case("another role", multiple: true, of: [external], [], .undeliverable),
         Case(
             "the first of the application role", multiple: true, of: [external, .standard], [],
-            .newSession(configuration: "Default")),
+            .newSession(configuration: .named("Default"))),
         Case(
             "single scene, none on this device", multiple: false, [Scene("A", device: "tablet")], device: "phone",
-            .newSession(configuration: "Default")),
+            .newSession(configuration: .named("Default"))),
         Case(
             "single scene, one on this device that cannot", multiple: false,
             [Scene("A", can: "FALSEPREDICATE", device: "phone")], device: "phone", .undeliverable),
         Case(
             "single scene, one without a device", multiple: false, [Scene("A")], device: "phone",
-            .newSession(configuration: "Default")),
+            .newSession(configuration: .named("Default"))),
     ]
 
     @Test("Whether a session is made, and with which configuration", arguments: cases)
@@ -69,7 +70,7 @@ struct NewSessionTests {
         #expect(decision.session == nil)
         if case .newSession(let configuration) = row.expected {
             #expect(decision.tier == .newSession)
-            #expect(decision.reason == "new session: configuration '\(configuration)'")
+            #expect(decision.reason == "new session: \(configuration)")
         } else {
             #expect(decision.tier == .undeliverable)
             #expect(decision.reason == "no session can have it")

@@ -47,6 +47,7 @@ struct WebhookEnvelopeTests {
                 "decision":{"tier":"prefers","rerouteOf":"win-6"},\
                 "connectionOptions":{"notification":{"targetContentIdentifier":"myapp://doc/42"},\
                 "stateRestorationActivity":{"activityType":"edit","userInfo":{"page":3}}},\
+                "userActivity":{"activityType":"edit","userInfo":{"page":3}},\
                 "payload":{"aps":{}}}}
                 """)
     }

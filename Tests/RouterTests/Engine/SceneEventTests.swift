@@ -271,7 +271,7 @@ extension AttemptStart {
     /// The type that its receiver sees.
     var kind: String {
         notification.event?.kind.rawValue
-            ?? session.map { WebhookEnvelope.type(for: $0.activationState) } ?? "nobody"
+            ?? session.map { WebhookEnvelope.type(of: notification.kind, for: $0.activationState) } ?? "nobody"
     }
 }
 

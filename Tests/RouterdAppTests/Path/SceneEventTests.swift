@@ -76,6 +76,15 @@ struct SceneEventTests {
             #expect(second.compactMap { $0["id"]?.asString } == ["win-1", "win-2"])
             let states = try await daemon.call(.get, "\(list)&state=superseded")["notifications"].asArray ?? []
             #expect(states.count == 1)
+            // By hand it is tried at once.
+            let resumed = try await daemon.call(.post, "\(TestDaemon.gallery)/delegate/resume")
+            #expect(resumed.status == 200 && resumed["session"] == .null)
+            try await daemon.until {
+                try await daemon.call(.get, "\(list)&state=delivered")["notifications"].asArray?.count == 1
+            }
+            try await daemon.putGallery("{}")
+            expectProblem(
+                try await daemon.call(.post, "\(TestDaemon.gallery)/delegate/resume"), 404, "unknown-endpoint")
         }
     }
 

@@ -1,0 +1,91 @@
+import RouterPlugin
+
+// A new session comes by its configuration at once, or when its application's delegate was asked:
+//
+//     made ──▶ asked ──▶ answered, expired, refused, called back: the question is settled ──▶ configured
+//
+// Meanwhile it is there, takes part in routing, and has nowhere to be reached: its lane waits. Whatever ends the question
+// configures the session in the same transaction, so that it never waits for nobody.
+
+extension Engine {
+    /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
+    mutating func newSession(
+        _ configuration: ConfigurationChoice, of role: String, in tenant: Tenant<Registry>, device: DeviceID?,
+        at now: Timestamp
+    ) -> SceneSession {
+        lastCreationSequence += 1
+        let id = Identity.session(at: now, using: &generator)
+        let name = if case .named(let name) = configuration { name } else { "" }
+        return SceneSession(
+            key: SessionKey(application: tenant.application.id, session: id), role: role, configuration: name,
+            device: device, creationSequence: lastCreationSequence)
+    }
+
+    /// Adds a new session to a plan, and the question for its configuration if that is open.
+    mutating func make(
+        _ session: SceneSession, for options: ConnectionOptions, at now: Timestamp, in plan: inout Plan
+    ) {
+        let id = session.key.application
+        plan.changes.append(.putSession(session))
+        plan.writes += [.session(session.key), .sessions(id), .newSession(id)]
+        guard session.awaitsConfiguration else { return }
+        insert(
+            SceneEvent(.configurationForConnecting, about: session.key.session),
+            WebhookEnvelope.data(asking: options, for: session), for: .delegate(of: id), device: session.device,
+            expiration: .at(now.advanced(byMilliseconds: RouterLimits.configurationMilliseconds)), at: now, in: &plan)
+    }
+
+    /// Configures the sessions whose question a plan settles.
+    mutating func configure(
+        after command: Command, at now: Timestamp, lookup: any Store, in plan: inout Plan
+    ) throws(StoreError) {
+        guard !questions.isEmpty else { return }
+        // Its sessions end with it.
+        if case .deleteApplication = command { return }
+        for case .settle(let sequence, let settlement, _) in plan.changes {
+            guard let key = questions[sequence] else { continue }
+            plan.reads += [.application(key.application), .session(key)]
+            guard let tenant = tenants[key.application], var session = tenant.sessions[key.session],
+                session.awaitsConfiguration
+            else { continue }
+            var named: String?
+            if settlement == .delivered, case .attemptFinished(let attempt) = command,
+                case .configuration(let name)? = attempt.answer
+            {
+                named = name
+            }
+            guard let name = tenant.configuration(named: named, forNew: session.role) else {
+                // The manifest has none any more: what waits for the session is decided anew.
+                plan.changes.append(.deleteSession(key))
+                plan.writes += [.session(key), .sessions(key.application)]
+                continue
+            }
+            session.configuration = name
+            let queued = planner.delivery(sequence)?.payload
+            let question = if let queued { queued } else { try lookup.payload(of: sequence) ?? [] }
+            let options = ConnectionOptions(of: question)
+            if options.activation == nil {
+                plan.changes.append(.putSession(session))
+                plan.writes += [.session(key), .sessions(key.application)]
+            } else {
+                let reply = plan.reply
+                bringForward(session, options, options.userActivity, at: now, in: &plan)
+                plan.reply = reply
+            }
+        }
+    }
+
+    /// Why the delegate's answer to such a question does not count; nil if it does.
+    func fault(of name: String, answering sequence: NotificationSequence) -> String? {
+        guard let key = questions[sequence], let tenant = tenants[key.application],
+            let session = tenant.sessions[key.session], session.awaitsConfiguration
+        else { return nil }
+        let chosen = tenant.configuration(named: name, forNew: session.role)
+        return chosen?.utf8.elementsEqual(name.utf8) == true ? nil : "unknown-configuration"
+    }
+}
+
+extension SceneSession {
+    /// Whether its delegate has been asked for its configuration: no other session has neither that nor an endpoint.
+    package var awaitsConfiguration: Bool { configuration.isEmpty && endpoint == nil }
+}

@@ -1,0 +1,100 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// Bringing scenes forward, and up to date.
+extension API {
+    /// Brings forward the session that is named, or that prefers what is asked for, or makes one.
+    @Sendable func postActivation(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        var activation = try ActivationBody.read(try Request.parse(body), in: try context.application())
+        activation.once = try request.repeatable(in: activation.application, of: "routerd.activations", body: body)
+        return try await activate(activation)
+    }
+
+    /// The same for the session in the path.
+    @Sendable func activateSession(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let key = try context.sessionKey()
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        // Everything may be left out, and then the body too.
+        let value = body.isEmpty ? .object(JSONObject()) : try Request.parse(body)
+        var activation = try ActivationBody.read(value, of: key)
+        activation.once = try request.repeatable(in: key.application, of: "routerd.activations", body: body)
+        return try await activate(activation)
+    }
+
+    private func activate(_ activation: ActivationRequest) async throws -> Response {
+        guard case .session(let session, let created) = try await submit(.activate(activation)) else {
+            throw Problem.unexpectedReply
+        }
+        return .json(created ? .created : .ok, SessionBody.write(session))
+    }
+
+    @Sendable func refreshSession(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        guard case .session(let session, _) = try await submit(.refreshSession(try context.sessionKey())) else {
+            throw Problem.unexpectedReply
+        }
+        return .json(.accepted, SessionBody.write(session))
+    }
+}
+
+/// Requests to see a scene, on the wire.
+enum ActivationBody {
+    /// Reads a request that says itself which session, if any.
+    static func read(_ body: JSONValue, in application: ApplicationID) throws(Problem) -> ActivationRequest {
+        var reader = try ObjectReader(body)
+        var request = ActivationRequest(application: application)
+        request.session = try reader.identifier("session", of: IdentifierKinds.Session.self)
+        request.role = try reader.string("role")
+        request.device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        if request.session != nil {
+            // A session has its role and its device already.
+            guard request.role == nil else { throw reader.invalid("role", "cannot stand beside session") }
+            guard request.device == nil else { throw reader.invalid("device", "cannot stand beside session") }
+        }
+        try readScene(&reader, into: &request)
+        try reader.finish()
+        return request
+    }
+
+    /// Reads a request for a session.
+    static func read(_ body: JSONValue, of key: SessionKey) throws(Problem) -> ActivationRequest {
+        var reader = try ObjectReader(body)
+        var request = ActivationRequest(application: key.application, session: key.session)
+        try readScene(&reader, into: &request)
+        try reader.finish()
+        return request
+    }
+
+    private static func readScene(
+        _ reader: inout ObjectReader, into request: inout ActivationRequest
+    ) throws(Problem) {
+        if let activity = reader.value("userActivity") {
+            do { request.userActivity = try UserActivity(activity) } catch { throw Problem(error) }
+            guard activity.serialized().count <= RouterLimits.userInfoBytes else {
+                throw reader.invalid("userActivity", "may have \(RouterLimits.userInfoBytes) bytes")
+            }
+        }
+        guard var options = try reader.object("options") else { return }
+        request.options.requestingSession = try options.identifier(
+            "requestingSession", of: IdentifierKinds.Session.self)
+        if let name = try options.string("preferredPresentationStyle") {
+            guard let style = PresentationStyle(rawValue: name) else {
+                let names = PresentationStyle.allCases.map(\.rawValue).joined(separator: ", ")
+                throw options.invalid("preferredPresentationStyle", "must be one of \(names)")
+            }
+            request.options.preferredPresentationStyle = style
+        }
+        try options.finish()
+    }
+}

@@ -1,0 +1,187 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// How a new session comes by its configuration: by the activity's type, by the delegate's word, or as the first one.
+@Suite("Engine: configurations")
+struct ConfigurationTests {
+    private static let list = SceneConfiguration(
+        name: "List", role: SceneRole.windowApplication,
+        endpoint: Endpoint(url: "https://list.example/", secret: "whsec_bGlzdA=="))
+    private static let detail = SceneConfiguration(
+        name: "Detail", role: SceneRole.windowApplication,
+        endpoint: Endpoint(url: "https://detail.example/", secret: "whsec_ZGV0YWls"), activityTypes: ["open"])
+    private static let delegate = Endpoint(url: "https://delegate.example/", secret: "whsec_ZGVsZWdhdGU=")
+
+    private static func application(_ configurations: [SceneConfiguration] = [list, detail]) -> Application {
+        var application = Application.gallery(
+            multipleScenes: true, configurations: configurations, schedule: [5, 300], delegate: delegate,
+            lifeCycleEvents: true)
+        application.manifest.userActivityTypes = ["open", "other"]
+        return application
+    }
+
+    private static func activity(_ type: String, about content: ContentID? = "doc/1") -> AcceptRequest {
+        var request = AcceptRequest.of(content, payload: #"{"activityType":"\#(type)"}"#)
+        request.notification.kind = .userActivity
+        return request
+    }
+
+    /// The only session there is.
+    private func made(_ bench: Workbench) throws -> SceneSession {
+        try #require(bench.engine.tenants[.gallery]?.sessions.values.first)
+    }
+
+    @Test("The type of an activity chooses, and nobody is asked")
+    func byActivityType() throws {
+        var bench = try Workbench(Self.application(), [])
+        let accepted = try #require(try bench.run(.accept(Self.activity("open"))).accepted)
+        #expect(accepted.decision.reason == "new session: configuration 'Detail'")
+        #expect(try made(bench).configuration == "Detail")
+        let attempt = try #require(try bench.start().first)
+        #expect(attempt.kind == "scene.willConnect" && attempt.endpoint.url == "https://detail.example/")
+    }
+
+    @Test("An activity of a type that the manifest does not list is refused")
+    func unlisted() throws {
+        var bench = try Workbench(Self.application(), [])
+        let reply = try bench.run(.accept(Self.activity("secret")))
+        #expect(reply.refusal == .scene(.unlistedActivityType("secret")))
+        #expect(bench.engine.unsettledCount == 0 && bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
+    }
+
+    @Test("The delegate is asked where nothing else chooses, and what waits for the session goes where it says")
+    func asked() throws {
+        var bench = try Workbench(Self.application(), [])
+        let accepted = try #require(try bench.accept("doc/1").accepted)
+        #expect(accepted.decision.tier == .newSession)
+        #expect(try made(bench).awaitsConfiguration)
+        let question = try #require(try bench.start().first)
+        #expect(question.kind == "application.configurationForConnecting" && question.receiver.session.isDelegate)
+        #expect(try bench.start().isEmpty, "Nobody knows yet where the session is reached.")
+        try bench.finish(question, .status(200), answer: .configuration("Detail"))
+        #expect(try made(bench).configuration == "Detail")
+        let attempt = try #require(try bench.start().first)
+        #expect(attempt.kind == "scene.willConnect" && attempt.endpoint.url == "https://detail.example/")
+        try bench.finish(attempt, .status(200))
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
+    @Test("Who names no configuration, or one that is not there, gets the first one", arguments: [nil, "Unknown"])
+    func fallback(named: String?) throws {
+        var bench = try Workbench(Self.application(), [])
+        try bench.accept("doc/1")
+        let question = try #require(try bench.start().first)
+        try bench.finish(question, .status(200), answer: named.map { .configuration($0) })
+        #expect(try made(bench).configuration == "List")
+        let fault = try bench.stored(question.notification.sequence)?.attempts.first?.answerFault
+        #expect(fault == (named == nil ? nil : "unknown-configuration"))
+    }
+
+    @Test("A delegate that does not answer in time is not waited for, over a crash too", arguments: [false, true])
+    func timeOut(crashes: Bool) throws {
+        var bench = try Workbench(Self.application(), [])
+        try bench.accept("doc/1")
+        let question = try #require(try bench.start().first)
+        try bench.finish(question, .status(503))
+        if crashes { try bench.crash() }
+        try bench.advance(to: .millisecond(RouterLimits.configurationMilliseconds - 1))
+        #expect(try made(bench).awaitsConfiguration)
+        try bench.advance(to: .millisecond(RouterLimits.configurationMilliseconds))
+        #expect(try bench.start().isEmpty, "It has expired, and nothing else is known yet.")
+        let attempt = try #require(try bench.start().first)
+        #expect(try bench.stored(question.notification.sequence)?.state == .expired)
+        #expect(try made(bench).configuration == "List")
+        #expect(attempt.kind == "scene.willConnect" && attempt.endpoint.url == "https://list.example/")
+    }
+
+    @Test(
+        "A question that is called back, or whose delegate is taken away, leaves nobody waiting",
+        arguments: [true, false])
+    func noQuestion(cancels: Bool) throws {
+        var bench = try Workbench(Self.application(), [])
+        try bench.accept("doc/1")
+        let events = try bench.store.notifications(
+            matching: NotificationFilter(type: .event(.configurationForConnecting)), limit: 9)
+        let question = try #require(events.first)
+        if cancels {
+            let reply = try bench.run(.cancel(question.id))
+            guard case .cancelled(.cancelled) = reply else {
+                Issue.record("answered \(reply)")
+                return
+            }
+        } else {
+            var application = Self.application()
+            application.delegate = nil
+            try bench.run(.putApplication(.of(application)))
+        }
+        #expect(try made(bench).configuration == "List")
+        #expect(try bench.start().first?.kind == "scene.willConnect")
+    }
+
+    @Test("Where the manifest has no configuration any more, what waits is decided anew")
+    func noneLeft() throws {
+        var bench = try Workbench(Self.application(), [])
+        let accepted = try #require(try bench.accept("doc/1").accepted)
+        let question = try #require(try bench.start().first)
+        try bench.run(.putApplication(.of(Self.application([]))))
+        try bench.finish(question, .status(200), answer: .configuration("List"))
+        #expect(bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
+        #expect(try bench.stored(accepted.sequence)?.reason == "no-eligible-session")
+    }
+
+    @Test("A session that says itself what it is before the delegate does is not configured again")
+    func saysItself() throws {
+        var bench = try Workbench(Self.application(), [])
+        try bench.accept("doc/1")
+        let question = try #require(try bench.start().first)
+        try bench.patch(try made(bench).key) { $0.configuration = "Detail" }
+        try bench.finish(question, .status(200), answer: .configuration("List"))
+        #expect(try made(bench).configuration == "Detail")
+    }
+
+    @Test("One configuration, no delegate, or no events: nobody is asked")
+    func notAsked() throws {
+        var alone = Self.application()
+        alone.delegate = nil
+        var quiet = Self.application()
+        quiet.delivery.lifeCycleEvents = false
+        for application in [Self.application([Self.list]), alone, quiet] {
+            var bench = try Workbench(application, [])
+            try bench.accept("doc/1")
+            #expect(try made(bench).configuration == "List")
+            #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
+        }
+    }
+
+    // MARK: One scene
+
+    @Test("A manifest that says so has one session of the application role, on each device")
+    func oneScene() throws {
+        var application = Application.gallery()
+        application.manifest.allowsOneSceneOnly = true
+        var bench = try Workbench(application, [])
+        func put(_ id: SessionID, role: String = SceneRole.windowApplication, device: DeviceID? = nil) throws -> Reply {
+            var draft = SessionDraft.of(Scene(id, device: device))
+            draft.role = role
+            return try bench.run(.putSession(.gallery(id), draft))
+        }
+        #expect(try put("A", device: "d1").session != nil)
+        #expect(try put("A", device: "d1").session != nil, "It is the same one.")
+        #expect(try put("B", device: "d1").refusal == .scene(.multipleScenesNotSupported))
+        #expect(try put("B", device: "d2").session != nil)
+        #expect(try put("C").refusal == .scene(.multipleScenesNotSupported), "Without a device it would be on each.")
+        #expect(try put("D", role: "externalDisplay", device: "d1").session != nil)
+        #expect(
+            try bench.patch(.gallery("B")) { $0.device = .set("d1") }.refusal == .scene(.multipleScenesNotSupported))
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(try put("E", device: "d1").session != nil)
+    }
+
+    @Test("Where the manifest says nothing, any number may register")
+    func silentManifest() throws {
+        let bench = try Workbench(.gallery(), [Scene("A"), Scene("B"), Scene("C")])
+        #expect(bench.engine.tenants[.gallery]?.sessions.count == 3)
+    }
+}
