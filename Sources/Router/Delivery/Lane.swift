@@ -12,6 +12,8 @@ package struct QueuedDelivery: Hashable, Sendable {
 
     package var isEvent: Bool { notification.event != nil }
 
+    fileprivate var isDiscard: Bool { notification.event?.kind == .didDiscardSceneSessions }
+
     package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
         self.notification = notification
         self.machine = DeliveryStateMachine(
@@ -51,6 +53,8 @@ package struct Lane: Sendable {
     private var expiring = 0
     /// Deliveries that are events.
     private var events = 0
+    /// Those of them that tell the delegate of discarded sessions.
+    private var discards = 0
     private var isEventInFlight = false
 
     package init(key: SessionKey) {
@@ -59,6 +63,7 @@ package struct Lane: Sendable {
 
     package var isEmpty: Bool { queue.isEmpty }
     package var hasEvents: Bool { events > 0 }
+    var hasDiscards: Bool { discards > 0 }
 
     /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
     package var urgency: Priority? { Priority.ranked.first { waitingByRank[$0.rank] > 0 } }
@@ -91,6 +96,7 @@ package struct Lane: Sendable {
         waitingByRank[delivery.notification.priority.rank] += 1
         if case .at = delivery.notification.expiration { expiring += 1 }
         if delivery.isEvent { events += 1 }
+        if delivery.isDiscard { discards += 1 }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -108,6 +114,7 @@ package struct Lane: Sendable {
         guard let index = index(of: sequence) else { return nil }
         let delivery = queue.remove(at: index)
         if delivery.isEvent { events -= 1 }
+        if delivery.isDiscard { discards -= 1 }
         if case .inFlight = delivery.machine.state {
             inFlight -= 1
             if delivery.isEvent { isEventInFlight = false }

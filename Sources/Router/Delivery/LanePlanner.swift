@@ -66,6 +66,8 @@ package struct LanePlanner: Sendable {
     var now = Timestamp(milliseconds: 0)
     private var turns = FairTurns()
     private var laneOf: [NotificationSequence: SessionKey] = [:]
+    /// Lanes whose scenes connect when the delegate has been told.
+    private var early: [ApplicationID: Set<SessionKey>] = [:]
 
     package init(caps: DeliveryCaps) {
         self.caps = caps
@@ -125,6 +127,7 @@ package struct LanePlanner: Sendable {
         payloadBytes -= delivery.payload?.count ?? 0
         if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
         release(sequence)
+        delegateHasChanged(key)
         return delivery
     }
 
@@ -133,6 +136,7 @@ package struct LanePlanner: Sendable {
         lanes[key]?.reschedule(sequence, progress)
         look(at: key)
         release(sequence)
+        delegateHasChanged(key)
     }
 
     /// What is under way is not to be tried again.
@@ -146,6 +150,7 @@ package struct LanePlanner: Sendable {
     /// The session is gone, or disabled: nothing more is started for it.
     package mutating func close(_ key: SessionKey) {
         lanes[key]?.isClosed = true
+        delegateHasChanged(key)
     }
 
     /// The session was discarded: only events are started for it.
@@ -188,6 +193,15 @@ package struct LanePlanner: Sendable {
         turns.append(key, urgency)
     }
 
+    /// Whether the lane waits until the delegate has been told.
+    package func isEarly(_ key: SessionKey) -> Bool { early[key.application]?.contains(key) == true }
+
+    /// Those who wait for the delegate look whether they still have to.
+    private mutating func delegateHasChanged(_ key: SessionKey) {
+        guard key.session.isDelegate, let waiting = early.removeValue(forKey: key.application) else { return }
+        for key in waiting.sorted() { reconsider(key) }
+    }
+
     private mutating func drop(_ key: SessionKey) {
         let lane = lanes.removeValue(forKey: key)
         if let kind = lane?.isCalledBy { call(kind) }
@@ -228,6 +242,11 @@ package struct LanePlanner: Sendable {
             turns.append(key, current)
             return nil
         }
+        guard !isEarly(key, terms) else {
+            early[key.application, default: []].insert(key)
+            passOn(key)
+            return nil
+        }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
         let obstacle = obstacle(at: endpoint, at: now)
         let offer = lanes[key]?.offer(
@@ -251,6 +270,7 @@ package struct LanePlanner: Sendable {
             wake(key, at: until)
         case .held(let until):
             if let obstacle { wait(key, for: LaneWait(kind: obstacle, urgency: urgency)) }
+            delegateHasChanged(key)
             if let until { wake(key, at: until) }
         case .nothing:
             passOn(key)

@@ -23,8 +23,11 @@ package struct LaneTerms: Hashable, Sendable {
     package var maxInFlight: Int
     /// After how many attempts a delivery that waits for its retry may be overtaken; nil for never.
     package var overtakenAfter: Int?
+    /// Whether a notification tells the session to connect, as it is not connected.
+    package var connects: Bool
 
-    package init(url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil) {
+    package init(url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false) {
+        self.connects = connects
         self.url = url
         self.maxInFlight = maxInFlight
         self.overtakenAfter = overtakenAfter

@@ -198,6 +198,7 @@ extension Tenant {
         let delivery = application.delivery
         return LaneTerms(
             url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,
-            overtakenAfter: delivery.headOfLine.overtakenAfter)
+            overtakenAfter: delivery.headOfLine.overtakenAfter,
+            connects: delivery.lifeCycleEvents && scene(id)?.activationState == .unattached)
     }
 }

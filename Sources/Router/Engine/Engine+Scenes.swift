@@ -53,12 +53,29 @@ extension Engine {
         _ callbacks: [Callback], expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
     ) {
         for callback in callbacks where isTold(callback.session) {
+            if callback.event.kind == .willConnect { hurry(callback.session.key.application, in: &plan) }
             let data = WebhookEnvelope.data(
                 of: callback.event, callback.session, dismissal: callback.dismissal, options: callback.options)
             insert(
                 callback.event, data, for: callback.session.key, device: callback.session.device,
                 expiration: expiration, at: now, in: &plan)
         }
+    }
+
+    /// The delegate is to hear which sessions are gone before another one connects: what it has failed to take is tried now,
+    /// once more than its schedule says.
+    private func hurry(_ application: ApplicationID, in plan: inout Plan) {
+        guard let lane = planner.lanes[.delegate(of: application)], lane.hasDiscards, lane.inFlight == 0,
+            let head = lane.waiting(limit: 1).first, head.machine.progress.notBefore != nil,
+            head.machine.progress.failures > 0
+        else { return }
+        var progress = head.machine.progress
+        progress.notBefore = nil
+        progress.failures -= 1
+        let sequence = head.notification.sequence
+        plan.changes.append(.reschedule(sequence, progress: progress))
+        plan.reads.append(.delivery(sequence))
+        plan.writes.append(.delivery(sequence))
     }
 
     /// Whether anybody is to be told of what the session does.

@@ -11,6 +11,7 @@ extension Witness {
         require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
         require(entry.heldUntil == nil, "12.6 sent while it is held: \(sequence)")
         require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
+        checkTurn(attempt)
         require(entry.recall == nil, "sent after it was called back: \(sequence)")
         require(!entry.isExpired(at: now), "sent when it had expired: \(sequence)")
         require(entry.progress.notBefore.map { $0 <= now } ?? true, "P8 sent before its time: \(sequence)")
@@ -220,7 +221,9 @@ extension Witness {
         case .slowSlots:
             require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
         case nil:
-            require(!planner.slots.admits(urgency), "P8 \(head) is stuck in \(key)")
+            let delegate = SessionKey.delegate(of: key.application)
+            let waitsForDelegate = planner.isEarly(key) && ledger.underWay(in: delegate) > 0
+            require(!planner.slots.admits(urgency) || waitsForDelegate, "P8 \(head) is stuck in \(key)")
         }
     }
 

@@ -148,9 +148,14 @@ extension Witness {
     ) {
         guard var entry = unsettledEntry(sequence, "it is rescheduled") else { return }
         guard entry.underWay != nil else {
-            // Nothing was tried: somebody said that it need not wait longer, and nothing else changes.
-            let isResumed = entry.lane.map(resumed.contains) ?? false
+            // Nothing was tried: somebody said that it need not wait longer, and nothing else changes. Or a scene connects,
+            // and the delegate is tried once more than its schedule says.
+            var isResumed = entry.lane.map(resumed.contains) ?? false
             entry.progress.notBefore = nil
+            if entry.lane?.session.isDelegate == true, progress.failures == entry.progress.failures - 1 {
+                isResumed = true
+                entry.progress.failures -= 1
+            }
             require(isResumed && progress == entry.progress, "12.2 rescheduled without an attempt: \(sequence)")
             ledger.entries[sequence] = entry
             return

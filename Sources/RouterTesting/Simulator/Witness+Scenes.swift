@@ -114,6 +114,19 @@ extension Witness {
         return (session, endpoint, EventNumber(epoch: isTold ? epoch : epoch + 1, sequence: 1))
     }
 
+    /// Nobody connects while the delegate is being told who is gone.
+    mutating func checkTurn(_ attempt: AttemptStart) {
+        guard attempt.connects != nil || attempt.notification.event?.kind == .willConnect else { return }
+        for sequence in ledger.unsettled where sequence < attempt.notification.sequence {
+            guard let entry = ledger.entries[sequence], entry.accepted.application == attempt.receiver.application,
+                entry.accepted.event?.kind == .didDiscardSceneSessions
+            else { continue }
+            require(
+                entry.underWay == nil,
+                "discard: \(attempt.notification.sequence) connects while the delegate is told \(sequence)")
+        }
+    }
+
     /// An event goes alone.
     mutating func checkSolitude(_ attempt: AttemptStart) {
         let sequence = attempt.notification.sequence

@@ -1,0 +1,48 @@
+import RouterPlugin
+
+// The delegate hears which sessions are gone before a scene of the application connects, if it can be told now:
+//
+//     delegate's lane    discarded ──▶ being told, or about to be ──▶ told, or put off
+//     a scene's lane          willConnect waits ···················▶ goes
+//
+// One that is down is not waited for: windows do not stop because a server does.
+
+extension Lane {
+    /// The first word of discarded sessions that has not been taken.
+    var untoldDiscard: NotificationSequence? {
+        guard hasDiscards else { return nil }
+        return queue.first { $0.notification.event?.kind == .didDiscardSceneSessions }?.notification.sequence
+    }
+
+    /// The delivery that would tell the session to connect, if that is what comes next.
+    func nextConnect(_ terms: LaneTerms) -> NotificationSequence? {
+        guard let next = queue.first(where: { $0.machine.isWaiting && !$0.isEnding })?.notification else { return nil }
+        let connects =
+            if let event = next.event {
+                event.kind == .willConnect
+            } else if let step = nextStep(after: next.sequence) {
+                step.kind == .willConnect
+            } else {
+                terms.connects
+            }
+        return connects ? next.sequence : nil
+    }
+
+    /// Whether something is under way, or may start now.
+    func isGoing(at now: Timestamp) -> Bool {
+        guard !isClosed, waitsFor == nil else { return false }
+        if inFlight > 0 { return true }
+        guard let next = queue.first(where: { $0.machine.isWaiting && !$0.isEnding }) else { return false }
+        return next.machine.progress.notBefore.map { $0 <= now } ?? true
+    }
+}
+
+extension LanePlanner {
+    /// Whether the lane's scene would connect before the delegate is told what it is about to be told.
+    func isEarly(_ key: SessionKey, _ terms: LaneTerms) -> Bool {
+        guard !key.session.isDelegate, let delegate = lanes[.delegate(of: key.application)],
+            let discard = delegate.untoldDiscard, let connect = lanes[key]?.nextConnect(terms)
+        else { return false }
+        return discard < connect && delegate.isGoing(at: now)
+    }
+}

@@ -1,0 +1,84 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// The delegate hears which sessions are gone before a scene connects, if it can be told.
+@Suite("Engine: reconnects after discards")
+struct ReconnectTests {
+    private static let delegate = Endpoint(url: "https://delegate.example/", secret: "whsec_ZGVsZWdhdGU=")
+
+    /// Two windows are swiped away while the delegate is down, and a third one is not connected.
+    private static func bench() throws -> Workbench {
+        let application = Application.gallery(
+            schedule: [60, 60], statuses: StatusTable(), delegate: delegate, lifeCycleEvents: true)
+        var bench = try Workbench(
+            application, [Scene("A", .unattached), Scene("B", .unattached), Scene("C", .unattached)])
+        try bench.run(.deleteSession(.gallery("A")))
+        try bench.finish(try #require(try bench.start().first), .status(503))
+        try bench.run(.deleteSession(.gallery("B")))
+        return bench
+    }
+
+    @Test("A delegate that is up again is told of all before the next scene connects")
+    func toldFirst() throws {
+        var bench = try Self.bench()
+        try bench.finish(try #require(try bench.start().first), .status(503))
+        try bench.run(.patchSession(.gallery("C"), SessionPatch(state: .background)))
+        let told = try bench.start()
+        #expect(told.map(\.kind) == ["application.didDiscardSceneSessions"], "It is tried before its time.")
+        let payload = try bench.store.payload(of: try #require(told.first).notification.sequence)
+        let sessions = try JSONValue(parsing: payload ?? [])["sessions"]?.asArray
+        #expect(sessions?.compactMap { $0["id"]?.asString } == ["A", "B"])
+        try bench.finish(try #require(told.first), .status(200))
+        #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect"])
+    }
+
+    @Test("One that stays down keeps nobody waiting, and its schedule is not used up by those who connect")
+    func staysDown() throws {
+        var bench = try Self.bench()
+        for state in [ActivationState.background, .unattached, .background, .unattached, .background] {
+            for attempt in try bench.start() { try bench.finish(attempt, .status(503)) }
+            try bench.run(.patchSession(.gallery("C"), SessionPatch(state: state)))
+            let told = try bench.start()
+            if state == .background {
+                #expect(told.map(\.kind) == ["application.didDiscardSceneSessions"])
+                try bench.finish(try #require(told.first), .status(503))
+                #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect"])
+            } else {
+                #expect(told.map(\.kind) == ["scene.didDisconnect"])
+                try bench.finish(try #require(told.first), .status(200))
+            }
+        }
+        let waiting = bench.engine.planner.lanes[.delegate(of: .gallery)]?.queue.first
+        #expect(waiting?.machine.progress.failures == 1)
+    }
+
+    @Test("A notification that tells a scene to connect does not overtake what the delegate is being told")
+    func notification() throws {
+        var bench = try Self.bench()
+        let told = try #require(try bench.start().first)
+        try bench.accept("doc/1")
+        #expect(try bench.start().isEmpty)
+        try bench.finish(told, .status(200))
+        #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
+    }
+
+    @Test("Nor is it kept from going by a delegate that has to wait")
+    func waits() throws {
+        var bench = try Self.bench()
+        try bench.finish(try #require(try bench.start().first), .status(503))
+        try bench.accept("doc/1")
+        #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
+    }
+
+    @Test("What does not connect anybody goes beside it")
+    func others() throws {
+        var bench = try Self.bench()
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", .foregroundActive))))
+        let told = try #require(try bench.start().first)
+        #expect(told.receiver.session.isDelegate)
+        try bench.accept("doc/1")
+        #expect(try bench.start().map(\.kind) == ["scene.notification"])
+    }
+}
