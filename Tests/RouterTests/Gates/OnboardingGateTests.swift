@@ -1,0 +1,159 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@Suite struct OnboardingGateTests {
+    private typealias Claim = OnboardingGate.Claim
+
+    private let first: SessionID = "first"
+    private let second: SessionID = "second"
+    private let third: SessionID = "third"
+
+    private func gate() -> OnboardingGate { OnboardingGate(GateKey(application: "com.example", device: "phone")) }
+
+    private func report(_ step: Int) -> ProgressReport {
+        ProgressReport(operationID: "op", step: "loadingMetadata", currentStepNumber: step, totalNumberOfSteps: 3)
+    }
+
+    /// A gate that the first session has opened.
+    private func opened() throws -> OnboardingGate {
+        var gate = gate()
+        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1"))
+        return gate
+    }
+
+    // MARK: Laws
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func lawsHoldInRandomHistories(seed: UInt64) {
+        let violations = OnboardingGateLaws.violations(seed: seed, steps: 400)
+        #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
+    }
+
+    @Test func historiesComeToEveryCellOfTheTable() {
+        // Nothing is locked or opened while nobody was ever there; all else happens.
+        let missing = OnboardingGateLaws.allCells.subtracting(OnboardingGateLaws.coverage(seeds: 0..<40, steps: 400))
+        #expect(missing.isEmpty, "\(missing.sorted())")
+    }
+
+    // MARK: The story
+
+    @Test func oneSessionIsResponsibleAndTheOthersWait() throws {
+        var gate = gate()
+        #expect(gate.screen(of: first) == .screenshot)
+        let actions = try gate.handle(.open(by: first))
+        #expect(actions == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .onboarding)
+        #expect(gate.responsible == first)
+        #expect(gate.term == 1)
+        #expect(gate.screen(of: first) == .onboarding)
+        #expect(gate.screen(of: second) == .screenshot)
+        #expect(try gate.handle(.open(by: second)) == [.hideApplicationScreen(second)])
+        #expect(gate.responsible == first)
+    }
+
+    @Test func whoTakesOverBeginsAnewUnderAnotherTerm() throws {
+        var gate = gate()
+        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.progress(report(2), Claim(first, term: 1)))
+        #expect(gate.progress == report(2))
+        let actions = try gate.handle(.left(first, next: second))
+        #expect(actions == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .onboarding)
+        #expect(gate.responsible == second)
+        #expect(gate.term == 2)
+        #expect(gate.progress == nil)
+        #expect(throws: OnboardingGate.Refusal.staleTerm(current: 2)) {
+            try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1"))
+        }
+        #expect(throws: OnboardingGate.Refusal.notResponsible(second)) {
+            try gate.handle(.succeed(Claim(first, term: 2), storing: "onb_1"))
+        }
+        #expect(try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2")) == [.showApplicationScreens])
+        #expect(gate.isOpen)
+        #expect(gate.onboardingID == "onb_2")
+    }
+
+    @Test func nobodyIsResponsibleUntilSomebodyIsConnected() throws {
+        var gate = gate()
+        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.left(first, next: nil))
+        #expect(gate.responsible == nil)
+        #expect(gate.state == .onboarding)
+        #expect(gate.term == 1)
+        #expect(try gate.handle(.connected(third)) == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.responsible == third)
+        #expect(gate.term == 2)
+        #expect(try gate.handle(.connected(second)) == [.hideApplicationScreen(second)])
+    }
+
+    @Test func aFlowThatFailsIsBegunAgainBySomebodyWhoAsks() throws {
+        var gate = gate()
+        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.fail(Claim(first, term: 1)))
+        #expect(gate.state == .notOpened)
+        #expect(gate.responsible == nil)
+        _ = try gate.handle(.open(by: second))
+        #expect(gate.state == .onboarding)
+        #expect(gate.term == 2)
+    }
+
+    @Test func whoIsKnownIsRestored() throws {
+        var gate = try opened()
+        _ = try gate.handle(.left(first, next: nil))
+        #expect(gate.isOpen)
+        #expect(try gate.handle(.close) == [.announceResponsible, .hideApplicationScreens])
+        _ = try gate.handle(.open(by: second))
+        #expect(gate.state == .restoring)
+        _ = try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2"))
+        #expect(gate.onboardingID == "onb_1")
+    }
+
+    @Test func theOneThatIsResponsibleUnlocks() throws {
+        var gate = try opened()
+        #expect(try gate.handle(.lock(next: second)) == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.responsible == first)
+        #expect(gate.term == 2)
+        #expect(throws: OnboardingGate.Refusal.notResponsible(first)) {
+            try gate.handle(.unlock(Claim(second, term: 2)))
+        }
+        _ = try gate.handle(.left(first, next: second))
+        #expect(try gate.handle(.unlock(Claim(second, term: 3))) == [.showApplicationScreens])
+        #expect(try gate.handle(.unlock(Claim(second, term: 3))) == [])
+    }
+
+    @Test func aResetForgetsThePersonAtOnce() throws {
+        var gate = try opened()
+        #expect(
+            try gate.handle(.reset(by: nil, next: second)) == [.wipe, .announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .resetting)
+        #expect(gate.onboardingID == nil)
+        #expect(gate.responsible == first)
+        _ = try gate.handle(.fail(Claim(first, term: 2)))
+        #expect(gate.state == .resetting)
+        #expect(gate.term == 3)
+        _ = try gate.handle(.succeed(Claim(first, term: 3), storing: "onb_9"))
+        #expect(gate.state == .notOpened)
+        #expect(gate.onboardingID == nil)
+        _ = try gate.handle(.open(by: second))
+        #expect(gate.state == .onboarding)
+    }
+
+    @Test func whoSaysTheSameAgainIsNotRefused() throws {
+        var gate = try opened()
+        let before = gate
+        #expect(try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_7")) == [])
+        #expect(try gate.handle(.open(by: second)) == [])
+        #expect(gate == before)
+    }
+
+    @Test func keysAreOrderedWithTheOneWithoutADeviceFirst() {
+        let keys = [
+            GateKey(application: "b", device: nil), GateKey(application: "a", device: "2"),
+            GateKey(application: "a", device: nil), GateKey(application: "a", device: "1"),
+        ]
+        #expect(keys.sorted().map(\.description) == ["a/-", "a/1", "a/2", "b/-"])
+    }
+}
