@@ -11,7 +11,7 @@ package import RouterPlugin
 // | dedupe  | `Pipeline.dedupe`                                      | the store's unique key           |
 // | match   | `SessionRegistry`                                      | –                                |
 // | choose  | `Chooser`                                              | –                                |
-// | gate    | `Pipeline.gate`                                        | –                                |
+// | gate    | `Pipeline.gate`, `OnboardingGate`                      | –                                |
 // | enqueue | `Engine.enqueue`                                       | one transaction; then 202        |
 // | deliver | `LanePlanner`, `Lane`, `DeliveryStateMachine`          | `Transport`                      |
 // | settle  | `DeliveryStateMachine`, `ResponseClass`, `RetryPolicy` | one transaction                  |
@@ -37,7 +37,8 @@ extension Engine {
             contentID: request.notification.contentID, priority: request.notification.priority,
             payload: request.notification.payload)
         let choice = chooser.choose(for: view, from: tenant, at: now)
-        let gate = Pipeline.gate(choice.outcome)
+        let closed = closedGate(before: choice.outcome, in: tenant, device: request.device)
+        let gate = Pipeline.gate(choice.outcome, behind: closed)
         return enqueue(choice.decision, gate, in: tenant, device: request.device, at: now)
     }
 }
@@ -62,10 +63,13 @@ package enum Pipeline {
     }
 
     /// Whether the chosen session may have it now.
-    static func gate(_ outcome: ChoiceOutcome) -> Gated {
+    ///
+    /// - Parameter gate: The one that keeps it from the session; nil if it is open.
+    static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?) -> Gated {
         switch outcome {
-        case .session(let session): .open(.existing(session))
-        case .newSession(let configuration): .open(.new(configuration: configuration))
+        case .session(let session): gate.map { .gated($0.device) } ?? .open(.existing(session))
+        case .newSession(let configuration):
+            gate.map { .gated($0.device) } ?? .open(.new(configuration: configuration))
         case .held(let until): .held(until: until)
         case .undeliverable: .settled(.deadLettered(.noEligibleSession))
         case .dropped: .settled(.deadLettered(.droppedByRule))
@@ -76,6 +80,8 @@ package enum Pipeline {
     package enum Gated: Hashable, Sendable {
         case open(Target)
         case held(until: Timestamp)
+        /// Until the gate of that device opens, or of no device.
+        case gated(DeviceID?)
         case settled(Settlement)
     }
 

@@ -45,6 +45,20 @@ package enum RouterLimits {
     package static let configurationMilliseconds: Int64 = 15_000
     /// Most sessions that a delegate is told of at once.
     package static let discardedSessions = 1000
+    /// Most sessions that are told of what has become of their gate: the best ones.
+    package static let sessionsToldOfGate = 1000
+    /// Longest name under which a client keeps what onboarding has come to, and longest word of a report, in bytes.
+    package static let gateTextBytes = 256
+    /// Longest message of a report, and longest parameter, in bytes.
+    package static let progressTextBytes = 1024
+    /// Most parameters of a report.
+    package static let progressParameters = 16
+    /// Greatest number of steps in a report.
+    package static let progressSteps: Int64 = 1_000_000
+    /// Most languages that an application has prompts in.
+    package static let promptLanguages = 64
+    /// Longest text of a prompt, in bytes.
+    package static let promptBytes = 1024
     /// Most entries in a manifest's lists.
     package static let manifestEntries = 256
     /// Most keys of an endpoint, those that have not begun to sign included; receivers look at sixteen signatures.

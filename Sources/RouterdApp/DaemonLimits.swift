@@ -73,6 +73,8 @@ package enum DaemonLimits {
     package static let lingerSeconds: Int64 = 2
     /// Most webhook requests at once, and most connections that are kept.
     package static let slots = 65_536
+    /// Longest language tag.
+    static let languageTagBytes = 35
     /// How many notifications a replay sends in a second, unless it says otherwise.
     package static let replaysPerSecond = 100
 }

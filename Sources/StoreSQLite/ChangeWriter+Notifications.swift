@@ -7,8 +7,8 @@ extension ChangeWriter {
         INSERT INTO notification
           (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
            traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-           state, held_until, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
@@ -37,7 +37,7 @@ extension ChangeWriter {
     private static let reassign = """
         UPDATE notification SET
           tier = ?, session = ?, decision_reason = ?, vetoes = ?, reroute_of = ?, registry_version = ?,
-          state = ?, held_until = ?, settlement_reason = ?, settled_at = ?,
+          state = ?, held_until = ?, held_by = ?, settlement_reason = ?, settled_at = ?,
           failures = 0, rejections = 0, not_before = NULL
         WHERE sequence = ? AND state IN ('held', 'waiting')
         """
@@ -48,7 +48,7 @@ extension ChangeWriter {
         FROM notification WHERE sequence = ?
         """
     private static let settle = """
-        UPDATE notification SET state = ?, held_until = NULL, settlement_reason = ?, settled_at = ?
+        UPDATE notification SET state = ?, held_until = NULL, held_by = NULL, settlement_reason = ?, settled_at = ?
         WHERE sequence = ? AND state IN ('held', 'waiting')
         """
 
@@ -186,6 +186,12 @@ extension Expiration {
     fileprivate var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
 }
 
+extension Placement {
+    fileprivate var heldUntil: Timestamp? { if case .held(let until) = self { until } else { nil } }
+    fileprivate var heldBy: String? { if case .gated(let device) = self { device?.text ?? "" } else { nil } }
+    fileprivate var settlement: Settlement? { if case .settled(let settlement) = self { settlement } else { nil } }
+}
+
 extension ArgumentBinder {
     /// Six parameters: tier, session, decision_reason, vetoes, reroute_of, registry_version.
     fileprivate mutating func bind(_ decision: Decision) {
@@ -201,23 +207,13 @@ extension ArgumentBinder {
         bind(Int64(bitPattern: decision.registryVersion))
     }
 
-    /// Four parameters: state, held_until, settlement_reason, settled_at.
+    /// Five parameters: state, held_until, held_by, settlement_reason, settled_at.
     fileprivate mutating func bind(_ placement: Placement, settledAt: Timestamp?) {
-        switch placement {
-        case .lane:
-            bind(NotificationState.waiting.rawValue, heldUntil: nil, reason: nil, settledAt: nil)
-        case .held(let until):
-            bind(NotificationState.held.rawValue, heldUntil: until, reason: nil, settledAt: nil)
-        case .settled(let settlement):
-            bind(settlement.state.rawValue, heldUntil: nil, reason: settlement.reason, settledAt: settledAt)
-        }
-    }
-
-    private mutating func bind(_ state: String, heldUntil: Timestamp?, reason: String?, settledAt: Timestamp?) {
-        bind(state)
-        bind(heldUntil?.milliseconds)
-        bind(reason)
-        bind(settledAt?.milliseconds)
+        bind(placement.state.rawValue)
+        bind(placement.heldUntil?.milliseconds)
+        bind(placement.heldBy)
+        bind(placement.settlement?.reason)
+        bind(placement.settlement == nil ? nil : settledAt?.milliseconds)
     }
 
     /// Eight parameters: name_lookup, connect, tls_handshake, first_byte, total, remote_address, reused_connection,

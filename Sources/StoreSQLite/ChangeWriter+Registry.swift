@@ -8,8 +8,9 @@ extension ChangeWriter {
         INSERT INTO application
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
+           onboarding_configured, demo_configuration, closes_with_last_scene, prompts)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -26,7 +27,11 @@ extension ChangeWriter {
           weight = excluded.weight,
           overtaken_after = excluded.overtaken_after,
           life_cycle_events = excluded.life_cycle_events,
-          single_scene = excluded.single_scene
+          single_scene = excluded.single_scene,
+          onboarding_configured = excluded.onboarding_configured,
+          demo_configuration = excluded.demo_configuration,
+          closes_with_last_scene = excluded.closes_with_last_scene,
+          prompts = excluded.prompts
         """
 
     private static let putConfiguration = """
@@ -83,6 +88,7 @@ extension ChangeWriter {
             $0.bind(application.delivery.headOfLine.overtakenAfter)
             $0.bind(application.delivery.lifeCycleEvents)
             $0.bind(application.manifest.allowsOneSceneOnly)
+            $0.bind(application.gates.onboarding)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
@@ -102,7 +108,7 @@ extension ChangeWriter {
         }
     }
 
-    /// Foreign keys take configurations and sessions with it.
+    /// Foreign keys take configurations, sessions and gates with it.
     func delete(_ id: ApplicationID) throws {
         // A sender of the next application of that name has not sent anything yet.
         for table in ["dedupe_key", "kept_answer"] {

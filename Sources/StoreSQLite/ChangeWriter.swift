@@ -31,6 +31,7 @@ struct ChangeWriter {
         case .deleteApplication(let id): try delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
+        case .putGate(let gate): try put(gate)
         case .keepAnswer(let key, let answer, let time): try keep(answer, for: key, at: time)
         case .insert(let notification): try insert(notification)
         case .addDedupeKeys(let sequence, let keys): try add(keys, to: sequence)

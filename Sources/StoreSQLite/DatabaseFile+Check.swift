@@ -97,6 +97,14 @@ extension DatabaseFile {
             "SELECT count(*) FROM notification WHERE state NOT IN (\(quoted(NotificationState.allCases)))"
         ),
         (
+            "hold", "notifications are held by nothing or by two, or not held and still by something",
+            """
+            SELECT count(*) FROM notification
+            WHERE (state = 'held') <> ((held_until IS NULL) <> (held_by IS NULL))
+              OR held_until IS NOT NULL AND held_by IS NOT NULL
+            """
+        ),
+        (
             "settlement-time", "notifications are settled at no time, or not settled at some time",
             "SELECT count(*) FROM notification WHERE (state IN ('held', 'waiting')) <> (settled_at IS NULL)"
         ),

@@ -21,6 +21,7 @@ enum Migrations {
         ("scene-events", [sceneEvents]),
         ("answers", [answers]),
         ("activations", [activations]),
+        ("gates", [gates]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -335,5 +336,30 @@ enum Migrations {
         -- The session that a request has activated, and 1 if it was made for that; beside the request's fingerprint.
         ALTER TABLE kept_answer ADD COLUMN session TEXT;
         ALTER TABLE kept_answer ADD COLUMN session_made INTEGER;
+        """
+
+    private static let gates = """
+        -- The onboarding gate: NULL where it is off, as for all that were registered before there was one; else whether the
+        -- application is configured.
+        ALTER TABLE application ADD COLUMN onboarding_configured INTEGER;
+        ALTER TABLE application ADD COLUMN demo_configuration TEXT;
+        ALTER TABLE application ADD COLUMN closes_with_last_scene INTEGER NOT NULL DEFAULT 0;
+        -- A JSON array of language, prompt, text, language, …
+        ALTER TABLE application ADD COLUMN prompts TEXT NOT NULL DEFAULT '[]';
+
+        -- Where gates stand that something has happened to. They outlive being switched off.
+        CREATE TABLE gate (
+          application TEXT NOT NULL REFERENCES application(id) ON DELETE CASCADE,
+          device TEXT NOT NULL,              -- empty for the gate of no device
+          state TEXT NOT NULL,
+          responsible TEXT,
+          term INTEGER NOT NULL,
+          onboarding_id TEXT,
+          progress TEXT,                     -- a JSON array of operation, step, number, total, message, parameters …
+          PRIMARY KEY (application, device)
+        ) STRICT, WITHOUT ROWID;
+
+        -- The device of the gate that holds it, empty for that of no device; NULL if no gate does.
+        ALTER TABLE notification ADD COLUMN held_by TEXT;
         """
 }

@@ -12,7 +12,8 @@ enum Recovery {
     static func read(_ db: Database, _ keys: KeyColumn) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
         return RecoveredState(
-            applications: try applications(db, keys), sessions: try sessions(db, keys), unsettled: try unsettled(db),
+            applications: try applications(db, keys), sessions: try sessions(db, keys), gates: try GateReader.all(db),
+            unsettled: try unsettled(db),
             replays: try ReplayReader.all(db), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession)
     }
@@ -22,7 +23,8 @@ enum Recovery {
     private static let selectApplications = """
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene
+               reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
+               onboarding_configured, demo_configuration, closes_with_last_scene, prompts
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -49,7 +51,7 @@ enum Recovery {
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
-                    delivery: delivery))
+                    delivery: delivery, gates: try row.gates()))
         }
         return applications
     }
@@ -90,7 +92,7 @@ enum Recovery {
         SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
                received_at,
                tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, recall, kind, event, epoch,
+               attempts, failures, rejections, not_before, held_until, held_by, recall, kind, event, epoch,
                event_sequence, event_session
         FROM notification INDEXED BY notification_unsettled
         WHERE state IN ('held', 'waiting') ORDER BY sequence
@@ -100,11 +102,11 @@ enum Recovery {
         let caches = NotificationCaches()
         var unsettled: [UnsettledNotification] = []
         try PreparedStatement(db, selectUnsettled).forEach { row in
+            let (sequence, id) = (NotificationSequence(row.int64()), NotificationID(unchecked: row.text()))
+            let application = ApplicationID(unchecked: try row.cached(in: caches.application))
             unsettled.append(
                 UnsettledNotification(
-                    sequence: NotificationSequence(row.int64()),
-                    id: NotificationID(unchecked: row.text()),
-                    application: ApplicationID(unchecked: try row.cached(in: caches.application)),
+                    sequence: sequence, id: id, application: application,
                     device: row.optionalText().map(DeviceID.init(unchecked:)),
                     contentID: row.optionalText().map(ContentID.init(unchecked:)),
                     priority: try row.priority(),
@@ -114,7 +116,7 @@ enum Recovery {
                     receivedAt: row.time(),
                     decision: try row.decision(caches),
                     progress: row.progress(),
-                    heldUntil: row.optionalTime(),
+                    heldUntil: row.optionalTime(), heldBy: row.gate(of: application),
                     recall: try row.recall(), kind: try row.kind(),
                     event: try row.event()))
         }

@@ -16,16 +16,17 @@ struct DiskFaultTests {
         try store.commit(
             settled.map { .settle(NotificationSequence($0), .delivered, at: Timestamp(milliseconds: $0)) })
         var number = settled.upperBound + 1
-        while outcome(store, [.insert(notification(number, bytes: 3000, keys: ["k\(number)"]))]) == nil { number += 1 }
+        func next() -> [StoreChange] { [.insert(notification(number, bytes: 3000, keys: ["k\(number)"]))] }
+        while outcome(store, next()) == nil { number += 1 }
         let accepted = Int(number - 1)
         try #require(accepted > 20 && accepted < 120)
-        #expect(outcome(store, [.insert(notification(number, bytes: 3000))]) == .diskFull)
+        #expect(outcome(store, next()) == .diskFull)
         #expect(
             try store.census()
                 == NotificationCensus(accepted: accepted, byState: [.delivered: 10, .waiting: accepted - 10]))
         // To forget needs no room, and makes some.
         #expect(outcome(store, settled.map { .forget(NotificationSequence($0)) }) == nil)
-        #expect(outcome(store, [.insert(notification(number, bytes: 3000))]) == nil)
+        #expect(outcome(store, next()) == nil)
         // Room again, and it goes on as if nothing had been.
         try limit(store, pages: 1_000_000)
         #expect(outcome(store, [.insert(notification(number + 1, bytes: 300_000))]) == nil)

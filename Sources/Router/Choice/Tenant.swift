@@ -7,6 +7,8 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     package private(set) var sessions: [SessionID: SceneSession] = [:]
     /// Those that were discarded and are still told of it; they are nothing else any more.
     package private(set) var discarded: [SessionID: SceneSession] = [:]
+    /// Those that something has happened to.
+    package internal(set) var gates: [DeviceID?: OnboardingGate] = [:]
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
     /// Those whose endpoints are gone; there are few.

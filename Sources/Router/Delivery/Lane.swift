@@ -32,7 +32,8 @@ package struct QueuedDelivery: Hashable, Sendable {
 /// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again when
 /// its time has come.
 ///
-/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it.
+/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it. While a
+/// gate is closed events go on, and what else waits stays where it is.
 package struct Lane: Sendable {
     package let key: SessionKey
     package private(set) var queue: Deque<QueuedDelivery> = []
@@ -179,16 +180,18 @@ package struct Lane: Sendable {
     ///
     /// - Parameters:
     ///   - overtakenAfter: After how many attempts a delivery that waits for its retry may be overtaken; nil for never.
+    ///   - isGated: Whether nothing but events may start.
     ///   - isPermitted: Whether an attempt may start as far as others are concerned.
     package mutating func offer(
-        at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isPermitted: Bool = true
+        at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isGated: Bool = false, isPermitted: Bool = true
     ) -> Offer {
         guard !isClosed, !isEventInFlight, inFlight < maxInFlight else { return .nothing }
-        let (found, retryAt) = candidate(at: now, overtakenAfter)
+        let (found, retryAt) = candidate(at: now, overtakenAfter, isGated)
         guard let index = found else {
-            guard let retryAt else { return .nothing }
+            guard retryAt != nil || isGated else { return .nothing }
             // While the first one waits for its retry, the time of those behind it runs.
-            return expired(at: now) ?? .wait(until: min(retryAt, nextExpiry ?? retryAt))
+            if let ended = expired(at: now) { return ended }
+            return [retryAt, nextExpiry].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
         }
         let delivery = queue[index]
         // It was called back while an attempt was under way that a crash has ended.
@@ -205,12 +208,14 @@ package struct Lane: Sendable {
 
     /// The first delivery that could start or end now; and if there is none, when the first of those that were looked at
     /// may be tried again.
-    private func candidate(at now: Timestamp, _ overtakenAfter: Int?) -> (index: Int?, retryAt: Timestamp?) {
+    private func candidate(
+        at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
+    ) -> (index: Int?, retryAt: Timestamp?) {
         var retryAt: Timestamp?
         var overtaken = 0
         for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
             let isEvent = queue[index].isEvent
-            if isLeaving, !isEvent { continue }
+            if isLeaving || isGated, !isEvent { continue }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let progress = queue[index].machine.progress
             guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,

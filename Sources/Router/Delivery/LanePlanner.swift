@@ -250,7 +250,8 @@ package struct LanePlanner: Sendable {
         let endpoint = EndpointKey(application: key.application, url: terms.url)
         let obstacle = obstacle(at: endpoint, at: now)
         let offer = lanes[key]?.offer(
-            at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isPermitted: obstacle == nil)
+            at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
+            isPermitted: obstacle == nil)
         switch offer ?? .nothing {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.count ?? 0

@@ -25,11 +25,16 @@ package struct LaneTerms: Hashable, Sendable {
     package var overtakenAfter: Int?
     /// Whether a notification tells the session to connect, as it is not connected.
     package var connects: Bool
+    /// Whether a gate is closed, so that nothing but events may start.
+    package var isGated: Bool
 
-    package init(url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false) {
+    package init(
+        url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false, isGated: Bool = false
+    ) {
         self.connects = connects
         self.url = url
         self.maxInFlight = maxInFlight
         self.overtakenAfter = overtakenAfter
+        self.isGated = isGated
     }
 }

@@ -8,11 +8,12 @@ package struct Application: Hashable, Sendable {
     package var delegate: Endpoint?
     package var routing: RoutingSettings
     package var delivery: DeliverySettings
+    package var gates: GateSettings
 
     package init(
         id: ApplicationID, displayName: String = "", manifest: SceneManifest = SceneManifest(),
         delegate: Endpoint? = nil, routing: RoutingSettings = RoutingSettings(),
-        delivery: DeliverySettings = DeliverySettings()
+        delivery: DeliverySettings = DeliverySettings(), gates: GateSettings = GateSettings()
     ) {
         self.id = id
         self.displayName = displayName
@@ -20,6 +21,7 @@ package struct Application: Hashable, Sendable {
         self.delegate = delegate
         self.routing = routing
         self.delivery = delivery
+        self.gates = gates
     }
 }
 

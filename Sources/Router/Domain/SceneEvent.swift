@@ -14,8 +14,18 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
     case refresh = "scene.refresh"
     /// For the delegate: which configuration a new session is to have.
     case configurationForConnecting = "application.configurationForConnecting"
+    /// The application is not to be used now; others are at it.
+    case hideApplicationScreen = "scene.hideApplicationScreen"
+    /// The application is to be used.
+    case showApplicationScreen = "scene.showApplicationScreen"
+    /// How far those have come that are at it.
+    case showProgressScreen = "scene.showProgressScreen"
     /// For the delegate: sessions are gone for good.
     case didDiscardSceneSessions = "application.didDiscardSceneSessions"
+    /// For the delegate, and for the one it is now: which session is responsible for onboarding.
+    case onboardingSceneDidChange = "application.onboardingSceneDidChange"
+    /// Likewise: which one asks for the passcode.
+    case passcodeSceneDidChange = "application.passcodeSceneDidChange"
 
     /// The state that a session leaves by it; nil for what is no step from one state to another.
     package var leaves: ActivationState? {
@@ -24,7 +34,9 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
         case .willEnterForeground, .didDisconnect: .background
         case .didBecomeActive, .didEnterBackground, .stateRestorationActivity: .foregroundInactive
         case .willResignActive: .foregroundActive
-        case .refresh, .configurationForConnecting, .didDiscardSceneSessions: nil
+        case .refresh, .configurationForConnecting, .hideApplicationScreen, .showApplicationScreen,
+            .showProgressScreen, .didDiscardSceneSessions, .onboardingSceneDidChange, .passcodeSceneDidChange:
+            nil
         }
     }
 
@@ -35,7 +47,9 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
         case .willConnect, .didEnterBackground: .background
         case .willEnterForeground, .willResignActive, .stateRestorationActivity: .foregroundInactive
         case .didBecomeActive: .foregroundActive
-        case .refresh, .configurationForConnecting, .didDiscardSceneSessions: nil
+        case .refresh, .configurationForConnecting, .hideApplicationScreen, .showApplicationScreen,
+            .showProgressScreen, .didDiscardSceneSessions, .onboardingSceneDidChange, .passcodeSceneDidChange:
+            nil
         }
     }
 }
@@ -64,7 +78,7 @@ package struct EventNumber: Hashable, Comparable, Sendable, CustomStringConverti
 /// An event that is to be delivered: an obligation like a notification, but to a receiver that is not chosen.
 package struct SceneEvent: Hashable, Sendable {
     package var kind: SceneEventKind
-    /// Nil for what the delegate is told.
+    /// Nil for what is no step of the session's.
     package var number: EventNumber?
     /// Whom it is about, where the delegate is asked about one session.
     package var session: SessionID?

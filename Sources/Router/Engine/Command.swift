@@ -18,6 +18,8 @@ package enum Command: Sendable {
     case activate(ActivationRequest)
     /// What the scene shows is to be brought up to date.
     case refreshSession(SessionKey)
+    /// Something happens at a gate.
+    case gate(GateRequest)
     /// Exchanges the secret of an endpoint; once, if the request has a key.
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
@@ -43,6 +45,8 @@ package enum FollowUp: Hashable, Sendable {
     case vacate(SessionKey)
     /// The session has not been heard of in time.
     case lapseLease(SessionKey)
+    /// Let go what waits behind a gate that is open.
+    case flow(GateKey)
     /// Delete a session that was discarded, when its scene has been told or will not be.
     case bury(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.
@@ -251,6 +255,8 @@ package enum Reply: Sendable {
     case resumed
     /// The replay as it stands now.
     case replay(Replay)
+    /// The gate as it stands now.
+    case gate(OnboardingGate)
     /// Nothing was changed.
     case refused(Refusal)
     /// For commands that nobody waits for.
@@ -284,6 +290,12 @@ package enum Refusal: Error, Hashable, Sendable {
     /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
     case scene(SceneRefusal)
+    /// The application has not switched the gate on.
+    case gateOff(ApplicationID)
+    /// The session is not connected, or takes no part, and has no say at its gate.
+    case notAtGate(SessionKey)
+    /// The gate does not take this now, or not from this session.
+    case gate(OnboardingGate.Refusal)
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)

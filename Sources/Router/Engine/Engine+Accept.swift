@@ -66,6 +66,7 @@ extension Engine {
             decision.session = session.key.session
             return .fresh(decision, .lane, newSession: session)
         case .held(let until): return .fresh(decision, .held(until: until), newSession: nil)
+        case .gated(let device): return .fresh(decision, .gated(device), newSession: nil)
         case .settled(let settlement): return .fresh(decision, .settled(settlement), newSession: nil)
         }
     }

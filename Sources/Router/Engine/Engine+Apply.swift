@@ -8,21 +8,35 @@ extension Engine {
         var closed: Set<SessionKey> = []
         // Sessions that were discarded, of which something has changed.
         var leaving: Set<SessionKey> = []
+        // Gates that may let go what waits behind them.
+        var gates: Set<GateKey> = []
         var followUps: [FollowUp] = []
         var hasForgotten = false
         for change in changes {
             switch change {
-            case .putApplication(let application): put(application, &closed)
+            case .putApplication(let application):
+                put(application, &closed)
+                gates.formUnion(behindGates.keys.lazy.filter { $0.application == application.id })
             case .deleteApplication(let id): closed.formUnion(delete(id))
             case .putSession(let session):
+                let place = place(of: session.key)
                 put(session, &closed)
+                followUps += releases(at: place)
                 if session.discardedAt != nil { leaving.insert(session.key) }
+            case .putGate(let gate):
+                put(gate)
+                gates.insert(gate.key)
             case .deleteSession(let key):
+                let place = place(of: key)
                 tenants[key.application]?.remove(key.session)
                 planner.close(key)
                 closed.insert(key)
+                followUps += releases(at: place)
             case .insert(let accepted):
                 insert(accepted, &closed)
+                if case .gated(let device) = accepted.placement {
+                    gates.insert(GateKey(application: accepted.application, device: device))
+                }
                 followUps += grown(by: accepted.payload.count + RouterLimits.rowBytes)
             case .recordAttempt(let attempt):
                 learn(from: attempt, at: now)
@@ -34,12 +48,14 @@ extension Engine {
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
             case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
+                if let gate = held[sequence]?.heldBy { gates.insert(gate) }
                 reassign(sequence, decision, placement, &closed)
             case .settle(let sequence, _, let time):
                 forgetLater(time)
                 // It may have been one of many that wait for a session that is gone.
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
-                let ended = held.removeValue(forKey: sequence) ?? planner.remove(sequence)?.notification
+                if let gate = held[sequence]?.heldBy { gates.insert(gate) }
+                let ended = release(sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
                 questions[sequence] = nil
             case .forget, .forgetAnswer: hasForgotten = true
@@ -47,6 +63,7 @@ extension Engine {
             case .forgetReplay(let id): replays[id] = nil
             }
         }
+        followUps += flows(at: gates)
         if hasForgotten { followUps.append(.forget) }
         followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
@@ -109,11 +126,8 @@ extension Engine {
             contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
             collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
             decision: accepted.decision, kind: accepted.kind, event: accepted.event)
-        switch accepted.placement {
-        case .settled: return forgetLater(accepted.receivedAt)
-        case .held(let until): notification.heldUntil = until
-        case .lane: break
-        }
+        if case .settled = accepted.placement { return forgetLater(accepted.receivedAt) }
+        notification.stand(at: accepted.placement)
         place(notification, payload: accepted.payload, &closed)
     }
 
@@ -123,12 +137,12 @@ extension Engine {
     ) {
         if let key = planner.closedLane(of: sequence) { closed.insert(key) }
         let queued = planner.remove(sequence)
-        guard var notification = held.removeValue(forKey: sequence) ?? queued?.notification else { return }
+        guard var notification = release(sequence) ?? queued?.notification else { return }
         notification.decision = decision
         notification.isInDoubt = false
         // The new session has not failed yet, and nobody has asked to wait for it.
         notification.progress = DeliveryProgress(attempts: notification.progress.attempts)
-        if case .held(let until) = placement { notification.heldUntil = until } else { notification.heldUntil = nil }
+        notification.stand(at: placement)
         place(notification, payload: queued?.payload, &closed)
     }
 
@@ -137,15 +151,19 @@ extension Engine {
     mutating func place(
         _ notification: UnsettledNotification, payload: [UInt8]?, _ closed: inout Set<SessionKey>
     ) {
-        let isPlaced = notification.heldUntil != nil || notification.decision.session != nil
+        let isPlaced = notification.isHeld || notification.decision.session != nil
         if let key = notification.collapseKey {
             let newest = max(self.newest[key] ?? notification.sequence, notification.sequence)
             self.newest[key] = isPlaced || newest != notification.sequence ? newest : nil
         }
-        if let until = notification.heldUntil {
+        if notification.isHeld {
             held[notification.sequence] = notification
-            let end: Timestamp = if case .at(let end) = notification.expiration { end } else { until }
-            timers.set(.hold(notification.sequence), at: min(until, end))
+            if let gate = notification.heldBy {
+                behindGates[gate, default: HeldNotifications()].insert(notification.sequence)
+            }
+            let end: Timestamp? = if case .at(let end) = notification.expiration { end } else { nil }
+            let time = [end, notification.heldUntil].compactMap(\.self).min()
+            if let time { timers.set(.hold(notification.sequence), at: time) }
             return
         }
         guard let session = notification.decision.session else { return }

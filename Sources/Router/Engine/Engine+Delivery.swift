@@ -192,6 +192,12 @@ extension Engine {
 }
 
 extension Tenant {
+    /// Whether the gate of a receiver is closed; the delegate stands at none.
+    private func isGated(_ id: SessionID) -> Bool {
+        guard application.gates.onboarding != nil, let session = scene(id) else { return false }
+        return !isOpen(for: session.device)
+    }
+
     /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
     func terms(of id: SessionID) -> LaneTerms? {
         guard let endpoint = endpoint(ofReceiver: id) else { return nil }
@@ -199,6 +205,6 @@ extension Tenant {
         return LaneTerms(
             url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,
             overtakenAfter: delivery.headOfLine.overtakenAfter,
-            connects: delivery.lifeCycleEvents && scene(id)?.activationState == .unattached)
+            connects: delivery.lifeCycleEvents && scene(id)?.activationState == .unattached, isGated: isGated(id))
     }
 }

@@ -5,11 +5,11 @@ extension Engine {
     mutating func planRelease(
         _ sequence: NotificationSequence, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
-        guard let notification = held[sequence], let until = notification.heldUntil else { return Plan() }
+        guard let notification = held[sequence] else { return Plan() }
         var plan = Plan(reads: [.delivery(sequence)], writes: [.delivery(sequence)])
-        if case .at(let end) = notification.expiration, end <= now {
+        if notification.isExpired(at: now) {
             plan.changes.append(.settle(sequence, .expired, at: now))
-        } else if until <= now {
+        } else if notification.heldUntil.map({ $0 <= now }) ?? isAstray(notification) {
             try reassign(notification, leaving: nil, at: now, lookup: lookup, in: &plan)
         }
         return plan
@@ -59,7 +59,9 @@ extension Engine {
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision
         decision.rerouteOf = attempt.session
-        let routed = enqueue(decision, Pipeline.gate(choice.outcome), in: tenant, device: notification.device, at: now)
+        let closed = closedGate(before: choice.outcome, in: tenant, device: notification.device)
+        let gate = Pipeline.gate(choice.outcome, behind: closed)
+        let routed = enqueue(decision, gate, in: tenant, device: notification.device, at: now)
         guard case .fresh(let decision, let placement, let newSession) = routed, !placement.state.isSettled else {
             return false
         }
@@ -95,9 +97,12 @@ extension Engine {
         make(newSession, for: ConnectionOptions(bringing: content), at: now, in: &plan)
     }
 
-    private mutating func reassign(
-        _ notification: UnsettledNotification, leaving session: SessionID?, at now: Timestamp, lookup: any Store,
-        in plan: inout Plan
+    /// - Parameters:
+    ///   - session: The one that is gone.
+    ///   - gate: The one that lets it go, which is not asked once more.
+    mutating func reassign(
+        _ notification: UnsettledNotification, leaving session: SessionID?, passing gate: GateKey? = nil,
+        at now: Timestamp, lookup: any Store, in plan: inout Plan
     ) throws(StoreError) {
         let sequence = notification.sequence
         plan.reads += [.application(notification.application), .newSession(notification.application)]
@@ -116,7 +121,9 @@ extension Engine {
         let choice = chooser.choose(for: try view(of: notification, lookup), from: tenant, at: now)
         var decision = choice.decision
         decision.rerouteOf = session ?? notification.decision.rerouteOf
-        switch enqueue(decision, Pipeline.gate(choice.outcome), in: tenant, device: notification.device, at: now) {
+        let closed = closedGate(before: choice.outcome, in: tenant, device: notification.device, passing: gate)
+        let word = Pipeline.gate(choice.outcome, behind: closed)
+        switch enqueue(decision, word, in: tenant, device: notification.device, at: now) {
         case .fresh(let decision, .settled(let settlement), _):
             plan.changes += [.reassign(sequence, decision, .lane), .settle(sequence, settlement, at: now)]
         case .fresh(let decision, let placement, let newSession):

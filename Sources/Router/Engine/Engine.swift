@@ -17,6 +17,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant<Registry>] = [:]
     package internal(set) var planner: LanePlanner
     package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
+    /// The held ones that wait for a gate; none is empty.
+    var behindGates: [GateKey: HeldNotifications] = [:]
     /// Those that are under way, and the last ones that have ended.
     package internal(set) var replays: [ReplayID: Replay] = [:]
     /// The newest notification that is not settled, for those that have a collapse id.
@@ -62,10 +64,11 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
         }
+        for gate in state.gates { tenants[gate.key.application]?.gates[gate.key.device] = gate }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled {
             var notification = notification
-            notification.isInDoubt = notification.heldUntil == nil
+            notification.isInDoubt = !notification.isHeld
             place(notification, payload: nil, &closed)
         }
         for replay in state.replays {
@@ -76,12 +79,13 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
 
-    /// What to do first after recovery: move what waits for sessions that were gone at the crash, and bury those that
-    /// have nothing more to be told.
+    /// What to do first after recovery: move what waits for sessions that were gone at the crash, bury those that have
+    /// nothing more to be told, and let go what has waited for gates.
     package var recoveryFollowUps: [FollowUp] {
         let discarded = tenants.values.flatMap(\.discarded.values).map(\.key)
         return planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
+            + flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -110,6 +114,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ) throws(StoreError) -> Plan {
         var plan = try plan(only: command, at: now, lookup: lookup)
         try configure(after: command, at: now, lookup: lookup, in: &plan)
+        attendGates(at: now, in: &plan)
         return plan
     }
 
@@ -127,6 +132,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .disconnectSession(let key): planDisconnect(key, at: now)
         case .activate(let request): try planActivate(request, at: now, lookup: lookup)
         case .refreshSession(let key): planRefresh(key, at: now)
+        case .gate(let request): planGate(request, at: now)
         case .rotateSecret(let place, let rotation, let once):
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
@@ -138,6 +144,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
+        case .followUp(.flow(let key)): try planFlow(key, at: now, lookup: lookup)
         case .followUp(.bury(let key)): try planBury(key, at: now, lookup: lookup)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
         case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)

@@ -30,6 +30,11 @@ package enum Identity {
         SessionID(unchecked: "ses_" + ulid(at: now, using: &generator))
     }
 
+    /// The name under which a client keeps what onboarding has come to, if it has chosen none.
+    package static func onboarding(at now: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
+        "onb_" + ulid(at: now, using: &generator)
+    }
+
     /// The id of a replay.
     package static func replay(at now: Timestamp, using generator: inout some RandomNumberGenerator) -> ReplayID {
         ReplayID(unchecked: "rpl_" + ulid(at: now, using: &generator))

@@ -30,6 +30,10 @@ package struct Plan: Sendable {
 package enum PlanKey: Hashable, Sendable {
     case application(ApplicationID)
     case session(SessionKey)
+    /// A gate, and which sessions are connected at it.
+    ///
+    /// Who only asks whether it is open leaves it out, like who chooses: what stands in a lane waits there too.
+    case gate(GateKey)
     /// Which sessions the application has.
     case sessions(ApplicationID)
     /// Whether the application is about to get a session that the router makes.

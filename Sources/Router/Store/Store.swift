@@ -54,10 +54,12 @@ package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStrin
 /// One change of what is kept.
 package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
-    /// Its sessions go with it, and the keys of requests to it; its notifications stay.
+    /// Its sessions and gates go with it, and the keys of requests to it; its notifications stay.
     case deleteApplication(ApplicationID)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
+    /// A gate as it is from now on; its term never falls.
+    case putGate(OnboardingGate)
     /// What is remembered of a request that a client may repeat; a key is taken once.
     case keepAnswer(DedupeKey, KeptAnswer, at: Timestamp)
     case insert(NewNotification)
@@ -141,6 +143,8 @@ package enum Placement: Hashable, Sendable {
     case lane
     /// Nowhere yet: it is decided anew at that time.
     case held(until: Timestamp)
+    /// Nowhere yet: it is decided anew when the gate of that device opens, or of no device.
+    case gated(DeviceID?)
     /// It is settled at once.
     case settled(Settlement)
 
@@ -148,7 +152,7 @@ package enum Placement: Hashable, Sendable {
     package var state: NotificationState {
         switch self {
         case .lane: .waiting
-        case .held: .held
+        case .held, .gated: .held
         case .settled(let settlement): settlement.state
         }
     }
@@ -401,6 +405,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var applications: [Application]
     /// In order of creation.
     package var sessions: [SceneSession]
+    /// In order of their keys.
+    package var gates: [OnboardingGate]
     /// In order of acceptance.
     package var unsettled: [UnsettledNotification]
     /// In order of their ids.
@@ -411,12 +417,14 @@ package struct RecoveredState: Hashable, Sendable {
     package var lastCreationSequence: Int64
 
     package init(
-        applications: [Application] = [], sessions: [SceneSession] = [], unsettled: [UnsettledNotification] = [],
+        applications: [Application] = [], sessions: [SceneSession] = [], gates: [OnboardingGate] = [],
+        unsettled: [UnsettledNotification] = [],
         replays: [Replay] = [], lastSequence: NotificationSequence = NotificationSequence(0),
         lastCreationSequence: Int64 = 0
     ) {
         self.applications = applications
         self.sessions = sessions
+        self.gates = gates
         self.unsettled = unsettled
         self.replays = replays
         self.lastSequence = lastSequence
@@ -438,8 +446,10 @@ package struct UnsettledNotification: Hashable, Sendable {
     package var receivedAt: Timestamp
     package var decision: Decision
     package var progress: DeliveryProgress
-    /// Set while a rule or a gate holds it.
+    /// Set while a rule holds it.
     package var heldUntil: Timestamp?
+    /// The gate that holds it.
+    package var heldBy: GateKey?
     /// How it ends unless the attempt that is under way succeeds.
     package var recall: Recall?
     /// Whether a process that has ended may have had an attempt of it under way, which nobody knows the end of. Not kept:
@@ -453,8 +463,8 @@ package struct UnsettledNotification: Hashable, Sendable {
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID?,
         contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String? = nil,
         traceparent: TraceParent? = nil, receivedAt: Timestamp, decision: Decision,
-        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, recall: Recall? = nil,
-        kind: NotificationKind = .notification, event: SceneEvent? = nil
+        progress: DeliveryProgress = DeliveryProgress(), heldUntil: Timestamp? = nil, heldBy: GateKey? = nil,
+        recall: Recall? = nil, kind: NotificationKind = .notification, event: SceneEvent? = nil
     ) {
         self.sequence = sequence
         self.id = id
@@ -469,12 +479,30 @@ package struct UnsettledNotification: Hashable, Sendable {
         self.decision = decision
         self.progress = progress
         self.heldUntil = heldUntil
+        self.heldBy = heldBy
         self.recall = recall
         self.kind = kind
         self.event = event
     }
 
+    package var isHeld: Bool { heldUntil != nil || heldBy != nil }
+
+    /// Whether its time has run out.
+    package func isExpired(at now: Timestamp) -> Bool {
+        if case .at(let end) = expiration { end <= now } else { false }
+    }
+
     package var collapseKey: CollapseKey? {
         CollapseKey(application: application, device: device, collapseID: collapseID)
+    }
+
+    /// Stands where it was put; a settlement puts nothing anywhere.
+    package mutating func stand(at placement: Placement) {
+        (heldUntil, heldBy) = (nil, nil)
+        switch placement {
+        case .held(let until): heldUntil = until
+        case .gated(let device): heldBy = GateKey(application: application, device: device)
+        case .lane, .settled: break
+        }
     }
 }

@@ -66,7 +66,7 @@ struct LedgerEntry {
     var state: NotificationState {
         switch placement {
         case .lane: .waiting
-        case .held: .held
+        case .held, .gated: .held
         case .settled(let settlement): settlement.state
         }
     }

@@ -14,6 +14,8 @@ extension World {
             \(session.discardedAt == nil ? "" : " discarded")
             """
         case .deleteSession(let key): "delete \(key)"
+        case .putGate(let gate):
+            "gate \(gate.key) \(gate.state), term \(gate.term), \(gate.responsible?.text ?? "nobody")"
         case .keepAnswer(let key, _, _): "keep the answer to \(key.key)"
         case .insert(let new):
             "insert \(new.sequence) \(new.event.map { "\($0.kind) \($0.number?.description ?? "")" } ?? "") for \(new.decision.session?.text ?? "-") \(describe(new.placement))"
@@ -36,6 +38,7 @@ extension World {
         switch placement {
         case .lane: "in its lane"
         case .held(let until): "held until +\(until.milliseconds - 1_767_225_600_000)ms"
+        case .gated(let device): "behind the gate of \(device?.text ?? "no device")"
         case .settled(let settlement): "settled \(settlement)"
         }
     }

@@ -65,6 +65,7 @@ package final class ModelStore: Store {
             RecoveredState(
                 applications: model.applications.values.sorted { $0.id < $1.id },
                 sessions: model.sessions.values.sorted { $0.creationSequence < $1.creationSequence },
+                gates: model.gates.values.sorted { $0.key < $1.key },
                 unsettled: model.notifications.values.filter { !$0.stored.state.isSettled }
                     .sorted { $0.stored.sequence < $1.stored.sequence }.map(UnsettledNotification.init),
                 replays: model.replays.values.sorted { $0.id < $1.id },
@@ -190,7 +191,7 @@ extension UnsettledNotification {
             sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
             contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
             collapseID: stored.collapseID, traceparent: stored.traceparent, receivedAt: stored.receivedAt,
-            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil, recall: entry.recall,
-            kind: stored.kind, event: stored.event)
+            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil,
+            heldBy: entry.heldBy, recall: entry.recall, kind: stored.kind, event: stored.event)
     }
 }

@@ -7,6 +7,7 @@ struct StoreHistory {
     private var generator: Generator
     private var nextSequence: Int64 = 1
     private var nextCreation: Int64 = 1
+    private var term: Int64 = 0
     private var sessions: [SceneSession] = []
     private var applications: Set<ApplicationID> = []
     private var open: [Open] = []
@@ -46,7 +47,7 @@ struct StoreHistory {
         case 0: return putApplication()
         case 1 where draw(6) == 0: return deleteApplication()
         case 1, 2: return putSession()
-        case 3: return changeSession()
+        case 3: return draw(2) == 0 ? changeSession() : putGate()
         case 4 where draw(3) == 0: return deleteSession()
         case 4...10: return insert()
         case 11...13: return recordAttempt()
@@ -86,6 +87,13 @@ struct StoreHistory {
         sessions[index].enter(pick(ActivationState.allCases), at: time())
         sessions[index].device = draw(2) == 0 ? nil : DeviceID(unchecked: text())
         return .putSession(sessions[index])
+    }
+
+    private mutating func putGate() -> StoreChange? {
+        guard !applications.isEmpty else { return nil }
+        // Terms only grow, whatever the gate.
+        term += Int64(draw(2))
+        return .putGate(StoreSamples.gate(pick(applications.sorted()), text(), term: term))
     }
 
     private mutating func deleteSession() -> StoreChange? {
@@ -170,7 +178,7 @@ struct StoreHistory {
         switch placement {
         case .settled:
             return settled.append(notification.sequence)
-        case .held: notification.isHeld = true
+        case .held, .gated: notification.isHeld = true
         case .lane: notification.isHeld = false
         }
         open.append(notification)
@@ -178,7 +186,7 @@ struct StoreHistory {
 
     private mutating func placement() -> Placement {
         switch draw(6) {
-        case 0: .held(until: time())
+        case 0: draw(2) == 0 ? .held(until: time()) : .gated(draw(2) == 0 ? nil : DeviceID(unchecked: text()))
         case 1: .settled(settlement())
         default: .lane
         }

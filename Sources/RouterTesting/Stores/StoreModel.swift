@@ -7,7 +7,7 @@ import RouterPlugin
 /// - A notification id belongs to one notification for ever.
 /// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application
 ///   and neither has been forgotten.
-/// - A session belongs to an application that exists.
+/// - A session belongs to an application that exists, and so does a gate; the term of a gate does not fall.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
 /// - What waits in a lane may be called back; the first word counts.
@@ -21,6 +21,7 @@ import RouterPlugin
 struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
     private(set) var sessions: [SessionKey: SceneSession] = [:]
+    private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
     private(set) var sequences: [NotificationID: NotificationSequence] = [:]
     private(set) var dedupeKeys: [DedupeKey: NotificationSequence] = [:]
@@ -35,6 +36,7 @@ struct StoreModel: Sendable {
     struct Entry: Hashable, Sendable {
         var stored: StoredNotification
         var heldUntil: Timestamp?
+        var heldBy: GateKey?
         var recall: Recall?
         /// What was decided when it was accepted.
         let first: FirstAnswer
@@ -54,6 +56,7 @@ struct StoreModel: Sendable {
     private enum Undo: Sendable {
         case application(ApplicationID, Application?)
         case session(SessionKey, SceneSession?)
+        case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
         case sequence(NotificationID, NotificationSequence?)
         case dedupeKey(DedupeKey, NotificationSequence?)
@@ -82,6 +85,7 @@ struct StoreModel: Sendable {
             switch change {
             case .application(let id, let before): applications[id] = before
             case .session(let key, let before): sessions[key] = before
+            case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
             case .sequence(let id, let before): sequences[id] = before
             case .dedupeKey(let key, let before): dedupeKeys[key] = before
@@ -103,6 +107,7 @@ struct StoreModel: Sendable {
         case .deleteApplication(let id): delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
+        case .putGate(let gate): try put(gate)
         case .keepAnswer(let key, let answer, let time): try keep(Answer(answer: answer, keptAt: time), for: key)
         case .insert(let notification): try insert(notification)
         case .addDedupeKeys(let sequence, let keys):
@@ -127,6 +132,7 @@ struct StoreModel: Sendable {
 
     private mutating func delete(_ id: ApplicationID) {
         for key in sessions.keys where key.application == id { set(nil, for: key) }
+        for key in gates.keys where key.application == id { set(nil, for: key) }
         for (key, sequence) in dedupeKeys where key.application == id {
             dedupeKeys[key] = nil
             journal.append(.dedupeKey(key, sequence))
@@ -147,6 +153,12 @@ struct StoreModel: Sendable {
             try check(known, "the creation sequence \(session.creationSequence) has been given before")
         }
         set(session, for: session.key)
+    }
+
+    private mutating func put(_ gate: OnboardingGate) throws(StoreError) {
+        try check(applications[gate.key.application] != nil, "the gate \(gate.key) has no application")
+        try check(gates[gate.key].map { $0.term <= gate.term } ?? true, "the term of the gate \(gate.key) falls")
+        set(gate, for: gate.key)
     }
 
     private mutating func keep(_ answer: Answer, for key: DedupeKey) throws(StoreError) {
@@ -270,6 +282,11 @@ struct StoreModel: Sendable {
         sessions[key] = session
     }
 
+    private mutating func set(_ gate: OnboardingGate?, for key: GateKey) {
+        journal.append(.gate(key, gates[key]))
+        gates[key] = gate
+    }
+
     private mutating func set(_ replay: Replay?, for id: ReplayID) {
         journal.append(.replay(id, replays[id]))
         replays[id] = replay
@@ -302,12 +319,16 @@ extension StoreModel.Entry {
 
     fileprivate mutating func place(_ placement: Placement, settledAt: Timestamp?) {
         heldUntil = nil
+        heldBy = nil
         switch placement {
         case .lane:
             stored.state = .waiting
         case .held(let until):
             stored.state = .held
             heldUntil = until
+        case .gated(let device):
+            stored.state = .held
+            heldBy = GateKey(application: stored.application, device: device)
         case .settled(let settlement):
             stored.state = settlement.state
             stored.reason = settlement.reason

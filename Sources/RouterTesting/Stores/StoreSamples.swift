@@ -83,6 +83,16 @@ enum StoreSamples {
             discardedAt: Timestamp(milliseconds: 1_700_000_000_001))
     }
 
+    /// A gate with every field set, each text a hostile one.
+    static func gate(_ application: ApplicationID, _ text: String, term: Int64) -> OnboardingGate {
+        let report = ProgressReport(
+            operationID: text, step: "", currentStepNumber: 1, totalNumberOfSteps: .max, parameters: [text, "", text],
+            defaultMessage: text)
+        return OnboardingGate(
+            GateKey(application: application, device: DeviceID(unchecked: text)), state: .restoring,
+            responsible: SessionID(unchecked: text), term: term, onboardingID: text, progress: report)
+    }
+
     /// Keys of both kinds, with windows that are open at either end, at both, and at none.
     private static func endpoint(_ text: String) throws -> Endpoint {
         let keys = [
@@ -129,7 +139,14 @@ enum StoreSamples {
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
                 reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,
-                headOfLine: .skip(afterAttempts: 3), lifeCycleEvents: false))
+                headOfLine: .skip(afterAttempts: 3), lifeCycleEvents: false),
+            gates: GateSettings(
+                onboarding: OnboardingSettings(
+                    isConfigured: false, demoConfiguration: text, closesWithLastScene: true,
+                    prompts: PromptTexts([
+                        PromptTexts.Entry(language: "de-at", prompt: .title, text: text),
+                        PromptTexts.Entry(language: "de", prompt: .switchWindow, text: ""),
+                    ]))))
     }
 
     /// A notification with every field set, each text a hostile one.

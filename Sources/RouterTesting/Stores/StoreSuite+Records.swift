@@ -153,7 +153,7 @@ extension StoredNotification {
             kind: new.kind, event: new.event)
         switch new.placement {
         case .lane: state = .waiting
-        case .held: state = .held
+        case .held, .gated: state = .held
         case .settled(let settlement):
             state = settlement.state
             reason = settlement.reason
@@ -170,6 +170,6 @@ extension UnsettledNotification {
             contentID: new.contentID, priority: new.priority, expiration: new.expiration,
             collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
             decision: new.decision, kind: new.kind, event: new.event)
-        if case .held(let until) = new.placement { heldUntil = until }
+        stand(at: new.placement)
     }
 }

@@ -42,6 +42,7 @@ package enum StoreSuite {
         run("retention", retention)
         run("lists", lists)
         run("replays", replays)
+        run("gates", gates)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }
         }

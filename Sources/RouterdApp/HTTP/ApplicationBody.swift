@@ -21,6 +21,9 @@ package enum ApplicationBody {
             try routing.finish()
         }
         if let delivery = try reader.object("delivery") { application.delivery = try readDelivery(delivery) }
+        if let gates = try reader.object("gates") {
+            application.gates = try GateSettingsBody.read(gates, application.manifest)
+        }
         let delegate = try reader.endpoint("delegate", within: scope)
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
@@ -182,6 +185,9 @@ package enum ApplicationBody {
                     }
                 }
                 delivery.field("lifeCycleEvents", application.delivery.lifeCycleEvents)
+            }
+            if application.gates != GateSettings() {
+                body.object("gates") { GateSettingsBody.write(application.gates, to: &$0) }
             }
         }
     }

@@ -19,6 +19,8 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     package var predicate: PredicateFault?
     /// The activation states that may follow, if the one that was asked for may not.
     package var legalStates: [ActivationState]?
+    /// The term of a gate as it is now, if a report was of another one.
+    package var currentTerm: Int64?
     /// Seconds after which it is worth trying again.
     package var retryAfter: Int?
     /// The methods that the path takes, if it does not take the one that was asked for.
@@ -61,6 +63,7 @@ package struct Problem: Error, HTTPResponseError, Sendable {
                     for state in legalStates { array.element(state.name) }
                 }
             }
+            if let currentTerm { problem.field("currentTerm", currentTerm) }
             if let predicate {
                 problem.field("side", predicate.side)
                 problem.object("span") {
@@ -157,6 +160,14 @@ extension Problem {
                 .notFound, "unknown-endpoint",
                 "There is no endpoint here; a session without one is reached at that of its scene configuration.")
         case .signingKeys(let error): self.init(error)
+        case .gateOff(let id):
+            self.init(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+        case .notAtGate(let key):
+            self.init(
+                .conflict, "not-at-gate",
+                "The session \(key.session) is not connected, or takes no part: it has no say at its gate.",
+                pointer: "/session")
+        case .gate(let refusal): self.init(refusal)
         case .idempotencyConflict:
             self.init(
                 .conflict, "idempotency-conflict",
@@ -186,6 +197,21 @@ extension Problem {
                 .conflict, "multiple-scenes-not-supported",
                 "There is a session of this role, and the manifest does not support multiple scenes.")
         case .requestDenied(let reason): self.init(.forbidden, "request-denied", reason)
+        }
+    }
+
+    package init(_ refusal: OnboardingGate.Refusal) {
+        switch refusal {
+        case .staleTerm(let current):
+            self.init(
+                .conflict, "stale-term", "Another term has begun since; it is \(current) now.", pointer: "/term")
+            currentTerm = current
+        case .notResponsible(let session):
+            let other = session.map { "the session \($0) is" } ?? "nobody is"
+            self.init(
+                .conflict, "not-responsible", "The session is not responsible; \(other).", pointer: "/session")
+        case .wrongState(let state):
+            self.init(.conflict, "wrong-gate-state", "The gate is \(state.rawValue), where this means nothing.")
         }
     }
 

@@ -279,9 +279,9 @@ extension Workbench {
     /// Delivers all that may start, one after another; everybody takes everything.
     mutating func deliverAll() throws -> [AttemptStart] {
         var delivered: [AttemptStart] = []
-        while let attempt = try start().first {
-            delivered.append(attempt)
-            try finish(attempt, .status(200))
+        while case let attempts = try start(), !attempts.isEmpty {
+            delivered += attempts
+            for attempt in attempts { try finish(attempt, .status(200)) }
         }
         return delivered
     }

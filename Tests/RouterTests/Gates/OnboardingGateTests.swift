@@ -3,7 +3,8 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite struct OnboardingGateTests {
+@Suite("The onboarding gate")
+struct OnboardingGateTests {
     private typealias Claim = OnboardingGate.Claim
 
     private let first: SessionID = "first"
@@ -26,21 +27,22 @@ import Testing
 
     // MARK: Laws
 
-    @Test(arguments: 0..<40 as Range<UInt64>)
-    func lawsHoldInRandomHistories(seed: UInt64) {
+    @Test("The laws hold, whatever happens", arguments: 0..<40 as Range<UInt64>)
+    func laws(seed: UInt64) {
         let violations = OnboardingGateLaws.violations(seed: seed, steps: 400)
         #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
     }
 
-    @Test func historiesComeToEveryCellOfTheTable() {
-        // Nothing is locked or opened while nobody was ever there; all else happens.
+    @Test("Histories come to every cell of the table")
+    func coverage() {
         let missing = OnboardingGateLaws.allCells.subtracting(OnboardingGateLaws.coverage(seeds: 0..<40, steps: 400))
         #expect(missing.isEmpty, "\(missing.sorted())")
     }
 
     // MARK: The story
 
-    @Test func oneSessionIsResponsibleAndTheOthersWait() throws {
+    @Test("One session is responsible, and the others wait")
+    func opening() throws {
         var gate = gate()
         #expect(gate.screen(of: first) == .screenshot)
         let actions = try gate.handle(.open(by: first))
@@ -54,7 +56,8 @@ import Testing
         #expect(gate.responsible == first)
     }
 
-    @Test func whoTakesOverBeginsAnewUnderAnotherTerm() throws {
+    @Test("Who takes over begins anew, under another term")
+    func takeover() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
         _ = try gate.handle(.progress(report(2), Claim(first, term: 1)))
@@ -76,7 +79,8 @@ import Testing
         #expect(gate.onboardingID == "onb_2")
     }
 
-    @Test func nobodyIsResponsibleUntilSomebodyIsConnected() throws {
+    @Test("Nobody is responsible until somebody is connected")
+    func nobody() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
         _ = try gate.handle(.left(first, next: nil))
@@ -89,7 +93,8 @@ import Testing
         #expect(try gate.handle(.connected(second)) == [.hideApplicationScreen(second)])
     }
 
-    @Test func aFlowThatFailsIsBegunAgainBySomebodyWhoAsks() throws {
+    @Test("What has failed is begun again by somebody who asks")
+    func failure() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
         _ = try gate.handle(.fail(Claim(first, term: 1)))
@@ -100,7 +105,8 @@ import Testing
         #expect(gate.term == 2)
     }
 
-    @Test func whoIsKnownIsRestored() throws {
+    @Test("Who is known is restored")
+    func restoring() throws {
         var gate = try opened()
         _ = try gate.handle(.left(first, next: nil))
         #expect(gate.isOpen)
@@ -111,7 +117,8 @@ import Testing
         #expect(gate.onboardingID == "onb_1")
     }
 
-    @Test func theOneThatIsResponsibleUnlocks() throws {
+    @Test("The one that is responsible unlocks")
+    func locking() throws {
         var gate = try opened()
         #expect(try gate.handle(.lock(next: second)) == [.announceResponsible, .hideApplicationScreens])
         #expect(gate.responsible == first)
@@ -124,7 +131,8 @@ import Testing
         #expect(try gate.handle(.unlock(Claim(second, term: 3))) == [])
     }
 
-    @Test func aResetForgetsThePersonAtOnce() throws {
+    @Test("A reset forgets the person at once, and is done to its end")
+    func reset() throws {
         var gate = try opened()
         #expect(
             try gate.handle(.reset(by: nil, next: second)) == [.wipe, .announceResponsible, .hideApplicationScreens])
@@ -141,7 +149,8 @@ import Testing
         #expect(gate.state == .onboarding)
     }
 
-    @Test func whoSaysTheSameAgainIsNotRefused() throws {
+    @Test("Who says the same again is not refused")
+    func repetition() throws {
         var gate = try opened()
         let before = gate
         #expect(try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_7")) == [])
@@ -149,7 +158,8 @@ import Testing
         #expect(gate == before)
     }
 
-    @Test func keysAreOrderedWithTheOneWithoutADeviceFirst() {
+    @Test("Keys are ordered, the one without a device first")
+    func keys() {
         let keys = [
             GateKey(application: "b", device: nil), GateKey(application: "a", device: "2"),
             GateKey(application: "a", device: nil), GateKey(application: "a", device: "1"),

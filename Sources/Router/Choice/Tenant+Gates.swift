@@ -1,0 +1,42 @@
+package import RouterPlugin
+
+extension Tenant {
+    /// The gate of a device, or of none; one that nothing has happened to is not opened.
+    package func gate(of device: DeviceID?) -> OnboardingGate {
+        gates[device] ?? OnboardingGate(GateKey(application: application.id, device: device))
+    }
+
+    /// Whether the gate of a device lets notifications through; one that is not switched on does.
+    package func isOpen(for device: DeviceID?) -> Bool {
+        application.gates.onboarding == nil || gates[device]?.isOpen == true
+    }
+
+    /// What a session's screen shows; nil if the application has no gate.
+    package func screen(of session: SceneSession) -> ApplicationScreen? {
+        guard application.gates.onboarding != nil else { return nil }
+        return gate(of: session.device).screen(of: session.key.session)
+    }
+
+    /// Shows the sessions that are connected at a gate and take part, best first, until `visit` returns false: the order is
+    /// that of a notification that names no content.
+    func visitPresent(
+        at device: DeviceID?, under settings: OnboardingSettings, _ visit: (SceneSession) -> Bool
+    ) {
+        registry.visit(.can, for: RegistryQuery(device: device, contentID: nil)) { id in
+            guard let session = sessions[id] else { return true }
+            // Those behind it are not connected either.
+            guard session.activationState != .unattached else { return false }
+            return session.device == device && settings.involves(session) ? visit(session) : true
+        }
+    }
+}
+
+extension SceneSession {
+    /// The gate at which it stands and takes part; nil if it is not there.
+    func place(under settings: OnboardingSettings?) -> GateKey? {
+        guard let settings, activationState != .unattached, disabled == nil, discardedAt == nil,
+            settings.involves(self)
+        else { return nil }
+        return GateKey(of: self)
+    }
+}

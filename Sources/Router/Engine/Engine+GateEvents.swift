@@ -1,0 +1,107 @@
+package import RouterPlugin
+
+extension Engine {
+    /// Tells who is concerned, as events of their lanes.
+    ///
+    /// - Parameter attending: Those that are connected at the gate with the plan.
+    mutating func perform(
+        _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession],
+        in tenant: Tenant<Registry>, at now: Timestamp, plan: inout Plan
+    ) {
+        let waiting = attending.filter { $0.key.session != gate.responsible }
+        switch action {
+        case .announceResponsible: announce(gate, attending, in: tenant, at: now, plan: &plan)
+        case .hideApplicationScreens: tell(waiting, .hideApplicationScreen, gate, at: now, plan: &plan)
+        case .hideApplicationScreen(let session):
+            tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, at: now, plan: &plan)
+        case .showApplicationScreens: tell(attending, .showApplicationScreen, gate, at: now, plan: &plan)
+        case .showProgress:
+            for session in waiting { supersedeProgress(of: session.key, at: now, in: &plan) }
+            tell(waiting, .showProgressScreen, gate, at: now, plan: &plan)
+        case .wipe: wipe(at: gate.key, in: tenant, plan: &plan)
+        }
+    }
+
+    private mutating func tell(
+        _ sessions: [SceneSession], _ kind: SceneEventKind, _ gate: OnboardingGate, at now: Timestamp,
+        plan: inout Plan
+    ) {
+        for session in sessions where isTold(session) {
+            insert(
+                SceneEvent(kind), WebhookEnvelope.data(of: gate, for: session), for: session.key,
+                device: session.device, at: now, in: &plan)
+        }
+    }
+
+    private mutating func announce(
+        _ gate: OnboardingGate, _ attending: [SceneSession], in tenant: Tenant<Registry>, at now: Timestamp,
+        plan: inout Plan
+    ) {
+        let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
+        if tenant.application.delivery.lifeCycleEvents, tenant.application.delegate != nil {
+            insert(
+                SceneEvent(kind), WebhookEnvelope.data(of: gate), for: .delegate(of: gate.key.application),
+                device: gate.key.device, at: now, in: &plan)
+        }
+        // It may be far behind in the list of those that are told.
+        let responsible =
+            attending.first { $0.key.session == gate.responsible } ?? gate.responsible.flatMap { tenant.sessions[$0] }
+        if let responsible { tell([responsible], kind, gate, at: now, plan: &plan) }
+    }
+
+    /// A report that has not been told yet is obsolete when the next one comes.
+    private func supersedeProgress(of key: SessionKey, at now: Timestamp, in plan: inout Plan) {
+        guard let last = planner.lanes[key]?.queue.last(where: \.isEvent), last.machine.isWaiting, !last.isEnding,
+            last.notification.event?.kind == .showProgressScreen
+        else { return }
+        let sequence = last.notification.sequence
+        plan.changes.append(.settle(sequence, .superseded, at: now))
+        plan.reads.append(.delivery(sequence))
+        plan.writes.append(.delivery(sequence))
+    }
+
+    /// What is kept of the person at the sessions of a gate is deleted.
+    private func wipe(at key: GateKey, in tenant: Tenant<Registry>, plan: inout Plan) {
+        var latest: [SessionKey: SceneSession] = [:]
+        for case .putSession(let session) in plan.changes { latest[session.key] = session }
+        let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
+        for known in sessions {
+            var session = latest[known.key] ?? known
+            session.userInfo = .object(JSONObject())
+            session.stateRestorationActivity = nil
+            guard session != known else { continue }
+            plan.changes.append(.putSession(session))
+            plan.reads.append(.session(session.key))
+            plan.writes.append(.session(session.key))
+        }
+    }
+}
+
+extension WebhookEnvelope {
+    /// What has become of a gate, for one of its sessions or for the delegate.
+    static func data(of gate: OnboardingGate, for session: SceneSession? = nil) -> [UInt8] {
+        JSONWriter.object { data in
+            data.field("application", gate.key.application)
+            if let session { data.object("session") { describe(session, in: &$0) } }
+            data.object("gate") { describe(gate, in: &$0) }
+        }
+    }
+
+    /// A gate in JSON.
+    package static func describe(_ gate: OnboardingGate, in object: inout JSONObjectWriter) {
+        object.field("device", gate.key.device)
+        object.field("state", gate.state.rawValue)
+        object.field("responsible", gate.responsible)
+        object.field("term", gate.term)
+        object.field("onboardingId", gate.onboardingID)
+        guard let progress = gate.progress else { return }
+        object.object("progress") { report in
+            report.field("operationId", progress.operationID)
+            report.field("step", progress.step)
+            report.field("currentStepNumber", progress.currentStepNumber)
+            report.field("totalNumberOfSteps", progress.totalNumberOfSteps)
+            report.array("parameters") { list in for parameter in progress.parameters { list.element(parameter) } }
+            report.field("defaultMessage", progress.defaultMessage)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import RouterPlugin
+
+extension Engine {
+    /// A gate as it stands; nil if the application is not there or has not switched it on.
+    package func gate(_ key: GateKey) -> OnboardingGate? {
+        guard let tenant = tenants[key.application], tenant.application.gates.onboarding != nil else { return nil }
+        return tenant.gate(of: key.device)
+    }
+
+    mutating func planGate(_ request: GateRequest, at now: Timestamp) -> Plan {
+        let id = request.application
+        guard let tenant = tenants[id] else { return .refused(.unknownApplication(id)) }
+        guard let settings = tenant.application.gates.onboarding else { return .refused(.gateOff(id)) }
+        var plan = Plan(reads: [.application(id)])
+        let key: GateKey
+        if let speaker = request.speaker {
+            guard var session = tenant.sessions[speaker.session] else { return .refused(.unknownSession(speaker)) }
+            guard let place = session.place(under: settings) else { return .refused(.notAtGate(speaker)) }
+            key = place
+            plan.reads.append(.session(speaker))
+            if session.leaseSeconds != nil {
+                session.renewLease(at: now)
+                plan.changes.append(.putSession(session))
+                plan.writes.append(.session(speaker))
+            }
+        } else if case .reset(let named) = request {
+            key = named
+        } else {
+            preconditionFailure("Nobody asks something of the gate of \(id).")
+        }
+        plan.reads.append(.gate(key))
+        plan.writes.append(.gate(key))
+        var visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings)
+        do {
+            visit.actions = try visit.gate.handle(event(of: request, at: visit, in: tenant, now: now))
+        } catch {
+            return .refused(.gate(error))
+        }
+        plan.reply = .gate(visit.gate)
+        finish(visit, in: tenant, at: now, plan: &plan)
+        return plan
+    }
+
+    private mutating func event(
+        of request: GateRequest, at visit: GateVisit, in tenant: Tenant<Registry>, now: Timestamp
+    ) -> OnboardingGate.Event {
+        switch request {
+        case .open(let session): return .open(by: session.session)
+        case .reset: return .reset(by: nil, next: visit.best(in: tenant))
+        case .report(let report, by: let session, term: let term):
+            let claim = OnboardingGate.Claim(session.session, term: term)
+            switch report {
+            case .progress(let progress): return .progress(progress, claim)
+            case .succeed(let name):
+                return .succeed(claim, storing: name ?? Identity.onboarding(at: now, using: &generator))
+            case .fail: return .fail(claim)
+            case .reset: return .reset(by: claim, next: visit.best(in: tenant))
+            }
+        }
+    }
+
+    // MARK: Notifications
+
+    /// The gate that keeps a notification from what was chosen for it; nil if none does. What comes while others still wait
+    /// behind an open gate waits behind them.
+    ///
+    /// - Parameters:
+    ///   - device: That of the notification.
+    ///   - gate: One that lets it go, and is not asked.
+    func closedGate(
+        before outcome: ChoiceOutcome, in tenant: Tenant<Registry>, device: DeviceID?, passing gate: GateKey? = nil
+    ) -> GateKey? {
+        guard tenant.application.gates.onboarding != nil || !behindGates.isEmpty else { return nil }
+        let place: DeviceID?
+        switch outcome {
+        case .session(let id): place = tenant.sessions[id]?.device
+        case .newSession: place = device
+        case .undeliverable, .held, .dropped: return nil
+        }
+        let key = GateKey(application: tenant.application.id, device: place)
+        return key == gate || tenant.isOpen(for: place) && behindGates[key] == nil ? nil : key
+    }
+
+    /// A gate is open: decides anew what waits behind it, first ones first and a bounded number at a time.
+    mutating func planFlow(_ key: GateKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
+        guard let waiting = behindGates[key], tenants[key.application]?.isOpen(for: key.device) == true else {
+            return Plan()
+        }
+        var plan = Plan(reads: [.application(key.application), .gate(key)])
+        for sequence in waiting.first(moveLimit) {
+            guard let notification = held[sequence] else { continue }
+            plan.reads.append(.delivery(sequence))
+            plan.writes.append(.delivery(sequence))
+            guard !notification.isExpired(at: now) else {
+                plan.changes.append(.settle(sequence, .expired, at: now))
+                continue
+            }
+            let made = lastCreationSequence
+            try reassign(notification, leaving: nil, passing: key, at: now, lookup: lookup, in: &plan)
+            // What comes behind may go to the session that was made, and is decided when it is known.
+            if lastCreationSequence != made { break }
+        }
+        return plan
+    }
+
+    /// Whether it waits behind the gate of a session that it cannot go to any more, and names no device: another session
+    /// may have it now.
+    func isAstray(_ notification: UnsettledNotification) -> Bool {
+        guard let gate = notification.heldBy, notification.device == nil, let id = notification.decision.session else {
+            return false
+        }
+        let session = tenants[notification.application]?.participant(id)
+        return session == nil || session?.device != gate.device
+    }
+
+    // MARK: Applying
+
+    mutating func put(_ gate: OnboardingGate) {
+        let (id, device) = (gate.key.application, gate.key.device)
+        tenants[id]?.gates[device] = gate
+        guard gate.isOpen, let tenant = tenants[id] else { return }
+        // What waits in lanes may go on.
+        guard let device else {
+            for key in planner.lanes.keys where key.application == id && tenant.scene(key.session)?.device == nil {
+                planner.wake(key)
+            }
+            return
+        }
+        tenant.registry.visitAll(device: device) { session in
+            planner.wake(SessionKey(application: id, session: session))
+            return true
+        }
+    }
+
+    /// What was held is not any more.
+    mutating func release(_ sequence: NotificationSequence) -> UnsettledNotification? {
+        let notification = held.removeValue(forKey: sequence)
+        if let gate = notification?.heldBy {
+            behindGates[gate]?.remove(sequence)
+            if behindGates[gate]?.isEmpty == true { behindGates[gate] = nil }
+        }
+        return notification
+    }
+
+    /// The gate behind which something waits for a session.
+    func place(of session: SessionKey) -> GateKey? {
+        guard !behindGates.isEmpty, let known = self.session(session) else { return nil }
+        let key = GateKey(of: known)
+        return behindGates[key] == nil ? nil : key
+    }
+
+    /// What is to be decided anew because a session has gone from there.
+    func releases(at gate: GateKey?) -> [FollowUp] {
+        guard let gate, let waiting = behindGates[gate] else { return [] }
+        return waiting.first(.max).filter { held[$0].map(isAstray) ?? false }.map { .release($0) }
+    }
+
+    /// Those of these gates that are open, and behind which something waits.
+    func flows(at gates: some Sequence<GateKey>) -> [FollowUp] {
+        gates.filter { key in
+            behindGates[key] != nil && tenants[key.application]?.isOpen(for: key.device) == true
+        }.sorted().map { .flow($0) }
+    }
+}

@@ -1,0 +1,76 @@
+import RouterPlugin
+
+extension Engine {
+    /// Gates miss who leaves with a plan, and welcome who comes: whatever has connected, disconnected, discarded or disabled
+    /// a session, it is found here, in the transaction in which it happens.
+    mutating func attendGates(at now: Timestamp, in plan: inout Plan) {
+        // A plan is about one application.
+        var (id, changed): (ApplicationID?, Application?)
+        var moved: [SessionKey: SceneSession?] = [:]
+        for change in plan.changes {
+            switch change {
+            case .putSession(let session):
+                id = session.key.application
+                moved[session.key] = .some(session)
+            case .deleteSession(let key):
+                id = key.application
+                moved[key] = .some(nil)
+            case .putApplication(let application):
+                id = application.id
+                changed = application
+            default: break
+            }
+        }
+        guard let id, let tenant = tenants[id], let settings = (changed ?? tenant.application).gates.onboarding else {
+            return
+        }
+        attendGates(of: tenant, under: settings, hasChanged: changed != nil, moved, at: now, in: &plan)
+    }
+
+    private mutating func attendGates(
+        of tenant: Tenant<Registry>, under settings: OnboardingSettings, hasChanged: Bool,
+        _ moved: [SessionKey: SceneSession?], at now: Timestamp, in plan: inout Plan
+    ) {
+        var visits: [GateKey: GateVisit] = [:]
+        func visit(_ key: GateKey) -> GateVisit {
+            visits[key] ?? GateVisit(gate: tenant.gate(of: key.device), settings: settings)
+        }
+        let known = tenant.application.gates.onboarding
+        let moves = moved.sorted { $0.key < $1.key }.map { key, after in
+            (key.session, before: session(key)?.place(under: known), after: after, place: after?.place(under: settings))
+        }
+        for (session, before, _, place) in moves {
+            guard let before, before != place else { continue }
+            var visit = visit(before)
+            visit.left(session, in: tenant)
+            visits[before] = visit
+        }
+        for (_, before, after, place) in moves {
+            guard let after, let place, before != place else { continue }
+            var visit = visit(place)
+            visit.connected(after)
+            visits[place] = visit
+        }
+        if hasChanged, settings != known {
+            for gate in tenant.gates.values {
+                var visit = visit(gate.key)
+                visit.settle(in: tenant)
+                visits[gate.key] = visit
+            }
+        }
+        for (key, visit) in visits.sorted(by: { $0.key < $1.key }) {
+            plan.reads.append(.gate(key))
+            plan.writes.append(.gate(key))
+            finish(visit, in: tenant, at: now, plan: &plan)
+        }
+    }
+
+    /// What has become of a gate is kept, and told.
+    mutating func finish(_ visit: GateVisit, in tenant: Tenant<Registry>, at now: Timestamp, plan: inout Plan) {
+        if visit.gate != tenant.gate(of: visit.gate.key.device) { plan.changes.append(.putGate(visit.gate)) }
+        let attending = visit.actions.isEmpty ? [] : visit.attending(in: tenant)
+        var actions: [OnboardingGate.Action] = []
+        for action in visit.actions where !actions.contains(action) { actions.append(action) }
+        for action in actions { perform(action, of: visit.gate, attending, in: tenant, at: now, plan: &plan) }
+    }
+}

@@ -1,0 +1,37 @@
+import GRDB
+import Router
+import RouterPlugin
+
+extension ChangeWriter {
+    private static let putGate = """
+        INSERT INTO gate (\(GateReader.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (application, device) DO UPDATE SET
+          state = excluded.state, responsible = excluded.responsible, term = excluded.term,
+          onboarding_id = excluded.onboarding_id, progress = excluded.progress
+        WHERE excluded.term >= gate.term
+        """
+
+    func put(_ gate: OnboardingGate) throws {
+        let written = try PreparedStatement(db, Self.putGate).run {
+            $0.bind(gate.key.application.text)
+            $0.bind(gate.key.device?.text ?? "")
+            $0.bind(gate.state.rawValue)
+            $0.bind(gate.responsible?.text)
+            $0.bind(gate.term)
+            $0.bind(gate.onboardingID)
+            $0.bind(gate.progress.map(GateReader.text))
+        }
+        guard written == 1 else { throw StoreError(.conflict, "the term of the gate \(gate.key) falls") }
+    }
+}
+
+extension ArgumentBinder {
+    /// Four parameters: onboarding_configured, demo_configuration, closes_with_last_scene, prompts.
+    mutating func bind(_ settings: OnboardingSettings?) {
+        bind(settings.map { $0.isConfigured ? 1 : 0 })
+        bind(settings?.demoConfiguration)
+        bind(settings?.closesWithLastScene ?? false)
+        let entries = settings?.prompts.entries ?? []
+        bind(TextList.encode(entries.flatMap { [$0.language, $0.prompt.rawValue, $0.text] }))
+    }
+}

@@ -1,0 +1,372 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// Gates among sessions, lanes and the store: what is held, what flows, who is told, who takes over.
+@Suite("Engine: gates")
+struct GateTests {
+    private static let A = SessionKey.gallery("A")
+    private static let B = SessionKey.gallery("B")
+    private static let C = SessionKey.gallery("C")
+    private static let phone = GateKey(application: .gallery, device: "phone")
+
+    private static func application(
+        _ settings: OnboardingSettings? = OnboardingSettings(), events: Bool = true, delegate: Bool = true,
+        configurations: [SceneConfiguration] = [.standard]
+    ) -> Application {
+        var application = Application.gallery(
+            configurations: configurations, schedule: [5, 300],
+            delegate: delegate ? Endpoint(url: "https://delegate.example/", secret: "whsec_ZA==") : nil,
+            lifeCycleEvents: events)
+        application.gates.onboarding = settings
+        return application
+    }
+
+    /// Three windows of a phone, A before the others, and what they were told when they came has been delivered.
+    private static func bench(
+        _ settings: OnboardingSettings? = OnboardingSettings(), moveLimit: Int = 512
+    ) throws -> Workbench {
+        let scenes = [
+            Scene("A", .foregroundActive, device: "phone"), Scene("B", .foregroundInactive, device: "phone"),
+            Scene("C", .background, device: "phone"),
+        ]
+        var bench = try Workbench(application(settings), scenes, moveLimit: moveLimit)
+        _ = try bench.deliverAll()
+        return bench
+    }
+
+    private static func open(_ bench: inout Workbench, by key: SessionKey = A) throws {
+        let gate = try #require(try bench.run(.gate(.open(key))).gate)
+        try bench.run(.gate(.report(.succeed(storing: "person"), by: key, term: gate.term)))
+        _ = try bench.deliverAll()
+    }
+
+    // MARK: Holding
+
+    @Test("An application without a gate is always open, and so is one whose gate is opened")
+    func alwaysOpen() throws {
+        var bench = try Self.bench(nil)
+        #expect(try bench.accept(device: "phone").accepted?.placement == .lane)
+        #expect(try bench.run(.gate(.open(Self.A))).refusal == .gateOff(.gallery))
+        bench = try Self.bench()
+        try Self.open(&bench)
+        #expect(try bench.accept(device: "phone").accepted?.placement == .lane)
+        #expect(try bench.start().map(\.receiver) == [Self.A])
+    }
+
+    @Test("What comes while the gate is closed is held, and flows in order when it opens, decided anew")
+    func holding() throws {
+        var bench = try Self.bench(moveLimit: 2)
+        for _ in 0..<5 {
+            let accepted = try #require(try bench.accept(device: "phone").accepted)
+            #expect(accepted.placement == .gated("phone") && accepted.decision.session == "A")
+        }
+        #expect(try bench.start().isEmpty)
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundActive)))
+        #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
+        try bench.run(.gate(.report(.succeed(storing: nil), by: Self.A, term: gate.term)))
+        #expect(bench.engine.held.isEmpty)
+        let sent = try bench.deliverAll().filter { $0.notification.event == nil }
+        #expect(sent.map(\.receiver) == Array(repeating: Self.B, count: 5))
+        #expect(sent.map(\.notification.sequence) == sent.map(\.notification.sequence).sorted())
+    }
+
+    @Test("What comes before all that was held has flowed waits behind it")
+    func order() throws {
+        var bench = try Self.bench(moveLimit: 1)
+        for _ in 0..<3 { try bench.accept(device: "phone") }
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        let (_, followUps) = try bench.step(.gate(.report(.succeed(storing: nil), by: Self.A, term: gate.term)))
+        #expect(followUps == [.flow(Self.phone)])
+        #expect(try bench.accept(device: "phone").accepted?.placement == .gated("phone"))
+        try bench.follow(followUps)
+        #expect(bench.engine.held.isEmpty)
+        #expect(try bench.accept(device: "phone").accepted?.placement == .lane)
+        let sent = try bench.deliverAll().filter { $0.notification.event == nil }.map(\.notification.sequence)
+        #expect(sent.count == 5 && sent == sent.sorted())
+    }
+
+    @Test("What waits in lanes when the gate closes stays there, and events go on")
+    func pausing() throws {
+        var bench = try Self.bench()
+        try Self.open(&bench)
+        try bench.accept(device: "phone")
+        try bench.run(.gate(.reset(Self.phone)))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundInactive)))
+        let told = try bench.deliverAll()
+        #expect(told.filter { $0.receiver == Self.A }.map(\.kind).suffix(1) == ["scene.willResignActive"])
+        #expect(told.allSatisfy { $0.notification.event != nil })
+        try bench.run(.gate(.report(.succeed(storing: nil), by: Self.A, term: 2)))
+        try Self.reopen(&bench)
+        #expect(try bench.deliverAll().map(\.kind).filter { $0 == "scene.notification" }.count == 1)
+    }
+
+    private static func reopen(_ bench: inout Workbench) throws {
+        let gate = try #require(try bench.run(.gate(.open(A))).gate)
+        try bench.run(.gate(.report(.succeed(storing: nil), by: A, term: gate.term)))
+    }
+
+    @Test("What expires while it is held, or while its lane rests, expires at its time")
+    func expiry() throws {
+        var bench = try Self.bench()
+        let held = try #require(try bench.accept(device: "phone", expiration: .at(.second(20))).accepted)
+        try bench.advance(to: .second(20))
+        #expect(try bench.stored(held.sequence)?.state == .expired)
+        try Self.open(&bench)
+        let waiting = try #require(try bench.accept(device: "phone", expiration: .at(.second(40))).accepted)
+        try bench.run(.gate(.reset(Self.phone)))
+        _ = try bench.deliverAll()
+        try bench.advance(to: .second(40))
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.stored(waiting.sequence)?.state == .expired)
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
+    @Test("A hold survives a crash, and so does the flow")
+    func crash() throws {
+        var bench = try Self.bench(moveLimit: 1)
+        for _ in 0..<3 { try bench.accept(device: "phone") }
+        try bench.crash()
+        #expect(bench.engine.held.count == 3)
+        #expect(try bench.start().isEmpty)
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        // The process dies before anything has flowed.
+        _ = try bench.step(.gate(.report(.succeed(storing: "person"), by: Self.A, term: gate.term)))
+        try bench.crash()
+        #expect(bench.engine.gate(Self.phone)?.onboardingID == "person")
+        #expect(bench.engine.held.isEmpty)
+        #expect(try bench.deliverAll().filter { $0.notification.event == nil }.count == 3)
+    }
+
+    @Test("Every device has a gate, and what is of no device has one")
+    func devices() throws {
+        let scenes = [
+            Scene("A", .background, device: "phone"), Scene("B", .background, device: "pad"),
+            Scene("C", .foregroundActive),
+        ]
+        var bench = try Workbench(Self.application(), scenes)
+        _ = try bench.deliverAll()
+        try Self.open(&bench)
+        #expect(try bench.accept(device: "phone").accepted?.placement == .lane)
+        #expect(try bench.accept(device: "pad").accepted?.placement == .gated("pad"))
+        // Who names no device is held by the gate of whom it is for.
+        #expect(try bench.accept().accepted?.placement == .gated(nil))
+        try Self.open(&bench, by: Self.C)
+        #expect(bench.engine.held.values.map(\.heldBy) == [GateKey(application: .gallery, device: "pad")])
+    }
+
+    @Test("What names no device does not wait for a session that has gone")
+    func astray() throws {
+        let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
+        var bench = try Workbench(Self.application(), scenes)
+        try Self.open(&bench, by: Self.B)
+        let sequence = try #require(try bench.accept().accepted?.sequence)
+        #expect(bench.engine.held[sequence]?.heldBy?.device == "pad")
+        try bench.run(.deleteSession(Self.A))
+        #expect(bench.engine.held.isEmpty)
+        #expect(try bench.deliverAll().contains { $0.receiver == Self.B && $0.notification.sequence == sequence })
+    }
+
+    @Test("A gate that is switched off lets go what it held, and remembers where it stood")
+    func switchingOff() throws {
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        try bench.accept(device: "phone")
+        try bench.run(.putApplication(.of(Self.application(nil))))
+        #expect(bench.engine.held.isEmpty && bench.engine.gate(Self.phone) == nil)
+        try bench.run(.disconnectSession(Self.A))
+        try bench.run(.putApplication(.of(Self.application())))
+        // Who was responsible is not there any more.
+        #expect(bench.engine.gate(Self.phone)?.responsible == "B")
+        #expect(bench.engine.gate(Self.phone)?.term == 2)
+    }
+
+    @Test("A delivery whose session is gone may come to be held, and is not sent twice")
+    func rerouted() throws {
+        let scenes = [Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "pad")]
+        var bench = try Workbench(Self.application(), scenes)
+        try Self.open(&bench)
+        let sequence = try #require(try bench.accept().accepted?.sequence)
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(bench.engine.held[sequence]?.heldBy?.device == "pad")
+        try Self.open(&bench, by: Self.B)
+        #expect(try bench.stored(sequence)?.decision.rerouteOf == "A")
+        #expect(try bench.stored(sequence)?.state == .delivered)
+    }
+
+    // MARK: Taking over
+
+    /// All ways in which a session stops to take part.
+    static let departures: [(String, @Sendable (inout Workbench) throws -> Void)] = [
+        ("disconnected", { try $0.run(.disconnectSession(A)) }),
+        ("discarded", { try $0.run(.deleteSession(A)) }),
+        ("of another device", { try $0.patch(A) { $0.device = .set("pad") } }),
+        (
+            "gone",
+            { bench in
+                try bench.run(.patchSession(A, SessionPatch(state: .foregroundInactive)))
+                let attempts = try bench.start()
+                for attempt in attempts { try bench.finish(attempt, .status(attempt.receiver == A ? 410 : 200)) }
+            }
+        ),
+        (
+            "silent",
+            { bench in
+                try bench.patch(A) { $0.leaseSeconds = .set(10) }
+                try bench.advance(to: bench.now.advanced(byMilliseconds: 10_000))
+            }
+        ),
+    ]
+
+    @Test("Whoever is responsible and leaves is followed by the next by rank", arguments: departures.map(\.0))
+    func takeover(departure: String) throws {
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        _ = try bench.deliverAll()
+        try Self.departures.first { $0.0 == departure }?.1(&bench)
+        let gate = try #require(bench.engine.gate(Self.phone))
+        #expect(gate.state == .onboarding && gate.responsible == "B" && gate.term == 2)
+        let refused = try bench.run(.gate(.report(.succeed(storing: nil), by: Self.B, term: 1))).refusal
+        #expect(refused == .gate(.staleTerm(current: 2)))
+        let told = try bench.deliverAll()
+        let changes = told.filter { $0.kind == "application.onboardingSceneDidChange" }.map(\.receiver)
+        #expect(Set(changes).isSuperset(of: [Self.B, .delegate(of: .gallery)]))
+        try bench.crash()
+        #expect(bench.engine.gate(Self.phone) == gate)
+    }
+
+    @Test("When nobody is left, the next to be connected takes over")
+    func nobodyLeft() throws {
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        for key in [Self.A, Self.C, Self.B] { try bench.run(.disconnectSession(key)) }
+        #expect(bench.engine.gate(Self.phone)?.responsible == nil)
+        try bench.run(.patchSession(Self.C, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.responsible == "C")
+    }
+
+    @Test("A session that is not connected has no say, nor has one that takes no part")
+    func noSay() throws {
+        let demo = SceneConfiguration(
+            name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
+        let settings = OnboardingSettings(demoConfiguration: "Demo")
+        var bench = try Workbench(
+            Self.application(settings, configurations: [.standard, demo]), [Scene("A", .foregroundActive)])
+        #expect(try bench.run(.gate(.open(Self.A))).refusal == .notAtGate(Self.A))
+        var draft = SessionDraft.of(Scene("B"))
+        draft.configuration = "Demo"
+        try bench.run(.putSession(Self.B, draft))
+        #expect(try bench.run(.gate(.open(Self.B))).gate?.responsible == "B")
+        try bench.run(.disconnectSession(Self.B))
+        #expect(try bench.run(.gate(.open(Self.B))).refusal == .notAtGate(Self.B))
+        #expect(try bench.run(.gate(.open(Self.C))).refusal == .unknownSession(Self.C))
+        let key = GateKey(application: .gallery, device: nil)
+        #expect(bench.engine.gate(key)?.responsible == nil, "A takes no part.")
+        // The end of demo mode is the beginning for all others.
+        try bench.run(.putApplication(.of(Self.application(configurations: [.standard, demo]))))
+        #expect(bench.engine.gate(key)?.responsible == "A")
+    }
+
+    @Test("Two that leave in one transaction do not hand it to each other")
+    func conflicts() throws {
+        let bench = try {
+            var bench = try Self.bench()
+            try bench.run(.gate(.open(Self.A)))
+            return bench
+        }()
+        var batch = Batch()
+        batch.append(try bench.plan(.disconnectSession(Self.B)))
+        #expect(batch.conflicts(with: try bench.plan(.disconnectSession(Self.A))))
+        batch = Batch()
+        batch.append(try bench.plan(.disconnectSession(Self.A)))
+        #expect(batch.conflicts(with: try bench.plan(.disconnectSession(Self.B))))
+    }
+
+    @Test("A word at the gate renews the lease")
+    func lease() throws {
+        var bench = try Self.bench()
+        try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        try bench.advance(to: bench.now.advanced(byMilliseconds: 9000))
+        let report = ProgressReport(operationID: "op", step: "s", currentStepNumber: 1, totalNumberOfSteps: 2)
+        try bench.run(.gate(.report(.progress(report), by: Self.A, term: gate.term)))
+        try bench.advance(to: bench.now.advanced(byMilliseconds: 9000))
+        #expect(bench.engine.gate(Self.phone)?.responsible == "A")
+    }
+
+    @Test("The end of the last scene closes the gate, if its application wants that; who comes back is restored")
+    func closing() throws {
+        var bench = try Self.bench(OnboardingSettings(closesWithLastScene: true))
+        try Self.open(&bench)
+        for key in [Self.A, Self.B] { try bench.run(.disconnectSession(key)) }
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        try bench.run(.disconnectSession(Self.C))
+        #expect(bench.engine.gate(Self.phone)?.state == .notOpened)
+        try bench.run(.patchSession(Self.C, SessionPatch(state: .background)))
+        #expect(try bench.run(.gate(.open(Self.C))).gate?.state == .restoring)
+    }
+
+    // MARK: Telling
+
+    @Test("Those that wait are told to hide, then how far it has come, then to show; each in its own lane")
+    func telling() throws {
+        var bench = try Self.bench()
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        for step in 1...3 {
+            let report = ProgressReport(
+                operationID: "op", step: "s", currentStepNumber: step, totalNumberOfSteps: 3, parameters: ["x"],
+                defaultMessage: "\(step) of 3")
+            try bench.run(.gate(.report(.progress(report), by: Self.A, term: gate.term)))
+        }
+        try bench.run(.gate(.report(.succeed(storing: "person"), by: Self.A, term: gate.term)))
+        let told = try bench.deliverAll()
+        func words(_ key: SessionKey) -> [String] { told.filter { $0.receiver == key }.map(\.kind) }
+        let waits = ["scene.hideApplicationScreen", "scene.showProgressScreen", "scene.showApplicationScreen"]
+        #expect(words(Self.B) == waits && words(Self.C) == waits)
+        #expect(words(Self.A) == ["application.onboardingSceneDidChange", "scene.showApplicationScreen"])
+        #expect(words(.delegate(of: .gallery)) == ["application.onboardingSceneDidChange"])
+        let progress = try #require(told.first { $0.kind == "scene.showProgressScreen" })
+        let data = try JSONValue(parsing: try #require(try bench.store.payload(of: progress.notification.sequence)))
+        #expect(data["gate"]?["progress"]?["currentStepNumber"]?.asInt64 == 3, "The last one takes the others' place.")
+        #expect(data["gate"]?["responsible"]?.asString == "A")
+        #expect(data["session"]?["id"]?.asString == progress.receiver.session.text)
+    }
+
+    @Test("Who is connected while others are at it is told to hide, after it is told that it connects")
+    func latecomer() throws {
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", .unattached, device: "phone"))))
+        _ = try bench.deliverAll()
+        try bench.run(.patchSession(.gallery("D"), SessionPatch(state: .background)))
+        #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect", "scene.hideApplicationScreen"])
+    }
+
+    @Test("A reset wipes what is kept of the person, at the sessions of that device")
+    func wiping() throws {
+        var bench = try Self.bench()
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
+        for key in [Self.A, .gallery("D")] { try bench.patch(key) { $0.userInfo = ["name": "Ada"] } }
+        try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
+        let gate = try #require(bench.engine.gate(Self.phone))
+        try bench.run(.gate(.report(.reset, by: Self.A, term: gate.term)))
+        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("D")?.userInfo == ["name": "Ada"])
+        #expect(bench.engine.gate(Self.phone)?.state == .resetting)
+    }
+
+    @Test("Who wants no events is told nothing, and is held all the same")
+    func silent() throws {
+        var bench = try Workbench(Self.application(events: false), [Scene("A", device: "phone")])
+        try bench.run(.gate(.open(Self.A)))
+        #expect(try bench.accept(device: "phone").accepted?.placement == .gated("phone"))
+        #expect(try bench.start().isEmpty)
+    }
+}
+
+extension Reply {
+    fileprivate var gate: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
+}
