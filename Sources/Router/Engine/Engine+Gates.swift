@@ -7,6 +7,9 @@ extension Engine {
         return tenant.gate(of: key.device)
     }
 
+    /// How many notifications wait behind a gate.
+    package func heldCount(behind key: GateKey) -> Int { behindGates[key]?.count ?? 0 }
+
     mutating func planGate(_ request: GateRequest, at now: Timestamp) -> Plan {
         let id = request.application
         guard let tenant = tenants[id] else { return .refused(.unknownApplication(id)) }

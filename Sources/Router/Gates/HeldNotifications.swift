@@ -5,6 +5,7 @@ struct HeldNotifications: Sendable {
     private var sequences: Deque<NotificationSequence> = []
 
     var isEmpty: Bool { sequences.isEmpty }
+    var count: Int { sequences.count }
 
     /// Up to that many, first ones first.
     func first(_ count: Int) -> [NotificationSequence] { Array(sequences.prefix(count)) }

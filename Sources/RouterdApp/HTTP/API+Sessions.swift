@@ -29,10 +29,14 @@ extension API {
 
     @Sendable func getSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let key = try context.sessionKey()
-        let found = await host.read { (isApplication: $0.tenants[key.application] != nil, session: $0.session(key)) }
-        guard found.isApplication else { throw Problem(.unknownApplication(key.application)) }
-        guard let session = found.session else { throw Problem(.unknownSession(key)) }
-        return .json(.ok, SessionBody.write(session))
+        let found = await host.read { engine in
+            engine.tenants[key.application].map { tenant in
+                tenant.sessions[key.session].map { (session: $0, screen: tenant.screen(of: $0)) }
+            }
+        }
+        guard let found else { throw Problem(.unknownApplication(key.application)) }
+        guard let (session, screen) = found else { throw Problem(.unknownSession(key)) }
+        return .json(.ok, SessionBody.write(session, screen: screen))
     }
 
     @Sendable func deleteSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
@@ -67,12 +71,17 @@ extension API {
             return state
         }
         let found = await host.read { engine in
-            engine.tenants[id]?.sessions.values.filter { session in
-                (state == nil || session.activationState == state) && (device == nil || session.device == device)
+            engine.tenants[id].map { tenant in
+                let sessions = tenant.sessions.values.filter { session in
+                    (state == nil || session.activationState == state) && (device == nil || session.device == device)
+                }
+                return sessions.map { (session: $0, screen: tenant.screen(of: $0)) }
             }
         }
-        guard let sessions = found?.sorted(by: { $0.key < $1.key }) else { throw Problem(.unknownApplication(id)) }
-        let page = Page(of: sessions, after: after, limit: limit, key: \.key.session.text)
-        return .json(.ok, page.body("sessions") { $0.raw(SessionBody.write($1)) })
+        guard let sessions = found?.sorted(by: { $0.session.key < $1.session.key }) else {
+            throw Problem(.unknownApplication(id))
+        }
+        let page = Page(of: sessions, after: after, limit: limit, key: \.session.key.session.text)
+        return .json(.ok, page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) })
     }
 }

@@ -58,6 +58,13 @@ package struct API: Sendable {
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
         on(router, .post, "\(application)/activations", .sessions, postActivation)
+        on(router, .get, "\(application)/gates", .sessions, listGates)
+        on(router, .get, "\(application)/gate", .sessions, getGate)
+        on(router, .post, "\(application)/gate/open", .sessions, openGate)
+        on(router, .post, "\(application)/gate/progress", .sessions, reportProgress)
+        on(router, .post, "\(application)/gate/succeed", .sessions, succeedAtGate)
+        on(router, .post, "\(application)/gate/fail", .sessions, failAtGate)
+        on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
 
         on(router, .post, "\(application)/notifications", .ingest, postNotification)
         on(router, .post, "\(application)/events", .ingest, postEvent)

@@ -34,10 +34,11 @@ enum GateSettingsBody {
             throw invalid("has more than \(RouterLimits.promptLanguages) languages", at: pointer)
         }
         var prompts = PromptTexts()
+        var seen: Set<String> = []
         for member in languages.members {
             let language = member.key.lowercased()
             guard isLanguageTag(language) else { throw invalid("has keys that are no language tags", at: pointer) }
-            guard !prompts.entries.contains(where: { $0.language == language }) else {
+            guard seen.insert(language).inserted else {
                 throw invalid("has the language \(language) twice", at: pointer)
             }
             var texts = try ObjectReader(member.value, at: "\(pointer)/\(member.key)")

@@ -120,8 +120,15 @@ package enum SessionBody {
     }
 
     /// Writes a session; the secret only if it was made for this very answer.
-    package static func write(_ session: SceneSession, issuing freshSecret: String? = nil) -> [UInt8] {
-        JSONWriter.object { write(session, issuing: freshSecret, to: &$0) }
+    ///
+    /// - Parameter screen: What it shows; nil where there is no gate, or where it was not asked for.
+    package static func write(
+        _ session: SceneSession, issuing freshSecret: String? = nil, screen: ApplicationScreen? = nil
+    ) -> [UInt8] {
+        JSONWriter.object { body in
+            write(session, issuing: freshSecret, to: &body)
+            if let screen { body.field("applicationScreen", screen.rawValue) }
+        }
     }
 
     package static func write(

@@ -80,6 +80,24 @@ extension BadCall {
         application(
             #"{"delivery":{"headOfLine":{"policy":"park","afterAttempts":2}}}"#, 400, "unknown-field",
             "/delivery/headOfLine/afterAttempts"),
+        application(#"{"gates":{"door":{}}}"#, 400, "unknown-field", "/gates/door"),
+        application(#"{"gates":{"onboarding":true}}"#, 400, "not-an-object", "/gates/onboarding"),
+        application(#"{"gates":{"onboarding":{"configured":1}}}"#, 400, "wrong-type", "/gates/onboarding/configured"),
+        application(
+            #"{"gates":{"onboarding":{"demoConfiguration":"Demo"}}}"#, 422, "invalid-field",
+            "/gates/onboarding/demoConfiguration"),
+        application(#"{"gates":{"onboarding":{"prompts":[]}}}"#, 400, "not-an-object", "/gates/onboarding/prompts"),
+        application(
+            #"{"gates":{"onboarding":{"prompts":{"de_AT":{}}}}}"#, 422, "invalid-field", "/gates/onboarding/prompts"),
+        application(
+            #"{"gates":{"onboarding":{"prompts":{"de":{},"DE":{}}}}}"#, 422, "invalid-field",
+            "/gates/onboarding/prompts"),
+        application(
+            #"{"gates":{"onboarding":{"prompts":{"de":{"farewell":"x"}}}}}"#, 400, "unknown-field",
+            "/gates/onboarding/prompts/de/farewell"),
+        application(
+            #"{"gates":{"onboarding":{"prompts":{"de":{"title":"\#(String(repeating: "x", count: 1025))"}}}}}"#, 422,
+            "invalid-field", "/gates/onboarding/prompts/de/title"),
         application(#"{"delegate":{}}"#, 422, "missing-field", "/delegate/url"),
         application(#"{"delegate":{"url":1}}"#, 400, "wrong-type", "/delegate/url"),
     ]

@@ -1,0 +1,116 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// Onboarding gates: where they stand, and what sessions say at them.
+extension API {
+    @Sendable func listGates(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let id = try context.application()
+        let query = try request.query("cursor", "limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let after = try Cursor.read(query["cursor"])
+        let found = await host.read { engine in
+            engine.tenants[id].map { tenant in
+                let gates = tenant.application.gates.onboarding == nil ? [] : Array(tenant.gates.values)
+                return gates.map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
+            }
+        }
+        guard let gates = found?.sorted(by: { $0.gate.key < $1.gate.key }) else {
+            throw Problem(.unknownApplication(id))
+        }
+        // The one of no device comes first, and no device is named so.
+        let page = Page(of: gates, after: after, limit: limit) { $0.gate.key.device.map { "/\($0)" } ?? "-" }
+        return .json(
+            .ok,
+            page.body("gates") { list, entry in
+                list.object { GateBody.write(entry.gate, held: entry.held, to: &$0) }
+            })
+    }
+
+    @Sendable func getGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let id = try context.application()
+        let query = try request.query("device", "language")
+        let key = GateKey(
+            application: id, device: try query.identifier("device", of: IdentifierKinds.Device.self))
+        let (application, gate, held) = await host.read { engine in
+            (engine.tenants[id]?.application, engine.gate(key), engine.heldCount(behind: key))
+        }
+        guard let application else { throw Problem(.unknownApplication(id)) }
+        guard let gate, let settings = application.gates.onboarding else { throw Problem(.gateOff(id)) }
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                GateBody.write(gate, held: held, to: &body)
+                body.object("welcome") { GateBody.write(settings, in: query["language"], to: &$0) }
+            })
+    }
+
+    @Sendable func openGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        var (reader, application) = try await reader(of: request, context)
+        let session = try GateBody.session(&reader, of: application)
+        try reader.finish()
+        return try await submit(.open(session))
+    }
+
+    @Sendable func reportProgress(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        try await report(request, context) { reader throws(Problem) in .progress(try GateBody.progress(&reader)) }
+    }
+
+    @Sendable func succeedAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        try await report(request, context) { reader throws(Problem) in
+            .succeed(storing: try GateBody.onboardingID(&reader))
+        }
+    }
+
+    @Sendable func failAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        try await report(request, context) { _ throws(Problem) in .fail }
+    }
+
+    /// A session says so, or an operator for a device.
+    @Sendable func resetGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        var (reader, application) = try await reader(of: request, context)
+        if reader.value("session") != nil {
+            let session = try GateBody.session(&reader, of: application)
+            let term = try GateBody.term(&reader)
+            try reader.finish()
+            return try await submit(.report(.reset, by: session, term: term))
+        }
+        guard caller.key?.allows(.admin) ?? true else {
+            throw Problem(
+                .forbidden, "scope-missing", "Without a session that asks for it, a reset needs the scope 'admin'.")
+        }
+        let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        try reader.finish()
+        return try await submit(.reset(GateKey(application: application, device: device)))
+    }
+
+    // MARK: Parts
+
+    /// What the session that is responsible reports.
+    private func report(
+        _ request: Request, _ context: RouterdContext,
+        _ read: (inout ObjectReader) throws(Problem) -> GateRequest.Report
+    ) async throws -> Response {
+        var (reader, application) = try await reader(of: request, context)
+        let session = try GateBody.session(&reader, of: application)
+        let term = try GateBody.term(&reader)
+        let report = try read(&reader)
+        try reader.finish()
+        return try await submit(.report(report, by: session, term: term))
+    }
+
+    private func reader(
+        of request: Request, _ context: RouterdContext
+    ) async throws -> (ObjectReader, ApplicationID) {
+        let application = try context.application()
+        _ = try request.query()
+        return (try ObjectReader(try await request.json()), application)
+    }
+
+    private func submit(_ request: GateRequest) async throws -> Response {
+        guard case .gate(let gate) = try await submit(.gate(request)) else { throw Problem.unexpectedReply }
+        let held = await host.read { $0.heldCount(behind: gate.key) }
+        return .json(.ok, JSONWriter.object { GateBody.write(gate, held: held, to: &$0) })
+    }
+}

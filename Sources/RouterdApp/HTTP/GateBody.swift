@@ -1,0 +1,72 @@
+import HTTPTypes
+import Router
+import RouterPlugin
+
+/// Gates on the wire.
+enum GateBody {
+    /// A session that speaks at its gate.
+    static func session(_ reader: inout ObjectReader, of application: ApplicationID) throws(Problem) -> SessionKey {
+        guard let id = try reader.identifier("session", of: IdentifierKinds.Session.self) else {
+            throw reader.missing("session")
+        }
+        return SessionKey(application: application, session: id)
+    }
+
+    static func term(_ reader: inout ObjectReader) throws(Problem) -> Int64 {
+        guard let term = try reader.integer("term", in: 0...Int64.max) else { throw reader.missing("term") }
+        return Int64(term)
+    }
+
+    /// The name under which the client keeps what onboarding has come to.
+    static func onboardingID(_ reader: inout ObjectReader) throws(Problem) -> String? {
+        try text("onboardingId", &reader, atMost: RouterLimits.gateTextBytes)
+    }
+
+    static func progress(_ reader: inout ObjectReader) throws(Problem) -> ProgressReport {
+        let limit = RouterLimits.gateTextBytes
+        guard let operation = try text("operationId", &reader, atMost: limit) else {
+            throw reader.missing("operationId")
+        }
+        guard let step = try text("step", &reader, atMost: limit) else { throw reader.missing("step") }
+        let steps = 1...RouterLimits.progressSteps
+        guard let total = try reader.integer("totalNumberOfSteps", in: steps) else {
+            throw reader.missing("totalNumberOfSteps")
+        }
+        guard let current = try reader.integer("currentStepNumber", in: 1...Int64(total)) else {
+            throw reader.missing("currentStepNumber")
+        }
+        let parameters = try reader.strings("parameters", atMost: RouterLimits.progressParameters) ?? []
+        guard parameters.allSatisfy({ $0.utf8.count <= RouterLimits.progressTextBytes }) else {
+            throw reader.invalid("parameters", "may have \(RouterLimits.progressTextBytes) bytes each")
+        }
+        return ProgressReport(
+            operationID: operation, step: step, currentStepNumber: current, totalNumberOfSteps: total,
+            parameters: parameters,
+            defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "")
+    }
+
+    /// A text that says something, if it is there.
+    private static func text(
+        _ key: String, _ reader: inout ObjectReader, atMost limit: Int
+    ) throws(Problem) -> String? {
+        guard let text = try reader.string(key) else { return nil }
+        guard (1...limit).contains(text.utf8.count) else { throw reader.invalid(key, "must have 1 to \(limit) bytes") }
+        return text
+    }
+
+    static func write(_ gate: OnboardingGate, held: Int, to object: inout JSONObjectWriter) {
+        WebhookEnvelope.describe(gate, in: &object)
+        object.field("held", held)
+    }
+
+    /// What a welcome screen shows.
+    static func write(_ settings: OnboardingSettings, in language: String?, to welcome: inout JSONObjectWriter) {
+        welcome.field("configured", settings.isConfigured)
+        welcome.field("demoConfiguration", settings.demoConfiguration)
+        welcome.object("prompts") { prompts in
+            for prompt in Prompt.allCases {
+                prompts.field(prompt.rawValue, settings.prompts.text(of: prompt, in: language))
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import HTTPTypes
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// Gates over HTTP: who may say what, and what is shown.
+@Suite("Gates", .timeLimit(.minutes(15)))
+struct GateTests {
+    private static let gate = "\(TestDaemon.gallery)/gate"
+    private static let gated = #"{"gates":{"onboarding":{}}}"#
+
+    private static func report(_ session: String, term: Int, _ fields: String = "") -> String {
+        #"{"session":"\#(session)","term":\#(term)\#(fields.isEmpty ? "" : ",\(fields)")}"#
+    }
+
+    private static let step = #""operationId":"op","step":"loadingMetadata","totalNumberOfSteps":3"#
+
+    /// A phone with two windows, and a window of no device.
+    private static func withPhone(
+        application: String = gated, _ body: @Sendable (TestDaemon) async throws -> Void
+    ) async throws {
+        try await withGallery(application: application) { daemon, receiver in
+            for window in ["win-1", "win-2"] {
+                try await daemon.putSession(
+                    window, at: receiver.url(), #""device":"phone","activationState":"foregroundActive""#)
+            }
+            try await daemon.putSession("win-3", at: receiver.url(), #""activationState":"background""#)
+            try await body(daemon)
+        }
+    }
+
+    @Test func aGateIsOpenedByReports() async throws {
+        try await Self.withPhone { daemon in
+            let closed = try await daemon.call(.get, "\(Self.gate)?device=phone")
+            #expect(closed["state"] == "notOpened" && closed["term"] == 0 && closed["responsible"] == .null)
+            let begun = try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#)
+            #expect(begun.status == 200 && begun["state"] == "onboarding" && begun["responsible"] == "win-1")
+            #expect(begun["device"] == "phone" && begun["term"] == 1)
+            // Who asks too waits, and learns for whom.
+            let second = try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-2"}"#)
+            #expect(second["responsible"] == "win-1" && second["term"] == 1)
+            let screens = try await ["win-1", "win-2", "win-3"].asyncMap { window in
+                try await daemon.session(window)["applicationScreen"].asString
+            }
+            #expect(screens == ["onboarding", "screenshot", "screenshot"])
+            let told = try await daemon.call(
+                .post, "\(Self.gate)/progress",
+                Self.report(
+                    "win-1", term: 1, #"\#(Self.step),"currentStepNumber":2,"parameters":["a"],"defaultMessage":"Wait""#
+                ))
+            #expect(told["progress", "currentStepNumber"] == 2 && told["progress", "parameters"] == ["a"])
+            #expect(try await daemon.post("{}", query: "?device=phone").status == 202)
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["held"] == 1)
+            let done = try await daemon.call(
+                .post, "\(Self.gate)/succeed", Self.report("win-1", term: 1, #""onboardingId":"ada""#))
+            #expect(done["state"] == "opened" && done["onboardingId"] == "ada" && done["progress"] == .null)
+            // The answer may have been lost.
+            let again = try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 1))
+            #expect(again.status == 200 && again["onboardingId"] == "ada")
+            #expect(try await daemon.session("win-2")["applicationScreen"] == "app")
+            let list = try await daemon.call(.get, "\(TestDaemon.gallery)/sessions?device=phone")
+            #expect(list["sessions"].asArray?.map { $0["applicationScreen"] ?? .null } == ["app", "app"])
+        }
+    }
+
+    @Test func whatASessionMayNotSayIsRefusedAndChangesNothing() async throws {
+        try await Self.withPhone { daemon in
+            func say(_ verb: String, _ body: String) async throws -> Answer {
+                try await daemon.call(.post, "\(Self.gate)/\(verb)", body)
+            }
+            expectProblem(try await say("fail", Self.report("win-1", term: 0)), 409, "wrong-gate-state")
+            try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#)
+            try await daemon.call(.post, "\(TestDaemon.gallery)/sessions/win-1/disconnect")
+            let state = try await daemon.call(.get, "\(Self.gate)?device=phone").bytes
+            let stale = try await say("succeed", Self.report("win-2", term: 1))
+            expectProblem(stale, 409, "stale-term")
+            #expect(stale["currentTerm"] == 2 && stale["pointer"] == "/term")
+            expectProblem(try await say("open", #"{"session":"win-1"}"#), 409, "not-at-gate")
+            expectProblem(try await say("open", #"{"session":"win-9"}"#), 404, "unknown-session")
+            expectProblem(try await say("open", "{}"), 422, "missing-field")
+            expectProblem(try await say("open", #"{"session":"win-2","device":"phone"}"#), 400, "unknown-field")
+            expectProblem(try await say("succeed", #"{"session":"win-2"}"#), 422, "missing-field")
+            let long = String(repeating: "x", count: 257)
+            for fields in [
+                #""currentStepNumber":4,\#(Self.step)"#, #""currentStepNumber":0,\#(Self.step)"#,
+                #""currentStepNumber":1,\#(Self.step),"defaultMessage":"""#,
+                #""currentStepNumber":1,\#(Self.step),"parameters":["\#(String(repeating: "x", count: 1025))"]"#,
+                #""currentStepNumber":1,"operationId":"\#(long)","step":"s","totalNumberOfSteps":1"#,
+            ] {
+                expectProblem(try await say("progress", Self.report("win-2", term: 2, fields)), 422, "invalid-field")
+            }
+            expectProblem(
+                try await say("succeed", Self.report("win-2", term: 2, #""onboardingId":"\#(long)""#)), 422,
+                "invalid-field")
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone").bytes == state)
+            try await daemon.putSession(
+                "win-1", at: "http://127.0.0.1:9/", #""device":"phone","activationState":"background""#)
+            let other = try await say("succeed", Self.report("win-1", term: 2))
+            expectProblem(other, 409, "not-responsible")
+            #expect(other["detail"].asString?.contains("win-2") == true)
+        }
+    }
+
+    @Test func gatesAreListedByDeviceAndReset() async throws {
+        try await Self.withPhone { daemon in
+            for window in ["win-1", "win-3"] {
+                try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"\#(window)"}"#)
+            }
+            var devices: [JSONValue] = []
+            var cursor = ""
+            repeat {
+                let page = try await daemon.call(.get, "\(TestDaemon.gallery)/gates?limit=1\(cursor)")
+                devices += page["gates"].asArray?.map { $0["device"] ?? .null } ?? []
+                cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
+            } while !cursor.isEmpty
+            #expect(devices == [.null, "phone"])
+            let patch = #"{"userInfo":{"name":"Ada"}}"#
+            try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-2", patch)
+            let reset = try await daemon.call(.post, "\(Self.gate)/reset", #"{"device":"phone"}"#)
+            #expect(reset["state"] == "resetting" && reset["term"] == 2 && reset["responsible"] == "win-1")
+            #expect(try await daemon.session("win-2")["userInfo", "name"] == .null)
+            expectProblem(
+                try await daemon.call(.post, "\(Self.gate)/reset", Self.report("win-2", term: 2)), 409,
+                "not-responsible")
+            try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 2))
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["state"] == "notOpened")
+        }
+    }
+
+    @Test func theWelcomeScreenHasTextsOfTheLanguage() async throws {
+        let prompts = #"{"de":{"title":"Willkommen","start":"Los"},"de-AT":{"title":"Grüß Gott"},"fr":{}}"#
+        let demo =
+            #"{"manifest":{"sceneConfigurations":[{"name":"Demo"}]},"gates":{"onboarding":{"configured":false,"demoConfiguration":"Demo","prompts":\#(prompts)}}}"#
+        try await withGallery(application: demo) { daemon, _ in
+            func title(_ language: String) async throws -> [JSONValue] {
+                let welcome = try await daemon.call(.get, "\(Self.gate)?language=\(language)")["welcome"]
+                #expect(welcome.at("configured") == false && welcome.at("demoConfiguration") == "Demo")
+                return [welcome.at("prompts", "title"), welcome.at("prompts", "start")]
+            }
+            #expect(try await title("de-AT-1996") == ["Grüß Gott", "Los"])
+            #expect(try await title("de-ch") == ["Willkommen", "Los"])
+            #expect(try await title("fr") == ["Welcome", "Start"])
+            // What is read can be put again, and says the same.
+            let kept = try await daemon.call(.get, TestDaemon.gallery)
+            #expect(kept["gates", "onboarding", "prompts", "de-at", "title"] == "Grüß Gott")
+            let gates = String(decoding: kept["gates"].serialized(), as: UTF8.self)
+            try await daemon.putGallery(
+                #"{"manifest":{"sceneConfigurations":[{"name":"Demo"}]},"gates":\#(gates)}"#)
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["gates"] == kept["gates"])
+        }
+    }
+
+    @Test func anApplicationWithoutAGateHasNone() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url(), #""activationState":"background""#)
+            expectProblem(try await daemon.call(.get, Self.gate), 404, "gate-off")
+            expectProblem(try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#), 404, "gate-off")
+            #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/gates")["gates"] == [])
+            #expect(try await daemon.session("win-1")["applicationScreen"] == .null)
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["gates"] == .null)
+        }
+    }
+
+    @Test func aResetWithoutASessionNeedsAnOperator() async throws {
+        let keys = [
+            APIKey(name: "root", key: "rk_root", scopes: [.admin], application: nil),
+            APIKey(name: "scenes", key: "rk_sessions", scopes: [.sessions], application: nil),
+        ]
+        try await withDaemon(TestDaemon.Options(keys: keys)) { daemon in
+            let root = ["authorization": "Bearer rk_root"]
+            try await daemon.call(.put, TestDaemon.gallery, Self.gated, headers: root)
+            let scenes = ["authorization": "Bearer rk_sessions"]
+            expectProblem(
+                try await daemon.call(.post, "\(Self.gate)/reset", #"{"device":"d"}"#, headers: scenes), 403,
+                "scope-missing")
+            #expect(try await daemon.call(.post, "\(Self.gate)/reset", #"{"device":"d"}"#, headers: root).status == 200)
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}
