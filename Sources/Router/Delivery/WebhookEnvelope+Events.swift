@@ -60,6 +60,13 @@ extension WebhookEnvelope {
         return sessions
     }
 
+    /// Two such sets as one; nil if that would be too much for one event.
+    static func joined(_ earlier: [JSONValue], _ later: [JSONValue], of application: ApplicationID) -> [JSONValue]? {
+        let all = earlier + later
+        let isSmall = all.count <= RouterLimits.discardedSessions
+        return isSmall && data(discarding: all, of: application).count <= RouterLimits.payloadBytes ? all : nil
+    }
+
     /// All that is left of a session for who has to tidy up after it.
     static func discarded(_ session: SceneSession) -> JSONValue {
         var object = JSONObject()

@@ -133,7 +133,9 @@ extension Engine {
             guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
-        case .retry(let progress): plan.changes.append(again(notification, progress, at: now))
+        case .retry(let progress):
+            guard try !join(notification, at: now, lookup: lookup, in: &plan) else { break }
+            plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
             if notification.event != nil {
                 plan.changes.append(.settle(attempt.sequence, .deadLettered(.receiverGone), at: now))

@@ -83,11 +83,8 @@ extension Engine {
         {
             let sequence = waiting.notification.sequence
             plan.reads.append(.delivery(sequence))
-            let data = if let payload = waiting.payload { payload } else { try lookup.payload(of: sequence) ?? [] }
-            let earlier = WebhookEnvelope.discardedSessions(in: data)
-            let all = earlier + sessions
-            let size = WebhookEnvelope.data(discarding: all, of: id).count
-            if !earlier.isEmpty, all.count <= RouterLimits.discardedSessions, size <= RouterLimits.payloadBytes {
+            let earlier = WebhookEnvelope.discardedSessions(in: try data(of: waiting, lookup))
+            if !earlier.isEmpty, let all = WebhookEnvelope.joined(earlier, sessions, of: id) {
                 sessions = all
                 plan.changes.append(.settle(sequence, .superseded, at: now))
                 plan.writes.append(.delivery(sequence))
@@ -96,6 +93,45 @@ extension Engine {
         insert(
             SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: sessions, of: id), for: receiver,
             at: now, in: &plan)
+    }
+}
+
+extension Engine {
+    /// A set that the delegate has failed to take is told together with the one that has come meanwhile.
+    mutating func join(
+        _ failed: UnsettledNotification, at now: Timestamp, lookup: any Store, in plan: inout Plan
+    ) throws(StoreError) -> Bool {
+        let id = failed.application
+        let receiver = SessionKey.delegate(of: id)
+        guard failed.event?.kind == .didDiscardSceneSessions, failed.recall == nil,
+            let next = planner.lanes[receiver]?.queue.first(where: { $0.isNextSet(after: failed.sequence) })
+        else { return false }
+        let earlier = WebhookEnvelope.discardedSessions(in: try lookup.payload(of: failed.sequence) ?? [])
+        let later = WebhookEnvelope.discardedSessions(in: try data(of: next, lookup))
+        guard let all = WebhookEnvelope.joined(earlier, later, of: id) else { return false }
+        for sequence in [failed.sequence, next.notification.sequence] {
+            plan.changes.append(.settle(sequence, .superseded, at: now))
+            plan.reads.append(.delivery(sequence))
+            plan.writes.append(.delivery(sequence))
+        }
+        plan.reads += [.application(id), .discards(id)]
+        plan.writes.append(.discards(id))
+        insert(
+            SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: all, of: id), for: receiver, at: now,
+            in: &plan)
+        return true
+    }
+
+    private func data(of delivery: QueuedDelivery, _ lookup: any Store) throws(StoreError) -> [UInt8] {
+        if let payload = delivery.payload { return payload }
+        return try lookup.payload(of: delivery.notification.sequence) ?? []
+    }
+}
+
+extension QueuedDelivery {
+    fileprivate func isNextSet(after sequence: NotificationSequence) -> Bool {
+        notification.sequence > sequence && notification.event?.kind == .didDiscardSceneSessions && machine.isWaiting
+            && !isEnding && notification.recall == nil
     }
 }
 

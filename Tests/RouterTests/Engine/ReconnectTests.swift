@@ -34,6 +34,20 @@ struct ReconnectTests {
         #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect"])
     }
 
+    @Test("What is discarded while the delegate is being told is told with what it has not taken")
+    func meanwhile() throws {
+        var bench = try Self.bench()
+        let first = try #require(try bench.start().first)
+        try bench.run(.deleteSession(.gallery("C")))
+        try bench.finish(first, .status(503))
+        let told = try #require(try bench.start().first)
+        let payload = try bench.store.payload(of: told.notification.sequence) ?? []
+        let sessions = try JSONValue(parsing: payload)["sessions"]?.asArray
+        #expect(sessions?.compactMap { $0["id"]?.asString } == ["A", "B", "C"])
+        try bench.finish(told, .status(200))
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
     @Test("One that stays down keeps nobody waiting, and its schedule is not used up by those who connect")
     func staysDown() throws {
         var bench = try Self.bench()

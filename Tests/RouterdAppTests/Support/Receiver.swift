@@ -16,6 +16,8 @@ final class Receiver: Sendable {
         let body: [UInt8]
         /// Whether one of the receiver's keys has signed it.
         let isVerified: Bool
+        /// Whether the receiver counted as down when it came.
+        var isRefused = false
 
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
 
@@ -35,6 +37,8 @@ final class Receiver: Sendable {
         var webhooks: [Webhook] = []
         var answers: [String: [(status: Int, headers: HTTPFields)]] = [:]
         var bodies: [String: [String]] = [:]
+        var replies: [String: String] = [:]
+        var down: Set<String> = []
         var held: [String: Tally] = [:]
         var keys: [WebhookVerificationKey]
         var port = 0
@@ -66,6 +70,18 @@ final class Receiver: Sendable {
         state.withLock { $0.bodies[path, default: []] += documents }
     }
 
+    /// Answers every webhook of that type with 200 and this document.
+    func answer(to type: String, withJSON document: String) {
+        state.withLock { $0.replies[type] = document }
+    }
+
+    /// Answers everything at the path with 503, until it is up again.
+    func setDown(_ isDown: Bool, _ path: String) {
+        state.withLock { state in
+            if isDown { state.down.insert(path) } else { state.down.remove(path) }
+        }
+    }
+
     /// Takes webhooks at the path but does not answer them before `release`.
     func hold(_ path: String = "/hook") {
         state.withLock { $0.held[path] = Tally() }
@@ -92,6 +108,9 @@ final class Receiver: Sendable {
     var all: [Webhook] { state.withLock(\.webhooks) }
 
     func webhooks(at path: String = "/hook") -> [Webhook] { all.filter { $0.path == path } }
+
+    /// Suspends until so many have come in all.
+    func reached(_ count: Int) async throws { try await arrivals.reached(count) }
 
     /// Suspends until so many have come to the path.
     @discardableResult
@@ -136,15 +155,20 @@ final class Receiver: Sendable {
 
     private func receive(_ request: Request) async throws -> Response {
         let buffer = try await request.body.collect(upTo: 16 * 1024 * 1024)
-        let webhook = webhook(request.uri.path, request.headers, Array(buffer.readableBytesView))
+        var webhook = webhook(request.uri.path, request.headers, Array(buffer.readableBytesView))
+        webhook.isRefused = state.withLock { $0.down.contains(webhook.path) }
+        let come = webhook
         let held = state.withLock { state in
-            state.webhooks.append(webhook)
-            return state.held[webhook.path]
+            state.webhooks.append(come)
+            return state.held[come.path]
         }
         arrivals.add()
         try await held?.reached(1)
-        let body = state.withLock { state in
-            state.bodies[webhook.path]?.isEmpty == false ? state.bodies[webhook.path]?.removeFirst() : nil
+        guard !come.isRefused else { return Response(status: .serviceUnavailable) }
+        let type = come.json.at("type").asString ?? ""
+        let body: String? = state.withLock { state in
+            if let reply = state.replies[type] { return reply }
+            return state.bodies[come.path]?.isEmpty == false ? state.bodies[come.path]?.removeFirst() : nil
         }
         if let body {
             return Response(
@@ -152,7 +176,7 @@ final class Receiver: Sendable {
                 body: ResponseBody(byteBuffer: ByteBuffer(string: body)))
         }
         let answer = state.withLock { state in
-            state.answers[webhook.path]?.isEmpty == false ? state.answers[webhook.path]?.removeFirst() : nil
+            state.answers[come.path]?.isEmpty == false ? state.answers[come.path]?.removeFirst() : nil
         }
         return Response(status: .init(code: answer?.status ?? 204), headers: answer?.headers ?? [:])
     }
