@@ -19,15 +19,18 @@ struct ServerOptions: ParsableArguments {
             server: server, key: key ?? ProcessInfo.processInfo.environment["ROUTERD_KEY"], requests: requests)
     }
 
-    func post(_ path: String, headers: [HeaderField] = [], body: [UInt8]) async throws -> JSONValue {
+    /// Asks the daemon; what it refuses is told, and ends the command with status 1.
+    func send(
+        _ method: WebhookRequest.Method = .post, path: String, headers: [HeaderField] = [], body: [UInt8] = []
+    ) async throws -> JSONValue {
         let client = try client()
         defer { client.close() }
         let (status, answer): (Int, [UInt8])
-        do { (status, answer) = try await client.send(.post, path, headers: headers, body: body) } catch {
+        do { (status, answer) = try await client.send(method, path, headers: headers, body: body) } catch {
             Console.error("\(error)")
             throw ExitCode(1)
         }
-        if json { Console.print(answer) }
+        if json, !answer.isEmpty { Console.print(answer) }
         let value = (try? JSONValue(parsing: answer, limits: .configuration)) ?? .null
         guard (200...299).contains(status) else {
             if !json { Console.error("\(status) \(value["code"]?.asString ?? ""): \(value["detail"]?.asString ?? "")") }
@@ -35,6 +38,28 @@ struct ServerOptions: ParsableArguments {
         }
         return value
     }
+}
+
+extension ServerOptions {
+    /// All entries of a list, page after page; as they come they are printed page by page.
+    func list(_ path: String, _ query: [(name: String, value: String?)], of key: String) async throws -> [JSONValue] {
+        var entries: [JSONValue] = []
+        var cursor: String?
+        repeat {
+            let terms = (query + [("cursor", cursor)]).compactMap { term in
+                term.value.map { "\(term.name)=\(encoded($0))" }
+            }
+            let page = try await send(.get, path: terms.isEmpty ? path : "\(path)?\(terms.joined(separator: "&"))")
+            if !json { entries += page[key]?.asArray ?? [] }
+            cursor = page["cursor"]?.asString
+        } while cursor != nil
+        return entries
+    }
+}
+
+/// A part of a path or a query.
+func encoded(_ text: String) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~"))) ?? ""
 }
 
 /// What names a notification on the command line.
@@ -47,13 +72,8 @@ struct NotificationOptions: ParsableArguments {
     var payload: String
 
     func path(_ verb: String) -> String {
-        let query = device.map { "?device=\(Self.encoded($0))" } ?? ""
-        return "/v1/applications/\(Self.encoded(application))/\(verb)\(query)"
-    }
-
-    private static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: "-._~")))
-            ?? ""
+        let query = device.map { "?device=\(encoded($0))" } ?? ""
+        return "/v1/applications/\(encoded(application))/\(verb)\(query)"
     }
 }
 
@@ -67,8 +87,8 @@ struct Send: AsyncParsableCommand {
 
     func run() async throws {
         let headers = idempotencyKey.map { [HeaderField("idempotency-key", $0)] } ?? []
-        let answer = try await server.post(
-            notification.path("notifications"), headers: headers, body: try Console.read(notification.payload))
+        let answer = try await server.send(
+            path: notification.path("notifications"), headers: headers, body: try Console.read(notification.payload))
         guard !server.json else { return }
         let duplicate = answer["duplicate"] == true ? " (sent before)" : ""
         Console.print("\(answer["id"]?.asString ?? "") \(answer["state"]?.asString ?? "")\(duplicate)")
@@ -84,8 +104,8 @@ struct Explain: AsyncParsableCommand {
     @OptionGroup var notification: NotificationOptions
 
     func run() async throws {
-        let answer = try await server.post(
-            notification.path("explain"), body: try Console.read(notification.payload))
+        let answer = try await server.send(
+            path: notification.path("explain"), body: try Console.read(notification.payload))
         guard !server.json else { return }
         Console.print(told(answer["decision"]))
         let columns = ["session", "tier", "can", "prefers", "activationState"]
@@ -95,16 +115,29 @@ struct Explain: AsyncParsableCommand {
         for line in aligned([columns] + rows) { Console.print("  " + line) }
     }
 
-    /// Rows as lines whose columns stand under one another.
-    private func aligned(_ rows: [[String]]) -> [String] {
-        let widths = rows.reduce([]) { widths, row in
-            row.enumerated().map { max($1.count, widths.indices.contains($0) ? widths[$0] : 0) }
-        }
-        return rows.map { row in
-            let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-            return cells.dropLast().joined(separator: "  ") + "  " + (row.last ?? "")
-        }
+}
+
+/// Rows as lines whose columns stand under one another.
+func aligned(_ rows: [[String]]) -> [String] {
+    let widths = rows.reduce([]) { widths, row in
+        row.enumerated().map { max($1.count, widths.indices.contains($0) ? widths[$0] : 0) }
     }
+    return rows.map { row in
+        let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+        return cells.dropLast().joined(separator: "  ") + "  " + (row.last ?? "")
+    }
+}
+
+/// A table of some fields of each entry; what is not there is a dash.
+func table(_ columns: [String], of entries: [JSONValue]) -> [String] {
+    aligned(
+        [columns]
+            + entries.map { entry in
+                columns.map { column in
+                    let value = entry[column]
+                    return value?.asString ?? value?.asInt64.map(String.init) ?? value?.asBool.map { "\($0)" } ?? "-"
+                }
+            })
 }
 
 /// Who has it, and why; the reason names the tier.

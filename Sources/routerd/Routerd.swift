@@ -9,8 +9,9 @@ struct Routerd: AsyncParsableCommand {
         abstract: "Brings each notification to the one scene session that can, or better prefers to, show it.",
         version: RouterdVersion.current,
         subcommands: [
-            Serve.self, Check.self, Eval.self, Decide.self, Send.self, Explain.self, Receive.self, Database.self,
-            Bench.self,
+            Serve.self, Check.self, Eval.self, Decide.self, Send.self, Explain.self, Sessions.self, Gates.self,
+            Receive.self,
+            Database.self, Bench.self,
         ])
 
     /// As the framework's own, but for wrong use, which ends with status 2 as everywhere else and not with 64.

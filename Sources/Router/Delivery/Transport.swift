@@ -12,6 +12,8 @@ package struct WebhookRequest: Hashable, Sendable {
     package enum Method: String, Hashable, Sendable {
         case post = "POST"
         case put = "PUT"
+        case get = "GET"
+        case delete = "DELETE"
     }
 
     package var method = Method.post

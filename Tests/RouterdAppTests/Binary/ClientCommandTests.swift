@@ -63,6 +63,45 @@ struct ClientCommandTests {
         }
     }
 
+    @Test func sessionsAreShownAndMoved() async throws {
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery(
+                #"{"manifest":{"userActivityTypes":["open"]},"gates":{"onboarding":{}}}"#)
+            try await daemon.putSession("win%201", at: "http://127.0.0.1:9/", #""device":"phone 1""#)
+            try await daemon.putSession("win-2", at: "http://127.0.0.1:9/")
+            let client = ["--server", daemon.address, "--application", "com.example.gallery"]
+            func run(_ words: String..., input: String = "") async throws -> [String] {
+                let ended = try await Program(words + client, input: input).ended()
+                #expect(ended.status == 0 && ended.errors.isEmpty, "\(ended.errors)")
+                return ended.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+            }
+            let activity = #"{"activityType":"open"}"#
+            #expect(
+                try await run("sessions", "activate", "win-2", "--activity", "-", input: activity)
+                    == ["win-2 foregroundActive"])
+            #expect(try await run("sessions", "refresh", "win-2") == ["win-2 foregroundActive"])
+            let header = "id activationState applicationScreen role configuration device disabled"
+            let list = try await run("sessions", "list")
+            #expect(list.first == header && list.count == 3)
+            #expect(list[1].hasPrefix("win 1 unattached ") && list[2].hasPrefix("win-2 foregroundActive "))
+            #expect(try await run("sessions", "list", "--device", "phone 1").count == 2)
+            let shown = try await run("sessions", "show", "win 1")
+            #expect(try JSONValue(parsing: Array(shown[0].utf8)).at("id") == "win 1")
+            #expect(try await run("sessions", "disconnect", "win-2") == ["win-2 unattached"])
+            #expect(try await run("sessions", "discard", "win 1", "--dismissal", "commit") == ["win 1 discarded"])
+            #expect(try await run("sessions").count == 2)
+            #expect(try await run("gates") == ["device state responsible term held"])
+            try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-2", #"{"activationState":"background"}"#)
+            try await daemon.call(.post, "\(TestDaemon.gallery)/gate/open", #"{"session":"win-2"}"#)
+            #expect(try await run("gates", "list") == ["device state responsible term held", "- onboarding win-2 1 0"])
+            #expect(try await run("gates", "reset") == ["resetting term 2"])
+            let gate = try await run("gates", "show")
+            #expect(try JSONValue(parsing: Array(gate[0].utf8)).at("responsible") == "win-2")
+            let refused = try await Program(["gates", "show", "--device", "a/\u{1}"] + client).ended()
+            #expect(refused.status == 1 && refused.errors.hasPrefix("400 invalid-device-id: "), "\(refused.errors)")
+        }
+    }
+
     @Test func problemsAreToldWithStatusOne() async throws {
         try await withServedDaemon { daemon in
             let client = ["--server", daemon.address, "--application", "nobody"]

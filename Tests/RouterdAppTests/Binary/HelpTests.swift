@@ -6,7 +6,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "eval", "decide", "send", "explain", "receive", "database", "database check",
+        "", "serve", "check", "eval", "decide", "send", "explain", "sessions", "sessions list", "sessions activate",
+        "sessions discard", "gates", "gates list", "gates show", "gates reset", "receive", "database", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
         "bench post",

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Router
+import RouterPlugin
+import RouterdApp
+
+struct Gates: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show where the gates of an application stand, and begin one anew.",
+        subcommands: [ListGates.self, ShowGate.self, ResetGate.self], defaultSubcommand: ListGates.self)
+}
+
+/// What names a gate on the command line.
+struct GateOptions: ParsableArguments {
+    @Option(help: "The application.")
+    var application: String
+    @Option(help: "The device; left out, the gate of all sessions without one.")
+    var device: String?
+
+    var path: String { "/v1/applications/\(encoded(application))/gate" }
+}
+
+struct ListGates: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the gates at which something has happened.")
+
+    @OptionGroup var server: ServerOptions
+    @Option(help: "The application.")
+    var application: String
+
+    func run() async throws {
+        let gates = try await server.list("/v1/applications/\(encoded(application))/gates", [], of: "gates")
+        guard !server.json else { return }
+        for line in table(["device", "state", "responsible", "term", "held"], of: gates) { Console.print(line) }
+    }
+}
+
+struct ShowGate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a gate as JSON, with the texts of its welcome screen.")
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var gate: GateOptions
+
+    func run() async throws {
+        let query = gate.device.map { "?device=\(encoded($0))" } ?? ""
+        let answer = try await server.send(.get, path: gate.path + query)
+        if !server.json { Console.print(answer.serialized()) }
+    }
+}
+
+struct ResetGate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset", abstract: "Forget the person at a gate, and let onboarding begin anew.")
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var gate: GateOptions
+
+    func run() async throws {
+        let body = JSONWriter.object { body in if let device = gate.device { body.field("device", device) } }
+        let answer = try await server.send(path: "\(gate.path)/reset", body: body)
+        if !server.json { Console.print("\(answer["state"]?.asString ?? "") term \(answer["term"]?.asInt64 ?? 0)") }
+    }
+}
