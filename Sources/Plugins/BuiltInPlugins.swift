@@ -13,4 +13,9 @@ public enum BuiltInPlugins: Sendable {
         QuietHoursRule.kind,
         StateFloorRule.kind,
     ]
+
+    /// The passcode validators that a configuration may name.
+    public static let passcodeValidatorKinds: [PasscodeValidatorKind] = [
+        ForbiddenPasscodes.kind
+    ]
 }

@@ -63,6 +63,19 @@ public struct PluginConfiguration: Sendable {
         return priority
     }
 
+    /// The applications that a field names, nil if the field is missing.
+    public func applications(_ field: String) throws(PluginConfigurationError) -> Set<ApplicationID>? {
+        guard let names = try strings(field) else { return nil }
+        var applications: Set<ApplicationID> = []
+        for (place, name) in names.enumerated() {
+            guard let application = try? ApplicationID(name) else {
+                throw invalid("\(field)/\(place)", because: "must be the name of an application")
+            }
+            applications.insert(application)
+        }
+        return applications
+    }
+
     /// The value, which must not be missing.
     public func required<Value>(_ field: String, _ value: Value?) throws(PluginConfigurationError) -> Value {
         guard let value else {

@@ -24,7 +24,9 @@ package struct Daemon: Sendable {
     package init(_ configuration: DaemonConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
-        plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: configuration.rules)
+        plugins = try PluginRegistry(
+            sources: BuiltInPlugins.sources, rules: configuration.rules,
+            passcodeValidators: configuration.passcodeValidators)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,

@@ -45,7 +45,7 @@ public struct QuietHoursRule: RoutingRule {
         }
         self.window = window
         belowPriority = try configuration.priority("belowPriority") ?? .high
-        applications = try Self.applications(of: configuration)
+        applications = try configuration.applications("applications")
     }
 
     /// Holds until the quiet hours are over, or accepts.
@@ -69,19 +69,5 @@ public struct QuietHoursRule: RoutingRule {
             digits[0] * 10 + digits[1] < 24, digits[3] < 6
         else { throw configuration.invalid(field, because: "must be a time of day from 00:00 to 23:59") }
         return (digits[0] * 10 + digits[1]) * 60 + digits[3] * 10 + digits[4]
-    }
-
-    private static func applications(
-        of configuration: PluginConfiguration
-    ) throws(PluginConfigurationError) -> Set<ApplicationID>? {
-        guard let names = try configuration.strings("applications") else { return nil }
-        var applications: Set<ApplicationID> = []
-        for (place, name) in names.enumerated() {
-            guard let application = try? ApplicationID(name) else {
-                throw configuration.invalid("applications/\(place)", because: "must be the name of an application")
-            }
-            applications.insert(application)
-        }
-        return applications
     }
 }

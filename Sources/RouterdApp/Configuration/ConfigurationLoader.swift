@@ -16,7 +16,7 @@ package struct ConfigurationLoader {
     private static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets", "apiKeys",
-            "rules",
+            "rules", "passcodeValidators",
         ],
         "/log": ["level"],
         "/http": [
@@ -117,13 +117,21 @@ package struct ConfigurationLoader {
     }
 
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
-        guard let file, let list = file.root["rules"], list != .null else { return [] }
+        plugins("rules") { try RoutingRuleCatalog(kinds).rules(configuredBy: $0) }
+    }
+
+    mutating func passcodeValidators(_ kinds: [PasscodeValidatorKind]) -> [any PasscodeValidator] {
+        plugins("passcodeValidators") { try PasscodeValidatorCatalog(kinds).validators(configuredBy: $0) }
+    }
+
+    private mutating func plugins<Plugin>(_ name: String, _ make: (JSONValue) throws -> [Plugin]) -> [Plugin] {
+        guard let file, let list = file.root[name], list != .null else { return [] }
         do {
-            return try RoutingRuleCatalog(kinds).rules(configuredBy: list)
+            return try make(list)
         } catch let error as PluginConfigurationError {
-            faults.append(file.fault("/rules" + error.pointer, error.message))
+            faults.append(file.fault("/\(name)" + error.pointer, error.message))
         } catch {
-            faults.append(file.fault("/rules", "\(error)"))
+            faults.append(file.fault("/\(name)", "\(error)"))
         }
         return []
     }

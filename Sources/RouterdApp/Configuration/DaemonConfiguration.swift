@@ -6,8 +6,8 @@ package import StoreSQLite
 
 /// What the daemon is told at start: the command line before the environment before the file before the defaults.
 ///
-/// Single values may come from each of them (`--listen`, `ROUTERD_LISTEN`, `listen:`); keys and rules, which are lists
-/// of objects, come from the file. docs/CONFIGURATION.md lists all of it.
+/// Single values may come from each of them (`--listen`, `ROUTERD_LISTEN`, `listen:`); keys, rules and
+/// validators, which are lists of objects, come from the file. docs/CONFIGURATION.md lists all of it.
 package struct DaemonConfiguration: Sendable {
     package var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     package var database = "routerd.sqlite"
@@ -31,6 +31,7 @@ package struct DaemonConfiguration: Sendable {
     package var retention = DaemonLimits.retention
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
+    package var passcodeValidators: [any PasscodeValidator] = []
 
     package init() {}
 
@@ -59,7 +60,8 @@ package struct DaemonConfiguration: Sendable {
     /// - Throws: every fault that was found, not only the first.
     package static func load(
         file: ConfigurationFile?, flags: [String: String] = [:], environment: [String: String] = [:],
-        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds
+        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds,
+        passcodeValidatorKinds: [PasscodeValidatorKind] = BuiltInPlugins.passcodeValidatorKinds
     ) throws(ConfigurationFaults) -> DaemonConfiguration {
         var loader = ConfigurationLoader(file: file, flags: flags, environment: environment)
         var configuration = DaemonConfiguration()
@@ -82,6 +84,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)
+        configuration.passcodeValidators = loader.passcodeValidators(passcodeValidatorKinds)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {
             let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
             loader.refuse("listen", message)

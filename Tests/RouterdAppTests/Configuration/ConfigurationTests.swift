@@ -227,4 +227,18 @@ struct ConfigurationTests {
         ).rules
         #expect(rules.map(\.id.text) == ["routerd.rule.state-floor", "routerd.rule.quiet-hours"])
     }
+
+    @Test func passcodeValidatorsAreAListOfTheirOwn() throws {
+        let validators = try load(
+            """
+            passcodeValidators:
+              - {id: routerd.passcode.forbidden, passcodes: ["12345678"]}
+            """
+        ).passcodeValidators
+        #expect(validators.map(\.id.text) == ["routerd.passcode.forbidden"])
+        let faults = #expect(throws: ConfigurationFaults.self) {
+            try load("passcodeValidators: [{id: routerd.rule.state-floor}]")
+        }
+        #expect(faults?.faults.map(\.pointer) == ["/passcodeValidators/0/id"])
+    }
 }

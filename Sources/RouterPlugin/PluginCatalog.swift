@@ -1,0 +1,109 @@
+/// A kind of plugin that a configuration can ask for.
+public struct PluginKind<Plugin: Sendable>: Sendable {
+    /// The name of the kind, which its plugins bear.
+    public let id: PluginID
+    /// One line for lists of plugins.
+    public let summary: String
+    /// Makes a plugin of an object of the configuration, in which the field `id` has been read already.
+    public let make: @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
+
+    /// All parts at once.
+    public init(
+        id: PluginID, summary: String, make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
+    ) {
+        self.id = id
+        self.summary = summary
+        self.make = make
+    }
+}
+
+/// The kinds of plugins that a list of the configuration may name.
+public struct PluginCatalog<Plugin: Sendable>: Sendable {
+    /// The kinds, in the order in which they are listed.
+    public let kinds: [PluginKind<Plugin>]
+    /// What messages call one of them, such as `rule`.
+    private let noun: String
+
+    fileprivate init(_ kinds: [PluginKind<Plugin>], noun: String) throws(PluginRegistryError) {
+        try PluginRegistry.check(kinds.map(\.id))
+        self.kinds = kinds
+        self.noun = noun
+    }
+
+    fileprivate func plugins(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [Plugin] {
+        guard case .array(let entries) = list else {
+            throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "The \(noun)s must be an array.")
+        }
+        var plugins: [Plugin] = []
+        var used: Set<PluginID> = []
+        for (place, entry) in entries.enumerated() {
+            do throws(PluginConfigurationError) {
+                let kind = try kind(of: entry)
+                guard used.insert(kind.id).inserted else {
+                    let message = "The \(noun) \(kind.id) is configured twice."
+                    throw PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message)
+                }
+                plugins.append(try kind.make(entry))
+            } catch {
+                throw error.within("/\(place)")
+            }
+        }
+        return plugins
+    }
+
+    private func kind(of entry: JSONValue) throws(PluginConfigurationError) -> PluginKind<Plugin> {
+        guard case .object(let object) = entry else {
+            throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "A \(noun) must be an object.")
+        }
+        guard let name = object["id"] else {
+            throw PluginConfigurationError(code: "missing-field", pointer: "/id", message: "The field id is missing.")
+        }
+        guard let kind = kinds.first(where: { .string($0.id.text) == name }) else {
+            let known = kinds.map(\.id.text).joined(separator: ", ")
+            let message = "There is no such \(noun); the \(noun)s are: \(known)."
+            throw PluginConfigurationError(code: "unknown-plugin", pointer: "/id", message: message)
+        }
+        return kind
+    }
+}
+
+/// A kind of rule that a configuration can ask for.
+public typealias RoutingRuleKind = PluginKind<any RoutingRule>
+/// The kinds of rules that a configuration may name.
+public typealias RoutingRuleCatalog = PluginCatalog<any RoutingRule>
+
+extension RoutingRuleCatalog {
+    /// A catalog of these kinds.
+    ///
+    /// - Throws: as `PluginRegistry.init` does.
+    public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "rule") }
+
+    /// Makes the rules of a configuration: an array of objects, each with the `id` of a kind and the fields of that
+    /// kind. A kind may be used once.
+    ///
+    /// - Throws: the first fault; its pointer begins at the array.
+    public func rules(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [any RoutingRule] {
+        try plugins(configuredBy: list)
+    }
+}
+
+/// A kind of passcode validator that a configuration can ask for.
+public typealias PasscodeValidatorKind = PluginKind<any PasscodeValidator>
+/// The kinds of passcode validators that a configuration may name.
+public typealias PasscodeValidatorCatalog = PluginCatalog<any PasscodeValidator>
+
+extension PasscodeValidatorCatalog {
+    /// A catalog of these kinds.
+    ///
+    /// - Throws: as `PluginRegistry.init` does.
+    public init(_ kinds: [PasscodeValidatorKind]) throws(PluginRegistryError) {
+        try self.init(kinds, noun: "passcode validator")
+    }
+
+    /// Makes the validators of a configuration, as rules are made.
+    ///
+    /// - Throws: the first fault; its pointer begins at the array.
+    public func validators(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [any PasscodeValidator] {
+        try plugins(configuredBy: list)
+    }
+}
