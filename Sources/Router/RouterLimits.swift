@@ -81,4 +81,9 @@ package enum RouterLimits {
     package static let retrySteps = 64
     /// Most rules for statuses that an application may have.
     package static let statusRules = 64
+    /// What a hash of a passcode may cost that was kept: scrypt's parameters, and the memory that they come to, in bytes.
+    package static let passcodeLogRounds = 1...24
+    package static let passcodeBlockSize = 1...64
+    package static let passcodeParallelism = 1...64
+    package static let passcodeMemoryBytes = 256 * 1024 * 1024
 }

@@ -34,6 +34,12 @@ package enum DaemonLimits {
     static let secretKeys = 16
     /// Greatest file of such keys.
     static let secretKeyFileBytes = 16 * 1024
+    /// What a hash of a passcode costs: 32 MiB and about a fifth of a second, as OWASP asks of scrypt.
+    package static let passcodeCost = PasscodeHash.Cost(logRounds: 15, blockSize: 8, parallelism: 3)
+    /// How many bytes of salt a passcode has.
+    static let passcodeSaltBytes = 16
+    /// Most hashes that wait for their turn; with more, requests are answered 503 at once.
+    package static let passcodesWaiting = 64
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 
