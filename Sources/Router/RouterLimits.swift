@@ -86,4 +86,11 @@ package enum RouterLimits {
     package static let passcodeBlockSize = 1...64
     package static let passcodeParallelism = 1...64
     package static let passcodeMemoryBytes = 256 * 1024 * 1024
+    /// For how long a passcode may be compared, in milliseconds; until then no other is.
+    package static let passcodeTrialMilliseconds: Int64 = 10_000
+    /// After how many wrong passcodes in a row the next one has to wait, and for how long at most, in seconds.
+    package static let passcodeTriesAtOnce = 3
+    package static let passcodeDelaySeconds: Int64 = 300
+    /// For how long a challenge may be answered, in milliseconds.
+    package static let deviceChallengeMilliseconds: Int64 = 60_000
 }

@@ -9,8 +9,8 @@ extension ChangeWriter {
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
            reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-           onboarding_configured, demo_configuration, closes_with_last_scene, prompts)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -31,7 +31,8 @@ extension ChangeWriter {
           onboarding_configured = excluded.onboarding_configured,
           demo_configuration = excluded.demo_configuration,
           closes_with_last_scene = excluded.closes_with_last_scene,
-          prompts = excluded.prompts
+          prompts = excluded.prompts,
+          passcode_policy = excluded.passcode_policy
         """
 
     private static let putConfiguration = """
@@ -89,6 +90,7 @@ extension ChangeWriter {
             $0.bind(application.delivery.lifeCycleEvents)
             $0.bind(application.manifest.allowsOneSceneOnly)
             $0.bind(application.gates.onboarding)
+            $0.bind(application.gates.passcode.map(PolicyText.encode))
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)

@@ -44,6 +44,7 @@ struct ChangeWriter {
         case .forgetAnswer(let key): try forgetAnswer(key)
         case .putReplay(let replay): try put(replay)
         case .forgetReplay(let id): try forget(id)
+        case .putPasscodeLock(let lock): try put(lock)
         }
     }
 

@@ -47,14 +47,16 @@ enum GateReader {
 }
 
 extension ColumnReader {
-    /// onboarding_configured, demo_configuration, closes_with_last_scene, prompts
+    /// onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy
     mutating func gates() throws(StoreError) -> GateSettings {
         let (isConfigured, demo, closes, prompts) = (optionalInt(), optionalText(), bool(), text())
+        let passcode = try optionalText().map(PolicyText.decode)
         guard let isConfigured else { return GateSettings() }
         return GateSettings(
             onboarding: OnboardingSettings(
                 isConfigured: isConfigured != 0, demoConfiguration: demo, closesWithLastScene: closes,
-                prompts: try PromptTexts(list: prompts)))
+                prompts: try PromptTexts(list: prompts)),
+            passcode: passcode)
     }
 
     /// held_by; the gate is one of the application's.

@@ -1,9 +1,10 @@
 import Router
 import RouterPlugin
 
-/// The keys of an endpoint in one column.
+/// The keys of an endpoint, or the hash of a passcode, in one column.
 ///
 ///     plain    [ " …                                  a JSON array of secret, notBefore, notAfter, secret, …
+///                                                     or of logRounds, blockSize, parallelism, salt, digest
 ///     sealed   1 │ key id, 8 bytes │ what the sealing made of the same array
 ///
 /// Sealed bytes belong to their row: copied into another one, they cannot be opened.
@@ -16,6 +17,7 @@ struct KeyColumn: Sendable {
         case session(SessionKey)
         case delegate(ApplicationID)
         case configuration(ApplicationID, String)
+        case passcode(GateKey)
 
         /// No two places have the same bytes.
         fileprivate var context: [UInt8] {
@@ -23,6 +25,8 @@ struct KeyColumn: Sendable {
             case .session(let key): Array(TextList.encode(["session", key.application.text, key.session.text]).utf8)
             case .delegate(let id): Array(TextList.encode(["delegate", id.text]).utf8)
             case .configuration(let id, let name): Array(TextList.encode(["configuration", id.text, name]).utf8)
+            case .passcode(let key):
+                Array(TextList.encode(["passcode", key.application.text, key.device?.text ?? ""]).utf8)
             }
         }
     }
@@ -56,7 +60,29 @@ struct KeyColumn: Sendable {
         return Endpoint(url: url, keys: checked)
     }
 
-    /// The same keys as they would be kept now.
+    /// The bytes to keep of a passcode; nil for none.
+    func encode(_ hash: PasscodeHash?, of key: GateKey) throws -> [UInt8]? {
+        guard let hash else { return nil }
+        let cost = [hash.cost.logRounds, hash.cost.blockSize, hash.cost.parallelism].map { String($0) }
+        let texts = cost + [hash.salt, hash.digest].map(Hexadecimal.encode)
+        return try close(Array(TextList.encode(texts).utf8), of: .passcode(key))
+    }
+
+    /// The hash that was kept; nil if there is none.
+    func hash(_ bytes: [UInt8]?, of key: GateKey) throws -> PasscodeHash? {
+        guard let bytes else { return nil }
+        let texts = try TextList.decode(String(decoding: try open(bytes, of: .passcode(key)), as: UTF8.self))
+        let numbers = texts.prefix(3).compactMap { Int($0) }
+        guard texts.count == 5, numbers.count == 3, let salt = Hexadecimal.decode(texts[3]),
+            let digest = Hexadecimal.decode(texts[4]),
+            let hash = PasscodeHash(
+                cost: .init(logRounds: numbers[0], blockSize: numbers[1], parallelism: numbers[2]), salt: salt,
+                digest: digest)
+        else { throw StoreError(.corrupt, "the hash of a passcode cannot be read") }
+        return hash
+    }
+
+    /// The same bytes as they would be kept now.
     func renewed(_ keys: [UInt8], of place: Place) throws -> [UInt8] {
         try close(try open(keys, of: place), of: place)
     }

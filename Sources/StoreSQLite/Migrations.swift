@@ -22,6 +22,7 @@ enum Migrations {
         ("answers", [answers]),
         ("activations", [activations]),
         ("gates", [gates]),
+        ("passcodes", [passcodes]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -361,5 +362,31 @@ enum Migrations {
 
         -- The device of the gate that holds it, empty for that of no device; NULL if no gate does.
         ALTER TABLE notification ADD COLUMN held_by TEXT;
+        """
+
+    private static let passcodes = """
+        -- The policy of passcodes as a JSON object in the words of the API; NULL: there are none.
+        ALTER TABLE application ADD COLUMN passcode_policy TEXT;
+
+        -- The passcode of an application on a device, and those that try it.
+        CREATE TABLE passcode_lock (
+          application TEXT NOT NULL REFERENCES application(id) ON DELETE CASCADE,
+          device TEXT NOT NULL,              -- empty: of no device
+          hash BLOB,                         -- may be sealed; see `KeyColumn`
+          chosen_at INTEGER,
+          device_key BLOB,
+          tries INTEGER NOT NULL,
+          trial INTEGER NOT NULL,
+          is_on_trial INTEGER NOT NULL,
+          not_before INTEGER,
+          challenge TEXT,
+          challenge_expires_at INTEGER,
+          challenge_term INTEGER,
+          proven_term INTEGER,
+          locks_at INTEGER,
+          CHECK ((challenge IS NULL) = (challenge_expires_at IS NULL)),
+          CHECK ((challenge IS NULL) = (challenge_term IS NULL)),
+          UNIQUE (application, device)
+        ) STRICT;
         """
 }

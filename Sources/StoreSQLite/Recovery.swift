@@ -13,8 +13,8 @@ enum Recovery {
         let ledger = try Ledger.read(db)
         return RecoveredState(
             applications: try applications(db, keys), sessions: try sessions(db, keys), gates: try GateReader.all(db),
-            unsettled: try unsettled(db),
-            replays: try ReplayReader.all(db), lastSequence: NotificationSequence(ledger.lastNotification),
+            unsettled: try unsettled(db), replays: try ReplayReader.all(db),
+            passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession)
     }
 
@@ -24,7 +24,7 @@ enum Recovery {
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-               onboarding_configured, demo_configuration, closes_with_last_scene, prompts
+               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """

@@ -89,6 +89,14 @@ enum Resealing {
                 update: "UPDATE scene_configuration SET endpoint_keys = ? WHERE position = ? AND application = ?",
                 rowsPerTransaction: .max,
                 place: { .configuration(ApplicationID(unchecked: $0), $1) }),
+            Table(
+                select: """
+                    SELECT rowid, application, device, hash FROM passcode_lock
+                    WHERE rowid > ? AND substr(hash, 1, ?) <> ? ORDER BY rowid LIMIT ?
+                    """,
+                update: "UPDATE passcode_lock SET hash = ? WHERE rowid = ? AND application = ?",
+                rowsPerTransaction: 1000,
+                place: { .passcode(GateKey(application: .init(unchecked: $0), deviceText: $1)) }),
         ]
     }
 }

@@ -33,6 +33,8 @@ final class FlawedStore: Store {
         case talliesWhatWaits
         /// Replays are not kept.
         case forgetsReplays
+        /// Tries of a passcode are counted in memory alone.
+        case forgetsTries
     }
 
     let model: ModelStore
@@ -57,6 +59,14 @@ final class FlawedStore: Store {
     func recover() throws(StoreError) -> RecoveredState {
         var state = try model.recover()
         if flaw == .forgetsReplays { state.replays = [] }
+        if flaw == .forgetsTries {
+            state.passcodeLocks = state.passcodeLocks.map {
+                PasscodeLock(
+                    $0.key, hash: $0.hash, chosenAt: $0.chosenAt, deviceKey: $0.deviceKey, tries: 0, trial: $0.trial,
+                    isOnTrial: $0.isOnTrial, notBefore: $0.notBefore, challenge: $0.challenge,
+                    provenTerm: $0.provenTerm, locksAt: $0.locksAt)
+            }
+        }
         if flaw == .losesOne { _ = state.unsettled.popLast() }
         if flaw == .recoversBackwards { state.unsettled.reverse() }
         if flaw == .forgetsSequences { state.lastSequence = state.unsettled.last?.sequence ?? NotificationSequence(0) }

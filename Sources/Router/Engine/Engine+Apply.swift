@@ -61,6 +61,7 @@ extension Engine {
             case .forget, .forgetAnswer: hasForgotten = true
             case .putReplay(let replay): followUps += put(replay, at: now)
             case .forgetReplay(let id): replays[id] = nil
+            case .putPasscodeLock(let lock): put(lock)
             }
         }
         followUps += flows(at: gates)
@@ -97,6 +98,7 @@ extension Engine {
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
         tenants[id] = nil
+        passcodeLocks = passcodeLocks.filter { $0.key.application != id }
         let keys = planner.lanes.keys.filter { $0.application == id }
         for key in keys { planner.close(key) }
         return keys

@@ -21,6 +21,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     var behindGates: [GateKey: HeldNotifications] = [:]
     /// Those that are under way, and the last ones that have ended.
     package internal(set) var replays: [ReplayID: Replay] = [:]
+    /// Of the applications that have passcodes.
+    package internal(set) var passcodeLocks: [GateKey: PasscodeLock] = [:]
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
     /// The sessions that wait for a configuration, by the event that asks the delegate for it.
@@ -75,6 +77,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
             replays[replay.id] = replay
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
         }
+        for lock in state.passcodeLocks { put(lock.recovered) }
         // What came due while nobody was there.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }

@@ -18,6 +18,8 @@ package struct TimerQueue: Sendable {
         case farewell(SessionKey)
         /// Something may have been kept for long enough.
         case retention
+        /// An application that was left may have to be locked.
+        case passcode(GateKey)
         /// A replay may go on.
         case replay(ReplayID)
         /// An endpoint may be tried again, or forgotten.

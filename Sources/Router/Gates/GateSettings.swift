@@ -1,9 +1,12 @@
 /// The gates that an application has switched on. One that it has not is always open.
 package struct GateSettings: Hashable, Sendable {
     package var onboarding: OnboardingSettings?
+    /// What is asked of passcodes; nil if there are none. There are none without onboarding.
+    package var passcode: PasscodePolicy?
 
-    package init(onboarding: OnboardingSettings? = nil) {
+    package init(onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil) {
         self.onboarding = onboarding
+        self.passcode = passcode
     }
 }
 

@@ -84,6 +84,8 @@ package enum StoreChange: Hashable, Sendable {
     /// A replay begins, goes on or ends.
     case putReplay(Replay)
     case forgetReplay(ReplayID)
+    /// It goes with its application.
+    case putPasscodeLock(PasscodeLock)
 }
 
 /// A notification as it is accepted, with everything that has been decided about it.
@@ -411,6 +413,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var unsettled: [UnsettledNotification]
     /// In order of their ids.
     package var replays: [Replay]
+    /// In order of their keys.
+    package var passcodeLocks: [PasscodeLock]
     /// The greatest sequence ever given, so that none is given twice.
     package var lastSequence: NotificationSequence
     /// Likewise for sessions.
@@ -418,15 +422,15 @@ package struct RecoveredState: Hashable, Sendable {
 
     package init(
         applications: [Application] = [], sessions: [SceneSession] = [], gates: [OnboardingGate] = [],
-        unsettled: [UnsettledNotification] = [],
-        replays: [Replay] = [], lastSequence: NotificationSequence = NotificationSequence(0),
-        lastCreationSequence: Int64 = 0
+        unsettled: [UnsettledNotification] = [], replays: [Replay] = [], passcodeLocks: [PasscodeLock] = [],
+        lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
     ) {
         self.applications = applications
         self.sessions = sessions
         self.gates = gates
         self.unsettled = unsettled
         self.replays = replays
+        self.passcodeLocks = passcodeLocks
         self.lastSequence = lastSequence
         self.lastCreationSequence = lastCreationSequence
     }

@@ -12,7 +12,7 @@ extension Witness {
         checkReplay(changes, before, at: now)
         for change in changes {
             switch change {
-            case .putReplay, .forgetReplay, .putGate: break
+            case .putReplay, .forgetReplay, .putGate, .putPasscodeLock: break
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)

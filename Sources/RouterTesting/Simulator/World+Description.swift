@@ -31,6 +31,7 @@ extension World {
         case .forgetAnswer(let key): "forget the answer to \(key.key)"
         case .putReplay(let replay): "\(replay.id) \(replay.state), has come to \(replay.position)"
         case .forgetReplay(let id): "forget \(id)"
+        case .putPasscodeLock(let lock): "passcode of \(lock.key): \(lock.tries) tries"
         }
     }
 

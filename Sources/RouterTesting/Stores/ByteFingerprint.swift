@@ -25,6 +25,10 @@ enum ByteFingerprint {
                 add(key.secret.utf8, to: &bytes)
                 add("\(key.notBefore?.milliseconds ?? .min) \(key.notAfter?.milliseconds ?? .max)".utf8, to: &bytes)
             }
+        case let hash as PasscodeHash:
+            // Nor does that of a hash show what could be guessed at.
+            add(String(describing: hash).utf8, to: &bytes)
+            for part in [hash.salt, hash.digest] { add(part, to: &bytes) }
         default:
             let mirror = Mirror(reflecting: value)
             if mirror.children.isEmpty { return add(String(describing: value).utf8, to: &bytes) }

@@ -48,6 +48,7 @@ struct StoreHistory {
         case 1 where draw(6) == 0: return deleteApplication()
         case 1, 2: return putSession()
         case 3: return draw(2) == 0 ? changeSession() : putGate()
+        case 5 where draw(4) == 0: return putLock()
         case 4 where draw(3) == 0: return deleteSession()
         case 4...10: return insert()
         case 11...13: return recordAttempt()
@@ -99,6 +100,11 @@ struct StoreHistory {
     private mutating func deleteSession() -> StoreChange? {
         guard !sessions.isEmpty else { return nil }
         return .deleteSession(sessions.remove(at: draw(sessions.count)).key)
+    }
+
+    private mutating func putLock() -> StoreChange? {
+        guard !applications.isEmpty else { return nil }
+        return .putPasscodeLock(pick(StoreSamples.passcodeLocks(pick(applications.sorted()), text())))
     }
 
     private mutating func insert() -> StoreChange {

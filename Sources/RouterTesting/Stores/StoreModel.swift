@@ -7,7 +7,8 @@ import RouterPlugin
 /// - A notification id belongs to one notification for ever.
 /// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application
 ///   and neither has been forgotten.
-/// - A session belongs to an application that exists, and so does a gate; the term of a gate does not fall.
+/// - A session belongs to an application that exists, and so do a gate and the lock of a passcode; the term of a gate does
+///   not fall.
 /// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
 /// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
 /// - What waits in a lane may be called back; the first word counts.
@@ -27,6 +28,7 @@ struct StoreModel: Sendable {
     private(set) var dedupeKeys: [DedupeKey: NotificationSequence] = [:]
     private(set) var answers: [DedupeKey: Answer] = [:]
     private(set) var replays: [ReplayID: Replay] = [:]
+    private(set) var passcodeLocks: [GateKey: PasscodeLock] = [:]
     private(set) var census = NotificationCensus(accepted: 0, byState: [:])
     private(set) var lastSequence = NotificationSequence(0)
     private(set) var lastCreationSequence: Int64 = 0
@@ -62,6 +64,7 @@ struct StoreModel: Sendable {
         case dedupeKey(DedupeKey, NotificationSequence?)
         case answer(DedupeKey, Answer?)
         case replay(ReplayID, Replay?)
+        case passcodeLock(GateKey, PasscodeLock?)
         case forgotten(NotificationState)
     }
 
@@ -91,6 +94,7 @@ struct StoreModel: Sendable {
             case .dedupeKey(let key, let before): dedupeKeys[key] = before
             case .answer(let key, let before): answers[key] = before
             case .replay(let id, let before): replays[id] = before
+            case .passcodeLock(let key, let before): passcodeLocks[key] = before
             case .forgotten(let state):
                 census.forgotten -= 1
                 count(state, -1)
@@ -125,6 +129,7 @@ struct StoreModel: Sendable {
             let ended = replays[id].map { $0.state != .running } ?? false
             try check(ended, "the replay \(id) is not there, or under way")
             set(nil, for: id)
+        case .putPasscodeLock(let lock): try put(lock)
         }
     }
 
@@ -133,6 +138,10 @@ struct StoreModel: Sendable {
     private mutating func delete(_ id: ApplicationID) {
         for key in sessions.keys where key.application == id { set(nil, for: key) }
         for key in gates.keys where key.application == id { set(nil, for: key) }
+        for (key, lock) in passcodeLocks where key.application == id {
+            passcodeLocks[key] = nil
+            journal.append(.passcodeLock(key, lock))
+        }
         for (key, sequence) in dedupeKeys where key.application == id {
             dedupeKeys[key] = nil
             journal.append(.dedupeKey(key, sequence))
@@ -159,6 +168,12 @@ struct StoreModel: Sendable {
         try check(applications[gate.key.application] != nil, "the gate \(gate.key) has no application")
         try check(gates[gate.key].map { $0.term <= gate.term } ?? true, "the term of the gate \(gate.key) falls")
         set(gate, for: gate.key)
+    }
+
+    private mutating func put(_ lock: PasscodeLock) throws(StoreError) {
+        try check(applications[lock.key.application] != nil, "the lock \(lock.key) has no application")
+        journal.append(.passcodeLock(lock.key, passcodeLocks[lock.key]))
+        passcodeLocks[lock.key] = lock
     }
 
     private mutating func keep(_ answer: Answer, for key: DedupeKey) throws(StoreError) {

@@ -146,7 +146,24 @@ enum StoreSamples {
                     prompts: PromptTexts([
                         PromptTexts.Entry(language: "de-at", prompt: .title, text: text),
                         PromptTexts.Entry(language: "de", prompt: .switchWindow, text: ""),
-                    ]))))
+                    ])),
+                passcode: PasscodePolicy(
+                    minLength: 1, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, isDigitsOnly: true,
+                    minUniqueChars: 2, retryLimit: 3, allowsBiometrics: false, noPasscodeRequired: true,
+                    lockTimeoutSeconds: -1, expirationDays: 4)))
+    }
+
+    /// A lock with every field set, each text a hostile one; one with nothing set but the device.
+    static func passcodeLocks(_ application: ApplicationID, _ text: String) -> [PasscodeLock] {
+        let cost = PasscodeHash.Cost(logRounds: 15, blockSize: 8, parallelism: 3)
+        let full = PasscodeLock(
+            GateKey(application: application, device: nil),
+            hash: PasscodeHash(cost: cost, salt: [0, 255, 16], digest: Array(0...255)),
+            chosenAt: Timestamp(milliseconds: -1), deviceKey: DeviceKey([4, 0, 255]), tries: 7, trial: .max,
+            isOnTrial: true, notBefore: .distantFuture,
+            challenge: DeviceChallenge(text: text, expiresAt: Timestamp(milliseconds: 0), term: .max), provenTerm: 0,
+            locksAt: Timestamp(milliseconds: 1))
+        return [full, PasscodeLock(GateKey(application: application, device: DeviceID(unchecked: text)))]
     }
 
     /// A notification with every field set, each text a hostile one.

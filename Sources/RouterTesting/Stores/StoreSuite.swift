@@ -43,6 +43,7 @@ package enum StoreSuite {
         run("lists", lists)
         run("replays", replays)
         run("gates", gates)
+        run("passcodes", passcodes)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }
         }

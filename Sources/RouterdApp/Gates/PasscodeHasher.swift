@@ -12,18 +12,6 @@ import Synchronization
 /// No more than half of the cores are at it, so that a flood of passcodes leaves room for everything else, and no more
 /// than `DaemonLimits.passcodesWaiting` wait for their turn.
 package final class PasscodeHasher: Sendable {
-    /// What came of a comparison.
-    package struct Verdict: Hashable, Sendable {
-        package let isRight: Bool
-        /// The same passcode at the cost that is usual now; nil if the kept one has it, or if it was wrong.
-        package let renewed: PasscodeHash?
-
-        package init(isRight: Bool, renewed: PasscodeHash?) {
-            self.isRight = isRight
-            self.renewed = renewed
-        }
-    }
-
     /// More wait than are taken.
     package struct Overloaded: Error {
         package init() {}
@@ -55,11 +43,11 @@ package final class PasscodeHasher: Sendable {
     }
 
     /// Whether a passcode is the one that the hash was made of.
-    package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> Verdict {
+    package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
         try await perform { [cost] in
             let isRight = hash.matches(try Self.derive(passcode, hash.salt, hash.cost, count: hash.digest.count))
             let isOutdated = isRight && hash.cost != cost
-            return Verdict(isRight: isRight, renewed: isOutdated ? try Self.hash(passcode, cost) : nil)
+            return PasscodeLock.Verdict(isRight: isRight, renewed: isOutdated ? try Self.hash(passcode, cost) : nil)
         }
     }
 

@@ -48,6 +48,24 @@ package struct PasscodePolicy: Hashable, Sendable {
     }
 }
 
+extension PasscodePolicy {
+    /// All fields in the words of the API.
+    package func write(to object: inout JSONObjectWriter) {
+        object.field("minLength", minLength)
+        object.field("hasDigit", hasDigit)
+        object.field("hasUpper", hasUpper)
+        object.field("hasLower", hasLower)
+        object.field("hasSpecial", hasSpecial)
+        object.field("isDigitsOnly", isDigitsOnly)
+        object.field("minUniqueChars", minUniqueChars)
+        object.field("retryLimit", retryLimit)
+        object.field("allowsBiometrics", allowsBiometrics)
+        object.field("noPasscodeRequired", noPasscodeRequired)
+        object.field("lockTimeoutSeconds", lockTimeoutSeconds)
+        object.field("expirationDays", expirationDays)
+    }
+}
+
 /// What a new passcode does not meet.
 package enum PasscodeFault: Error, Hashable, Sendable {
     case tooShort(minimum: Int)
