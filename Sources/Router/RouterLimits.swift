@@ -86,6 +86,12 @@ package enum RouterLimits {
     package static let passcodeBlockSize = 1...64
     package static let passcodeParallelism = 1...64
     package static let passcodeMemoryBytes = 256 * 1024 * 1024
+    /// Greatest length that a policy may ask of passcodes, in characters, and greatest limit of tries.
+    package static let passcodeLength = 128
+    package static let passcodeRetries: Int64 = 1000
+    /// Longest time until an application that was left is locked, in seconds, and until a passcode has to be changed, in days.
+    package static let passcodeLockSeconds: Int64 = 30 * 24 * 60 * 60
+    package static let passcodeDays: Int64 = 3650
     /// For how long a passcode may be compared, in milliseconds; until then no other is.
     package static let passcodeTrialMilliseconds: Int64 = 10_000
     /// After how many wrong passcodes in a row the next one has to wait, and for how long at most, in seconds.

@@ -38,7 +38,9 @@ package enum DaemonLimits {
     package static let passcodeCost = PasscodeHash.Cost(logRounds: 15, blockSize: 8, parallelism: 3)
     /// How many bytes of salt a passcode has.
     static let passcodeSaltBytes = 16
-    /// Most hashes that wait for their turn; with more, requests are answered 503 at once.
+    /// How many bytes of randomness a challenge for a device has.
+    static let challengeBytes = 32
+    /// Most requests that make hashes, or wait to; others are answered 503 at once.
     package static let passcodesWaiting = 64
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000

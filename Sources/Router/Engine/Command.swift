@@ -20,6 +20,8 @@ package enum Command: Sendable {
     case refreshSession(SessionKey)
     /// Something happens at a gate.
     case gate(GateRequest)
+    /// Something happens to the passcode of an application on a device.
+    case passcode(PasscodeRequest)
     /// Exchanges the secret of an endpoint; once, if the request has a key.
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
@@ -47,6 +49,8 @@ package enum FollowUp: Hashable, Sendable {
     case lapseLease(SessionKey)
     /// Let go what waits behind a gate that is open.
     case flow(GateKey)
+    /// An application has been left for long enough.
+    case lock(GateKey)
     /// Delete a session that was discarded, when its scene has been told or will not be.
     case bury(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.
@@ -257,7 +261,9 @@ package enum Reply: Sendable {
     case replay(Replay)
     /// The gate as it stands now.
     case gate(OnboardingGate)
-    /// Nothing was changed.
+    /// What came of it, and the gate as it stands now.
+    case passcode(PasscodeResult, OnboardingGate)
+    /// Nothing was changed, but that a try of a passcode may have been used up.
     case refused(Refusal)
     /// For commands that nobody waits for.
     case none
@@ -296,6 +302,7 @@ package enum Refusal: Error, Hashable, Sendable {
     case notAtGate(SessionKey)
     /// The gate does not take this now, or not from this session.
     case gate(OnboardingGate.Refusal)
+    case passcode(PasscodeLock.Refusal)
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)

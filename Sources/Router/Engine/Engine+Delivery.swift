@@ -59,7 +59,7 @@ extension Engine {
             case .lease(let key):
                 guard let end = session(key)?.leaseExpiresAt else { break }
                 if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
-            case .passcode: break
+            case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
             case .farewell(let key):
                 // A session that was discarded under the same name since has a timer of its own.
                 if mayBury(key, at: now) { followUps.append(.bury(key)) } else { remindOfFarewell(key) }

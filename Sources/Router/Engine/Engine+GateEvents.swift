@@ -18,7 +18,9 @@ extension Engine {
         case .showProgress:
             for session in waiting { supersedeProgress(of: session.key, at: now, in: &plan) }
             tell(waiting, .showProgressScreen, gate, at: now, plan: &plan)
-        case .wipe: wipe(at: gate.key, in: tenant, plan: &plan)
+        case .wipe:
+            wipe(at: gate.key, in: tenant, plan: &plan)
+            forgetPasscode(at: gate.key, in: &plan)
         }
     }
 

@@ -17,15 +17,11 @@ extension Engine {
         var plan = Plan(reads: [.application(id)])
         let key: GateKey
         if let speaker = request.speaker {
-            guard var session = tenant.sessions[speaker.session] else { return .refused(.unknownSession(speaker)) }
+            guard let session = tenant.sessions[speaker.session] else { return .refused(.unknownSession(speaker)) }
             guard let place = session.place(under: settings) else { return .refused(.notAtGate(speaker)) }
             key = place
             plan.reads.append(.session(speaker))
-            if session.leaseSeconds != nil {
-                session.renewLease(at: now)
-                plan.changes.append(.putSession(session))
-                plan.writes.append(.session(speaker))
-            }
+            renewLease(of: session, at: now, in: &plan)
         } else if case .reset(let named) = request {
             key = named
         } else {
@@ -34,14 +30,26 @@ extension Engine {
         plan.reads.append(.gate(key))
         plan.writes.append(.gate(key))
         var visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings)
+        if let refusal = passcodeRefusal(of: request, at: visit.gate, in: tenant) { return .refused(refusal) }
         do {
             visit.actions = try visit.gate.handle(event(of: request, at: visit, in: tenant, now: now))
         } catch {
             return .refused(.gate(error))
         }
         plan.reply = .gate(visit.gate)
+        // It was not needed to come to the end.
+        if visit.gate.isOpen, isLeftOver(passcodeLock(key)) { forgetPasscode(at: key, in: &plan) }
         finish(visit, in: tenant, at: now, plan: &plan)
         return plan
+    }
+
+    /// Any word from a session renews its lease.
+    func renewLease(of session: SceneSession, at now: Timestamp, in plan: inout Plan) {
+        guard session.leaseSeconds != nil else { return }
+        var session = session
+        session.renewLease(at: now)
+        plan.changes.append(.putSession(session))
+        plan.writes.append(.session(session.key))
     }
 
     private mutating func event(

@@ -118,6 +118,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         var plan = try plan(only: command, at: now, lookup: lookup)
         try configure(after: command, at: now, lookup: lookup, in: &plan)
         attendGates(at: now, in: &plan)
+        watchForeground(at: now, in: &plan)
         return plan
     }
 
@@ -136,6 +137,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .activate(let request): try planActivate(request, at: now, lookup: lookup)
         case .refreshSession(let key): planRefresh(key, at: now)
         case .gate(let request): planGate(request, at: now)
+        case .passcode(let request): planPasscode(request, at: now)
         case .rotateSecret(let place, let rotation, let once):
             try planRotate(place, rotation, once: once, at: now, lookup: lookup)
         case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
@@ -148,6 +150,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
         case .followUp(.flow(let key)): try planFlow(key, at: now, lookup: lookup)
+        case .followUp(.lock(let key)): planLock(key, at: now)
         case .followUp(.bury(let key)): try planBury(key, at: now, lookup: lookup)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
         case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)

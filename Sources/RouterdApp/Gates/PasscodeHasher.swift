@@ -10,7 +10,7 @@ import Synchronization
 /// which neither the engine's queue nor the pool that answers requests may wait for.
 ///
 /// No more than half of the cores are at it, so that a flood of passcodes leaves room for everything else, and no more
-/// than `DaemonLimits.passcodesWaiting` wait for their turn.
+/// than `DaemonLimits.passcodesWaiting` have a turn.
 package final class PasscodeHasher: Sendable {
     /// More wait than are taken.
     package struct Overloaded: Error {
@@ -18,7 +18,7 @@ package final class PasscodeHasher: Sendable {
     }
 
     private struct Turns {
-        var waiting = 0
+        var taken = 0
         var next = 0
     }
 
@@ -37,38 +37,51 @@ package final class PasscodeHasher: Sendable {
         queues = (0..<max(1, workers)).map { DispatchQueue(label: "routerd.passcodes.\($0)", qos: .utility) }
     }
 
-    /// The hash of a passcode that somebody has chosen, under a salt of its own.
-    package func hash(_ passcode: Passcode) async throws -> PasscodeHash {
-        try await perform { [cost] in try Self.hash(passcode, cost) }
-    }
-
-    /// Whether a passcode is the one that the hash was made of.
-    package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
-        try await perform { [cost] in
-            let isRight = hash.matches(try Self.derive(passcode, hash.salt, hash.cost, count: hash.digest.count))
-            let isOutdated = isRight && hash.cost != cost
-            return PasscodeLock.Verdict(isRight: isRight, renewed: isOutdated ? try Self.hash(passcode, cost) : nil)
-        }
-    }
-
-    private func perform<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        let turn = turns.withLock { turns -> Int? in
-            guard turns.waiting < limit else { return nil }
-            turns.waiting += 1
+    /// Does something that needs hashes, when there is room for it: a turn is taken before anything is counted that a client
+    /// has only so many of.
+    ///
+    /// - Throws: `Overloaded` if too many wait; what `body` throws.
+    package func inTurn<Value: Sendable>(_ body: (Turn) async throws -> Value) async throws -> Value {
+        let queue = turns.withLock { turns -> Int? in
+            guard turns.taken < limit else { return nil }
+            turns.taken += 1
             turns.next = (turns.next + 1) % queues.count
             return turns.next
         }
-        guard let turn else { throw Overloaded() }
-        return try await withCheckedThrowingContinuation { continuation in
-            queues[turn].async { [self] in
-                let result = Result { try work() }
-                turns.withLock { $0.waiting -= 1 }
-                continuation.resume(with: result)
+        guard let queue else { throw Overloaded() }
+        defer { turns.withLock { $0.taken -= 1 } }
+        return try await body(Turn(cost: cost, queue: queues[queue]))
+    }
+
+    /// A place among those that make hashes.
+    package struct Turn: Sendable {
+        fileprivate let cost: PasscodeHash.Cost
+        fileprivate let queue: DispatchQueue
+
+        /// The hash of a passcode that somebody has chosen, under a salt of its own.
+        package func hash(_ passcode: Passcode) async throws -> PasscodeHash {
+            try await perform { try PasscodeHasher.hash(passcode, cost) }
+        }
+
+        /// Whether a passcode is the one that the hash was made of.
+        package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
+            try await perform {
+                let digest = try PasscodeHasher.derive(passcode, hash.salt, hash.cost, count: hash.digest.count)
+                let isRight = hash.matches(digest)
+                let isOutdated = isRight && hash.cost != cost
+                return PasscodeLock.Verdict(
+                    isRight: isRight, renewed: isOutdated ? try PasscodeHasher.hash(passcode, cost) : nil)
+            }
+        }
+
+        private func perform<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async { continuation.resume(with: Result { try work() }) }
             }
         }
     }
 
-    private static func hash(_ passcode: Passcode, _ cost: PasscodeHash.Cost) throws -> PasscodeHash {
+    fileprivate static func hash(_ passcode: Passcode, _ cost: PasscodeHash.Cost) throws -> PasscodeHash {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<DaemonLimits.passcodeSaltBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let digest = try derive(passcode, salt, cost, count: SHA256.byteCount)
@@ -78,7 +91,7 @@ package final class PasscodeHasher: Sendable {
         return hash
     }
 
-    private static func derive(
+    fileprivate static func derive(
         _ passcode: Passcode, _ salt: [UInt8], _ cost: PasscodeHash.Cost, count: Int
     ) throws -> [UInt8] {
         // The memory that it may take follows from these, and they are in bounds: see `PasscodeHash.Cost.isBearable`.

@@ -12,13 +12,14 @@ package struct API: Sendable {
     let chooser: Chooser
     let authenticator: Authenticator
     let keyRates = KeyRates()
+    let hasher: PasscodeHasher
     /// What endpoints may be registered.
     let egress: EgressPolicy
     let logger: Logger
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
-        logger: Logger
+        hasher: PasscodeHasher = PasscodeHasher(), logger: Logger
     ) {
         self.host = host
         self.store = store
@@ -26,6 +27,7 @@ package struct API: Sendable {
         self.chooser = Chooser(rules: plugins.rules)
         self.authenticator = Authenticator(keys: keys)
         self.egress = egress
+        self.hasher = hasher
         self.logger = logger
     }
 
@@ -65,6 +67,13 @@ package struct API: Sendable {
         on(router, .post, "\(application)/gate/succeed", .sessions, succeedAtGate)
         on(router, .post, "\(application)/gate/fail", .sessions, failAtGate)
         on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
+        let passcode = "\(application)/gate/passcode"
+        on(router, .get, passcode, .sessions, getPasscode)
+        on(router, .post, "\(passcode)/create", .sessions, createPasscode)
+        on(router, .post, "\(passcode)/input", .sessions, inputPasscode)
+        on(router, .post, "\(passcode)/change", .sessions, changePasscode)
+        on(router, .post, "\(passcode)/challenge", .sessions, challengeDevice)
+        on(router, .post, "\(passcode)/answer", .sessions, answerChallenge)
 
         on(router, .post, "\(application)/notifications", .ingest, postNotification)
         on(router, .post, "\(application)/events", .ingest, postEvent)
@@ -152,6 +161,8 @@ struct ProblemMiddleware: RouterMiddleware {
             return try problem.response(from: request, context: context)
         } catch let error as HTTPError {
             return try Self.problem(for: error).response(from: request, context: context)
+        } catch is PasscodeHasher.Overloaded {
+            return try Problem.overloaded.response(from: request, context: context)
         } catch let error as StoreError {
             context.logger.error("the store could not be read", metadata: ["error": "\(error)"])
             return try Problem(.storeUnavailable(error)).response(from: request, context: context)

@@ -21,6 +21,12 @@ enum GateSettingsBody {
             try onboarding.finish()
             gates.onboarding = settings
         }
+        if var passcode = try reader.object("passcode") {
+            gates.passcode = try passcode.passcodePolicy()
+            try passcode.finish()
+            // A passcode is chosen when a person is taken on.
+            gates.onboarding = gates.onboarding ?? OnboardingSettings()
+        }
         try reader.finish()
         return gates
     }
@@ -68,6 +74,7 @@ enum GateSettingsBody {
     }
 
     static func write(_ gates: GateSettings, to object: inout JSONObjectWriter) {
+        if let policy = gates.passcode { object.object("passcode") { policy.write(to: &$0) } }
         guard let settings = gates.onboarding else { return }
         object.object("onboarding") { onboarding in
             onboarding.field("configured", settings.isConfigured)

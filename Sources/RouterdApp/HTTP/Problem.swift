@@ -23,6 +23,10 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     package var currentTerm: Int64?
     /// Seconds after which it is worth trying again.
     package var retryAfter: Int?
+    /// How many tries of a passcode are left; -1 if there is no limit.
+    package var triesRemaining: Int?
+    /// The rule that a passcode does not meet.
+    package var rule: String?
     /// The methods that the path takes, if it does not take the one that was asked for.
     package var allow: String?
 
@@ -58,6 +62,8 @@ package struct Problem: Error, HTTPResponseError, Sendable {
             problem.field("code", code)
             if let pointer { problem.field("pointer", pointer) }
             if let offset { problem.field("offset", offset) }
+            if let triesRemaining { problem.field("triesRemaining", triesRemaining) }
+            if let rule { problem.field("rule", rule) }
             if let legalStates {
                 problem.array("legal") { array in
                     for state in legalStates { array.element(state.name) }
@@ -149,8 +155,7 @@ extension Problem {
         case .endpointURLMissing:
             self.init(
                 .unprocessableContent, "missing-field",
-                "There is no endpoint yet, and the patch does not say where it is.",
-                pointer: "/endpoint/url")
+                "There is no endpoint yet, and the patch does not say where it is.", pointer: "/endpoint/url")
         case .configurationInUse(let name):
             self.init(
                 .conflict, "configuration-in-use",
@@ -168,11 +173,11 @@ extension Problem {
                 "The session \(key.session) is not connected, or takes no part: it has no say at its gate.",
                 pointer: "/session")
         case .gate(let refusal): self.init(refusal)
+        case .passcode(let refusal): self.init(refusal)
         case .idempotencyConflict:
             self.init(
                 .conflict, "idempotency-conflict",
-                "This apns-id or Idempotency-Key came before, with another body, for another device, or for another request."
-            )
+                "This apns-id or Idempotency-Key came before, with another body, or for another device or request.")
         case .scene(let refusal): self.init(refusal)
         case .tooMuchUserInfo(let limit):
             self.init(

@@ -104,11 +104,11 @@ struct Workbench {
         try follow(engine.due(at: now))
     }
 
-    /// The process dies and starts anew.
-    mutating func crash() throws {
+    /// The process dies and starts anew, with other randomness than before if the seed is another one.
+    mutating func crash(seed: UInt64 = 2) throws {
         engine = Engine(
             recovering: try store.recover(), rules: rules, caps: DeliveryCaps(slots: 99), retention: retention,
-            generator: SeededGenerator(seed: 2))
+            generator: SeededGenerator(seed: seed))
         try follow(engine.recoveryFollowUps)
     }
 

@@ -57,11 +57,26 @@ struct PasscodeHasherTests {
         #expect(try await hasher.verify(Passcode("correct horse"), against: hash).renewed == nil)
     }
 
-    @Test func noMoreWaitThanAreTaken() async throws {
-        let full = PasscodeHasher(cost: Self.cheap, workers: 1, limit: 0)
-        await #expect(throws: PasscodeHasher.Overloaded.self) { _ = try await full.hash(Passcode("x")) }
-        // Each gives back its place.
+    @Test func noMoreHaveATurnThanThereAre() async throws {
         let one = PasscodeHasher(cost: Self.cheap, workers: 1, limit: 1)
-        for _ in 0..<3 { _ = try await one.hash(Passcode("x")) }
+        try await one.inTurn { turn in
+            _ = try await turn.hash(Passcode("x"))
+            await #expect(throws: PasscodeHasher.Overloaded.self) { try await one.inTurn { _ in } }
+        }
+        // Each gives it back, also if it fails.
+        struct Failure: Error {}
+        for _ in 0..<3 {
+            await #expect(throws: Failure.self) { try await one.inTurn { _ in throw Failure() } }
+        }
+    }
+}
+
+extension PasscodeHasher {
+    fileprivate func hash(_ passcode: Passcode) async throws -> PasscodeHash {
+        try await inTurn { try await $0.hash(passcode) }
+    }
+
+    fileprivate func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
+        try await inTurn { try await $0.verify(passcode, against: hash) }
     }
 }

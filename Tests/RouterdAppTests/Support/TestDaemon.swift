@@ -24,6 +24,7 @@ struct TestDaemon: Sendable {
         /// Receivers of the tests are on loopback, with keys or without.
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
+        var passcodeValidators: [any PasscodeValidator] = []
         var slots = 16
         var edge = EdgeSettings()
         var retention = RetentionPolicy.unlimited
@@ -149,12 +150,14 @@ func withDaemon<Value>(
             path: options.database ?? directory.file(),
             configuration: SQLiteStoreConfiguration(durability: .normal)))
     let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
-    let plugins = try PluginRegistry(sources: BuiltInPlugins.sources, rules: options.rules)
+    let plugins = try PluginRegistry(
+        sources: BuiltInPlugins.sources, rules: options.rules, passcodeValidators: options.passcodeValidators)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
         retention: options.retention, userAgent: "routerd/test", logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
+        hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         logger: options.logger)
     let application = Hummingbird.Application(
         router: api.router(), server: .edge(options.edge), logger: options.logger)

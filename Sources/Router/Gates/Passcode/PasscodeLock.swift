@@ -16,10 +16,14 @@ package import RouterPlugin
 package struct PasscodeLock: Hashable, Sendable {
     /// Why something was refused; nothing has changed.
     package enum Refusal: Error, Hashable, Sendable {
+        /// The application has no passcodes.
+        case off
+        /// Nobody has chosen a passcode in this term of the gate, or typed the one that there is.
+        case required
         case notCreated
         case alreadyCreated
-        /// Not before that time.
-        case tooSoon(until: Timestamp)
+        /// Others were wrong, or one is compared just now: in so many seconds.
+        case tooSoon(seconds: Int64)
         /// The limit of wrong tries was reached, and the last outcome was lost: there is nothing left to try.
         case exhausted
         /// The outcome is of a trial that is over.
@@ -129,7 +133,9 @@ package struct PasscodeLock: Hashable, Sendable {
     /// A passcode is about to be compared.
     package mutating func begin(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) -> Trial {
         guard let hash else { throw .notCreated }
-        if let notBefore, now < notBefore { throw .tooSoon(until: notBefore) }
+        if let notBefore, now < notBefore {
+            throw .tooSoon(seconds: (notBefore.milliseconds - now.milliseconds + 999) / 1000)
+        }
         guard policy.triesRemaining(after: tries) != 0 else { throw .exhausted }
         tries += 1
         trial += 1
@@ -161,6 +167,16 @@ package struct PasscodeLock: Hashable, Sendable {
         guard !isExpired(under: policy, at: now) else { return .expired }
         provenTerm = term
         return .right
+    }
+
+    /// A trial is over, and nobody is told what came of it.
+    ///
+    /// - Returns: Whether it was under way.
+    package mutating func abandon(_ number: Int64, at now: Timestamp) -> Bool {
+        guard isOnTrial, number == trial else { return false }
+        isOnTrial = false
+        notBefore = now.advanced(byMilliseconds: Self.delay(after: tries))
+        return true
     }
 
     /// Whether the passcode has been used for so long that it has to be changed.

@@ -48,7 +48,7 @@ struct PasscodeLockTests {
         let trial = try lock.begin(under: limited, at: at(0))
         #expect(lock.tries == 1 && lock.isOnTrial)
         #expect(trial == .init(number: 1, hash: try passcodeHash(1)))
-        #expect(throws: PasscodeLock.Refusal.tooSoon(until: at(10))) { try lock.begin(under: limited, at: at(9)) }
+        #expect(throws: PasscodeLock.Refusal.tooSoon(seconds: 1)) { try lock.begin(under: limited, at: at(9)) }
         #expect(try lock.finish(1, wrong, term: 2, under: limited, at: at(1)) == .wrong(triesRemaining: 2))
         #expect(lock.provenTerm == 1)
         _ = try lock.begin(under: limited, at: at(1))
@@ -93,7 +93,7 @@ struct PasscodeLockTests {
             let trial = try lock.begin(under: PasscodePolicy(), at: at(0))
             _ = try lock.finish(trial.number, wrong, term: 1, under: PasscodePolicy(), at: at(0))
         }
-        #expect(throws: PasscodeLock.Refusal.tooSoon(until: at(2))) {
+        #expect(throws: PasscodeLock.Refusal.tooSoon(seconds: 1)) {
             try lock.begin(under: PasscodePolicy(), at: at(1))
         }
         _ = try lock.begin(under: PasscodePolicy(), at: at(2))

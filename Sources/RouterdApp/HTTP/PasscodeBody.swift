@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTypes
+package import Router
+package import RouterPlugin
+
+/// Requests about passcodes on the wire.
+///
+/// Nothing that was typed is kept beyond the request, and none of it occurs in an answer.
+package struct PasscodeBody {
+    /// Who speaks, and in which term.
+    package let speaker: PasscodeRequest.Speaker
+    private var reader: ObjectReader
+
+    package init(
+        _ bytes: [UInt8], for purpose: PasscodeRequest.Purpose, in application: ApplicationID
+    ) throws(Problem) {
+        let value: JSONValue
+        do { value = try JSONValue(parsing: bytes) } catch { throw Problem(error).withoutNames }
+        reader = try ObjectReader(value)
+        let session = try GateBody.session(&reader, of: application)
+        speaker = PasscodeRequest.Speaker(session, term: try GateBody.term(&reader), for: purpose)
+    }
+
+    /// A passcode, in Unicode's form C: what a person types is the same whatever it is typed on.
+    package mutating func passcode(_ key: String) throws(Problem) -> Passcode {
+        guard let text = try reader.string(key) else { throw reader.missing(key) }
+        do { return try Passcode(text.precomposedStringWithCanonicalMapping) } catch {
+            throw Problem(.unprocessableContent, error.code, error.description, pointer: reader.pointer(to: key))
+        }
+    }
+
+    /// The public key of the device, if one is to stand in for the passcode.
+    package mutating func deviceKey() throws(Problem) -> DeviceKey? {
+        guard let text = try reader.string("deviceKey") else { return nil }
+        guard let key = DeviceKeyReader.key(text) else {
+            throw Problem(
+                .unprocessableContent, "invalid-device-key",
+                "The key must be a public one of the curve P-256, in base64: X9.63 or SubjectPublicKeyInfo.",
+                pointer: reader.pointer(to: "deviceKey"))
+        }
+        return key
+    }
+
+    package mutating func text(_ key: String) throws(Problem) -> String {
+        guard let text = try reader.string(key) else { throw reader.missing(key) }
+        return text
+    }
+
+    /// Call last: refuses members that were not asked for.
+    package func finish() throws(Problem) {
+        do { try reader.finish() } catch { throw error.withoutNames }
+    }
+}
+
+extension Problem {
+    /// Does not say where it was: the name of a field is the client's, and may be what was meant to be its value.
+    fileprivate var withoutNames: Problem {
+        var problem = self
+        problem.pointer = nil
+        return problem
+    }
+}
+
+extension ObjectReader {
+    /// A policy of passcodes; what is left out is as in the SAP SDK.
+    package mutating func passcodePolicy() throws(Problem) -> PasscodePolicy {
+        let standard = PasscodePolicy()
+        let length = Int64(RouterLimits.passcodeLength)
+        var policy = standard
+        policy.minLength = try integer("minLength", in: 1...length) ?? standard.minLength
+        policy.hasDigit = try bool("hasDigit") ?? standard.hasDigit
+        policy.hasUpper = try bool("hasUpper") ?? standard.hasUpper
+        policy.hasLower = try bool("hasLower") ?? standard.hasLower
+        policy.hasSpecial = try bool("hasSpecial") ?? standard.hasSpecial
+        policy.isDigitsOnly = try bool("isDigitsOnly") ?? standard.isDigitsOnly
+        policy.minUniqueChars = try integer("minUniqueChars", in: -1...length) ?? standard.minUniqueChars
+        policy.retryLimit = try integer("retryLimit", in: -1...RouterLimits.passcodeRetries) ?? standard.retryLimit
+        guard policy.retryLimit != 0 else { throw invalid("retryLimit", "must be at least 1, or -1 for no limit") }
+        policy.allowsBiometrics = try bool("allowsBiometrics") ?? standard.allowsBiometrics
+        policy.noPasscodeRequired = try bool("noPasscodeRequired") ?? standard.noPasscodeRequired
+        policy.lockTimeoutSeconds =
+            try integer("lockTimeoutSeconds", in: -1...RouterLimits.passcodeLockSeconds) ?? standard.lockTimeoutSeconds
+        policy.expirationDays =
+            try integer("expirationDays", in: 0...RouterLimits.passcodeDays) ?? standard.expirationDays
+        return policy
+    }
+}

@@ -1,0 +1,98 @@
+import HTTPTypes
+package import Router
+package import RouterPlugin
+
+/// What is known of a passcode, on the wire; nothing that it could be guessed by.
+package enum PasscodeStatusBody {
+    package static func write(_ lock: PasscodeLock, under policy: PasscodePolicy, at now: Timestamp) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("device", lock.key.device)
+            body.field("isCreated", lock.hash != nil)
+            if let time = lock.chosenAt { body.field("chosenAt", time.rfc3339) }
+            body.field("mustBeChanged", lock.isExpired(under: policy, at: now))
+            body.field("hasDeviceKey", lock.deviceKey != nil)
+            body.field("triesRemaining", triesRemaining(policy.triesRemaining(after: lock.tries)))
+            if let time = lock.notBefore, time > now { body.field("notBefore", time.rfc3339) }
+            if let time = lock.locksAt { body.field("locksAt", time.rfc3339) }
+            body.object("policy") { policy.write(to: &$0) }
+        }
+    }
+
+    /// -1 stands for no limit, as in the policy.
+    fileprivate static func triesRemaining(_ tries: Int?) -> Int { tries ?? PasscodePolicy.noLimit }
+}
+
+extension Problem {
+    /// The passcode is not the one that was chosen.
+    static func invalidPasscode(triesRemaining tries: Int?) -> Problem {
+        var problem = Problem(.forbidden, "invalid-passcode", "The passcode is wrong.", pointer: "/passcode")
+        problem.triesRemaining = PasscodeStatusBody.triesRemaining(tries)
+        return problem
+    }
+
+    /// A passcode was not typed twice the same.
+    static func failedToMatch(triesRemaining tries: Int?) -> Problem {
+        var problem = Problem(
+            .unprocessableContent, "failed-to-match", "The two passcodes are not the same.", pointer: "/confirmation")
+        problem.triesRemaining = PasscodeStatusBody.triesRemaining(tries)
+        return problem
+    }
+
+    static let invalidSignature = Problem(
+        .forbidden, "invalid-signature", "The challenge was not signed by the key of the device.",
+        pointer: "/signature")
+
+    /// A passcode that was chosen will not do.
+    init(_ fault: PasscodeFault) {
+        self.init(.unprocessableContent, "failed-to-meet-policy", fault.message)
+        rule = fault.rule
+    }
+
+    init(_ refusal: PasscodeLock.Refusal) {
+        switch refusal {
+        case .off: self.init(.notFound, "passcodes-off", "The application has no passcodes.")
+        case .required:
+            self.init(
+                .conflict, "passcode-required",
+                "Before that a passcode has to be chosen, or the one that there is typed, in this term.")
+        case .notCreated: self.init(.conflict, "no-passcode", "There is no passcode yet.")
+        case .alreadyCreated: self.init(.conflict, "passcode-exists", "There is a passcode; it can be changed.")
+        case .tooSoon(let seconds):
+            self.init(
+                .tooManyRequests, "too-many-tries", "Passcodes are not tried that fast; wait.",
+                retryAfter: Int(clamping: seconds))
+        case .exhausted:
+            self.init(
+                .forbidden, "retry-limit-reached", "There are no tries left: the application is reset.",
+                pointer: "/passcode")
+            triesRemaining = 0
+        case .staleTrial:
+            self.init(.conflict, "stale-trial", "The passcode was compared for too long; type it again.")
+        case .expired:
+            self.init(.forbidden, "passcode-expired", "The passcode has been used for too long and has to be changed.")
+        case .biometricsNotAllowed:
+            self.init(.forbidden, "biometrics-not-allowed", "The policy does not let a device stand in for a passcode.")
+        case .noDeviceKey: self.init(.conflict, "no-device-key", "No key of the device was given with the passcode.")
+        case .staleChallenge:
+            self.init(
+                .conflict, "stale-challenge", "The challenge is over, or it is another one; ask for a new one.",
+                pointer: "/challenge")
+        }
+    }
+}
+
+extension PasscodeFault {
+    /// One sentence for the person who has chosen the passcode.
+    fileprivate var message: String {
+        switch self {
+        case .tooShort(let minimum): "The passcode must have at least \(minimum) characters."
+        case .refused(_, let objection): objection.message
+        case .notDigitsOnly: "The passcode must have digits only."
+        case .noDigit: "The passcode must have a digit."
+        case .noUpper: "The passcode must have an upper-case letter."
+        case .noLower: "The passcode must have a lower-case letter."
+        case .noSpecial: "The passcode must have a character that is neither a letter nor a number."
+        case .tooFewUnique(let minimum): "The passcode must have at least \(minimum) different characters."
+        }
+    }
+}

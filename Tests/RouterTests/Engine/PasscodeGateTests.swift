@@ -1,0 +1,373 @@
+import Router
+import RouterPlugin
+import RouterTesting
+import Testing
+
+/// Passcodes among sessions, gates and the store: what is held, what is asked for, who is told.
+@Suite("Engine: passcodes")
+struct PasscodeGateTests {
+    private static let A = SessionKey.gallery("A")
+    private static let B = SessionKey.gallery("B")
+    private static let phone = GateKey(application: .gallery, device: "phone")
+    private static let right = PasscodeLock.Verdict(isRight: true)
+    private static let wrong = PasscodeLock.Verdict(isRight: false)
+
+    private static func application(_ policy: PasscodePolicy?, demo: String? = nil) -> Application {
+        var application = Application.gallery(
+            schedule: [5, 300], delegate: Endpoint(url: "https://delegate.example/", secret: "whsec_ZA=="),
+            lifeCycleEvents: true)
+        application.gates = GateSettings(onboarding: OnboardingSettings(demoConfiguration: demo), passcode: policy)
+        return application
+    }
+
+    /// Two windows of a phone, A before the other; nobody has opened anything yet.
+    private static func fresh(_ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3)) throws -> Workbench {
+        let scenes = [
+            Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone"),
+        ]
+        return try Workbench(application(policy), scenes)
+    }
+
+    private static func ask(
+        _ bench: inout Workbench, _ step: PasscodeRequest.Step, for purpose: PasscodeRequest.Purpose = .input,
+        by key: SessionKey = A, term: Int64? = nil
+    ) throws -> Reply {
+        let current = bench.engine.gate(phone)?.term ?? 0
+        let speaker = PasscodeRequest.Speaker(key, term: term ?? current, for: purpose)
+        return try bench.run(.passcode(PasscodeRequest(step, by: speaker)))
+    }
+
+    private static func create(_ bench: inout Workbench, deviceKey: DeviceKey? = nil, by key: SessionKey = A) throws {
+        let hash = try passcodeHash(1)
+        let reply = try ask(&bench, .create(hash, deviceKey: deviceKey), for: .creation, by: key)
+        try #require(reply.passcode == .created)
+    }
+
+    private static func report(_ bench: inout Workbench, by key: SessionKey = A) throws -> Reply {
+        let term = bench.engine.gate(phone)?.term ?? 0
+        return try bench.run(.gate(.report(.succeed(storing: "person"), by: key, term: term)))
+    }
+
+    /// A phone whose application is used, with a passcode.
+    private static func opened(
+        _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
+    ) throws -> Workbench {
+        var bench = try fresh(policy)
+        try bench.run(.gate(.open(A)))
+        try create(&bench, deviceKey: deviceKey)
+        try #require(try report(&bench).gate?.state == .opened)
+        _ = try bench.deliverAll()
+        return bench
+    }
+
+    /// Likewise, and it is locked.
+    private static func locked(
+        _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
+    ) throws -> Workbench {
+        var bench = try opened(policy, deviceKey: deviceKey)
+        try bench.run(.patchSession(A, SessionPatch(state: .background)))
+        try #require(bench.engine.gate(phone)?.state == .locked)
+        _ = try bench.deliverAll()
+        return bench
+    }
+
+    private static func type(
+        _ bench: inout Workbench, _ verdict: PasscodeLock.Verdict, choosing hash: PasscodeHash? = nil,
+        by key: SessionKey = A
+    ) throws -> Reply {
+        let purpose: PasscodeRequest.Purpose = hash == nil ? .input : .change
+        let begun = try ask(&bench, .begin, for: purpose, by: key)
+        guard case .trial(let trial)? = begun.passcode else { return begun }
+        return try ask(&bench, .finish(trial.number, verdict, choosing: hash), for: purpose, by: key)
+    }
+
+    // MARK: Onboarding
+
+    @Test("Who takes a person on has a passcode chosen before that is at its end")
+    func creation() throws {
+        var bench = try Self.fresh()
+        try bench.run(.gate(.open(Self.A)))
+        #expect(try Self.report(&bench).refusal == .passcode(.required))
+        #expect(bench.engine.gate(Self.phone)?.state == .onboarding)
+        let refused = try Self.ask(
+            &bench, .create(passcodeHash(1), deviceKey: nil), for: .creation, by: Self.B)
+        #expect(refused.refusal == .gate(.notResponsible("A")))
+        try Self.create(&bench)
+        #expect(
+            try Self.ask(&bench, .create(passcodeHash(2), deviceKey: nil), for: .creation).refusal
+                == .passcode(.alreadyCreated))
+        #expect(try Self.report(&bench).gate?.state == .opened)
+    }
+
+    @Test("Who need not have one may go on without, and is never locked")
+    func withoutOne() throws {
+        var bench = try Self.fresh(PasscodePolicy(noPasscodeRequired: true, lockTimeoutSeconds: 0))
+        try bench.run(.gate(.open(Self.A)))
+        #expect(try Self.report(&bench).gate?.state == .opened)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        // One may be chosen later.
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
+        try Self.create(&bench, by: Self.B)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+    }
+
+    @Test(
+        "What a session has chosen that did not come to the end is chosen anew by the next", arguments: [false, true])
+    func takeover(isOptional: Bool) throws {
+        var bench = try Self.fresh(PasscodePolicy(noPasscodeRequired: isOptional))
+        try bench.run(.gate(.open(Self.A)))
+        try Self.create(&bench)
+        try bench.run(.disconnectSession(Self.A))
+        #expect(bench.engine.gate(Self.phone)?.responsible == "B")
+        if isOptional {
+            #expect(try Self.report(&bench, by: Self.B).gate?.state == .opened)
+            #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
+        } else {
+            #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
+            try Self.create(&bench, by: Self.B)
+            #expect(try Self.report(&bench, by: Self.B).gate?.state == .opened)
+        }
+    }
+
+    @Test("Who comes back types the passcode in the same term")
+    func restoring() throws {
+        var bench = try Self.opened()
+        var application = Self.application(PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 300))
+        application.gates.onboarding?.closesWithLastScene = true
+        try bench.run(.putApplication(.of(application)))
+        for key in [Self.A, Self.B] { try bench.run(.disconnectSession(key)) }
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
+        try bench.run(.gate(.open(Self.B)))
+        #expect(bench.engine.gate(Self.phone)?.state == .restoring)
+        #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
+        #expect(try Self.type(&bench, Self.wrong, by: Self.B).passcode == .outcome(.wrong(triesRemaining: 2)))
+        #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
+        #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
+        #expect(try Self.report(&bench, by: Self.B).gate?.state == .opened)
+    }
+
+    @Test("An application without passcodes is asked for none")
+    func off() throws {
+        var bench = try Workbench(Self.application(nil), [Scene("A", .foregroundActive, device: "phone")])
+        try bench.run(.gate(.open(Self.A)))
+        let refused = try Self.ask(&bench, .create(passcodeHash(1), deviceKey: nil), for: .creation)
+        #expect(refused.refusal == .passcode(.off))
+        #expect(try Self.report(&bench).gate?.state == .opened)
+    }
+
+    // MARK: Locking
+
+    /// All ways in which the last scene leaves the foreground.
+    static let departures: [(String, @Sendable (inout Workbench) throws -> Void)] = [
+        ("to the background", { try $0.run(.patchSession(A, SessionPatch(state: .background))) }),
+        ("disconnected", { try $0.run(.disconnectSession(A)) }),
+        ("discarded", { try $0.run(.deleteSession(A)) }),
+        ("to another device", { try $0.patch(A) { $0.device = .set("pad") } }),
+        (
+            "silent",
+            { bench in
+                try bench.patch(A) { $0.leaseSeconds = .set(10) }
+                try bench.advance(to: bench.now.advanced(byMilliseconds: 10_000))
+            }
+        ),
+    ]
+
+    @Test("Locked when the last scene leaves the foreground, in the same transaction", arguments: departures.map(\.0))
+    func atOnce(departure: String) throws {
+        var bench = try Self.opened()
+        try Self.departures.first { $0.0 == departure }?.1(&bench)
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+        #expect(try bench.accept(device: "phone").accepted?.placement == .gated("phone"))
+        try bench.crash()
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+    }
+
+    @Test("While one of them is in the foreground nothing is locked")
+    func severalScenes() throws {
+        var bench = try Self.opened()
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+    }
+
+    /// Each would see the other one in the foreground; the second plan has to be made anew.
+    @Test("Two that leave in one transaction do not miss each other")
+    func together() throws {
+        var bench = try Self.opened()
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
+        var batch = Batch()
+        batch.append(try bench.plan(.patchSession(Self.A, SessionPatch(state: .background))))
+        #expect(batch.conflicts(with: try bench.plan(.patchSession(Self.B, SessionPatch(state: .background)))))
+    }
+
+    @Test("The clock runs from the moment on that it is left, survives a crash, and stops when somebody is back")
+    func later() throws {
+        var bench = try Self.opened(PasscodePolicy(lockTimeoutSeconds: 300))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        try bench.advance(to: .second(200))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
+        try bench.advance(to: .second(400))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        try bench.crash()
+        try bench.advance(to: .second(699))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        try bench.advance(to: .second(700))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+    }
+
+    @Test("Never is never")
+    func never() throws {
+        var bench = try Self.opened(PasscodePolicy(lockTimeoutSeconds: -1))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        #expect(bench.engine.nextDue == nil && bench.engine.gate(Self.phone)?.state == .opened)
+    }
+
+    @Test("All are told when it locks, and when it opens")
+    func told() throws {
+        var bench = try Self.opened()
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let told = try bench.deliverAll()
+        let changes = told.filter { $0.kind == "application.passcodeSceneDidChange" }.map(\.receiver)
+        #expect(Set(changes) == [Self.A, .delegate(of: .gallery)])
+        #expect(told.filter { $0.kind == "scene.hideApplicationScreen" }.map(\.receiver) == [Self.B])
+        _ = try Self.type(&bench, Self.right)
+        let shown = try bench.deliverAll().filter { $0.kind == "scene.showApplicationScreen" }.map(\.receiver)
+        #expect(Set(shown) == [Self.A, Self.B])
+    }
+
+    // MARK: Unlocking
+
+    @Test("What is held while it is locked flows once, in order, when it is unlocked")
+    func holding() throws {
+        var bench = try Self.locked()
+        let held = try (0..<3).map { _ in try #require(try bench.accept(device: "phone").accepted?.sequence) }
+        #expect(try Self.type(&bench, Self.wrong).passcode == .outcome(.wrong(triesRemaining: 2)))
+        #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
+        #expect(try Self.type(&bench, Self.right).passcode == .outcome(.right))
+        let sent = try bench.deliverAll().filter { $0.notification.event == nil }.map(\.notification.sequence)
+        #expect(sent == held)
+    }
+
+    @Test("Only the responsible session unlocks, in its own term")
+    func responsibility() throws {
+        var bench = try Self.locked()
+        #expect(try Self.type(&bench, Self.right, by: Self.B).refusal == .gate(.notResponsible("A")))
+        let begun = try Self.ask(&bench, .begin)
+        guard case .trial(let trial)? = begun.passcode else { throw Unexpected() }
+        let term = try #require(bench.engine.gate(Self.phone)?.term)
+        try bench.run(.disconnectSession(Self.A))
+        #expect(bench.engine.gate(Self.phone)?.responsible == "B")
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundInactive)))
+        let late = try Self.ask(&bench, .finish(trial.number, Self.right, choosing: nil), term: term)
+        #expect(late.refusal == .gate(.staleTerm(current: term + 1)))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+        // The try is used up, and nobody has to wait for its end.
+        #expect(bench.engine.passcodeLock(Self.phone).tries == 1)
+        #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test("At the limit all begins anew: the passcode, what is kept of the person, and the gate")
+    func limit() throws {
+        var bench = try Self.locked(deviceKey: DeviceKey([4]))
+        try bench.patch(Self.A) { $0.userInfo = ["name": "Ada"] }
+        try bench.accept(device: "phone")
+        for left in [2, 1] {
+            #expect(try Self.type(&bench, Self.wrong).passcode == .outcome(.wrong(triesRemaining: left)))
+        }
+        #expect(try Self.type(&bench, Self.wrong).passcode == .outcome(.exhausted))
+        let gate = try #require(bench.engine.gate(Self.phone))
+        #expect(gate.state == .resetting && gate.responsible == "A" && gate.onboardingID == nil)
+        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        let lock = bench.engine.passcodeLock(Self.phone)
+        #expect(lock.hash == nil && lock.deviceKey == nil && lock.tries == 0)
+        #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
+        // The held one waits for the next person.
+        try bench.crash()
+        _ = try Self.report(&bench)
+        try bench.run(.gate(.open(Self.A)))
+        try Self.create(&bench)
+        _ = try Self.report(&bench)
+        #expect(try bench.deliverAll().filter { $0.notification.event == nil }.count == 1)
+    }
+
+    @Test("Killing the daemon while the last try is compared gives no other one")
+    func killed() throws {
+        var bench = try Self.locked()
+        for _ in 0..<2 { _ = try Self.type(&bench, Self.wrong) }
+        _ = try Self.ask(&bench, .begin)
+        #expect(bench.engine.passcodeLock(Self.phone).tries == 3)
+        try bench.crash()
+        #expect(try Self.ask(&bench, .begin).refusal == .passcode(.exhausted))
+        #expect(bench.engine.gate(Self.phone)?.state == .resetting)
+    }
+
+    @Test("An operator's reset wipes the passcode too")
+    func operatorReset() throws {
+        var bench = try Self.locked()
+        try bench.run(.gate(.reset(Self.phone)))
+        #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
+    }
+
+    @Test("Where passcodes are switched off, nothing stays locked")
+    func switchedOff() throws {
+        var bench = try Self.locked()
+        try bench.run(.putApplication(.of(Self.application(nil))))
+        #expect(bench.engine.gate(Self.phone)?.state == .notOpened)
+        #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
+        try bench.run(.gate(.open(Self.A)))
+        #expect(try Self.report(&bench).gate?.state == .opened)
+    }
+
+    // MARK: Changing and devices
+
+    @Test("A passcode is changed where the application is used, by any of its sessions that knows it")
+    func change() throws {
+        var bench = try Self.opened(deviceKey: DeviceKey([4]))
+        let chosen = try passcodeHash(2)
+        #expect(try Self.type(&bench, Self.wrong, choosing: chosen).passcode == .outcome(.wrong(triesRemaining: 2)))
+        #expect(try Self.type(&bench, Self.right, choosing: chosen, by: Self.B).passcode == .outcome(.right))
+        let lock = bench.engine.passcodeLock(Self.phone)
+        #expect(lock.hash == chosen && lock.deviceKey == DeviceKey([4]))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+        #expect(try Self.ask(&bench, .begin).refusal == .gate(.wrongState(.opened)))
+    }
+
+    @Test("An old passcode opens nothing until it is changed")
+    func expired() throws {
+        var bench = try Self.locked(PasscodePolicy(lockTimeoutSeconds: 0, expirationDays: 1))
+        try bench.advance(to: .second(86_400))
+        #expect(try Self.type(&bench, Self.right).passcode == .outcome(.expired))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+        #expect(try Self.type(&bench, Self.right, choosing: passcodeHash(2)).passcode == .outcome(.right))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+    }
+
+    @Test("The key of the device unlocks by a challenge of this term")
+    func device() throws {
+        var bench = try Self.locked(deviceKey: DeviceKey([4]))
+        let reply = try Self.ask(&bench, .challenge(nonce: "n"))
+        guard case .challenge(let challenge)? = reply.passcode else { throw Unexpected() }
+        try bench.crash()
+        #expect(try Self.ask(&bench, .answer(challenge.text, isRight: false)).passcode == .answered(false))
+        #expect(bench.engine.gate(Self.phone)?.state == .locked)
+        #expect(try Self.ask(&bench, .answer(challenge.text, isRight: true)).refusal == .passcode(.staleChallenge))
+        guard case .challenge(let next)? = try Self.ask(&bench, .challenge(nonce: "m")).passcode else {
+            throw Unexpected()
+        }
+        #expect(try Self.ask(&bench, .answer(next.text, isRight: true)).passcode == .answered(true))
+        #expect(bench.engine.gate(Self.phone)?.state == .opened)
+    }
+}
+
+extension Reply {
+    fileprivate var gate: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
+    fileprivate var passcode: PasscodeResult? { if case .passcode(let result, _) = self { result } else { nil } }
+}

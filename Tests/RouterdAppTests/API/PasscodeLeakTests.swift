@@ -1,0 +1,73 @@
+import Foundation
+import HTTPTypes
+import RouterPlugin
+import Testing
+
+/// No log line, no answer, no webhook and no file holds a passcode, whatever was right or wrong with the request.
+@Suite("Passcodes are not told", .timeLimit(.minutes(15)))
+struct PasscodeLeakTests {
+    private static let right = "Canary-Right-1"
+    private static let passcodes = [right, "Canary-Wrong-2", "Canary-New-3", "Canary", #"Canary\u0000"#]
+
+    /// Requests that hold a passcode, and are right or wrong in something else.
+    private static func bodies(_ passcode: String, term: Int64) -> [String] {
+        let head = #""session":"win-1","term":\#(term)"#
+        return [
+            #"{\#(head),"passcode":"\#(passcode)"}"#,
+            #"{\#(head),"passcode":"\#(passcode)","confirmation":"\#(passcode)"}"#,
+            #"{\#(head),"passcode":"\#(passcode)","confirmation":"Canary-Else-4"}"#,
+            #"{\#(head),"passcode":"\#(right)","newPasscode":"\#(passcode)","confirmation":"\#(passcode)"}"#,
+            #"{\#(head),"passcode":["\#(passcode)"]}"#, #"{\#(head),"passcode":"\#(passcode)","\#(passcode)x":1}"#,
+            #"{\#(head),"passcode":"\#(passcode)","#,
+            #"{\#(head),"passcode":"\#(passcode)","passcode":"\#(passcode)"}"#,
+            #"{"session":"\#(passcode)","term":\#(term)}"#, #"{\#(head),"challenge":"\#(passcode)","signature":"x"}"#,
+            #"{\#(head),"passcode":"\#(passcode)","confirmation":"\#(passcode)","deviceKey":"\#(passcode)"}"#,
+        ]
+    }
+
+    @Test func nothingHoldsAPasscode() async throws {
+        let log = CapturedLog()
+        let directory = try TemporaryDirectory()
+        let answers = Tally()
+        try await withReceiver { receiver in
+            try await withDaemon(.init(database: directory.file(), isLive: true, logger: log.logger)) { daemon in
+                try await daemon.putTablet(
+                    receiver, policy: #"{"minLength":7,"retryLimit":900,"lockTimeoutSeconds":0}"#)
+                func tryAll() async throws {
+                    for passcode in Self.passcodes {
+                        for step in ["create", "input", "change", "challenge", "answer"] {
+                            for body in Self.bodies(passcode, term: try await daemon.term) {
+                                let answer = try await daemon.call(.post, "\(Tablet.gate)/passcode/\(step)", body)
+                                answers.add()
+                                // What was sent as the name of something is named.
+                                guard !body.hasPrefix(#"{"session":"Canary"#) else { continue }
+                                let isQuoted = (answer.text + "\(answer.headers)").contains("Canary")
+                                #expect(!isQuoted, "\(step) \(body): \(answer.text)")
+                            }
+                        }
+                    }
+                }
+                _ = try await daemon.atGate("open", term: nil)
+                try await tryAll()
+                _ = try await daemon.atGate("succeed")
+                try await tryAll()
+                try await daemon.move("win-1", to: "background")
+                try await tryAll()
+                for path in [
+                    TestDaemon.gallery, "\(Tablet.gate)?device=tablet", "\(Tablet.gate)/passcode?device=tablet",
+                ] {
+                    let answer = try await daemon.call(.get, path)
+                    #expect(!answer.text.contains("Canary"))
+                }
+                let told = receiver.all.map { String(decoding: $0.body, as: UTF8.self) }
+                #expect(told.allSatisfy { !$0.contains("Canary") })
+            }
+        }
+        #expect(answers.count > 500 && !log.text.isEmpty)
+        #expect(!log.text.contains("Canary"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+            let bytes = try Data(contentsOf: URL(filePath: directory.file(name)))
+            #expect(bytes.range(of: Data("Canary".utf8)) == nil, "\(name)")
+        }
+    }
+}

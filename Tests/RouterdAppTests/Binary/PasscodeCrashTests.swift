@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+import RouterPlugin
+import Testing
+
+/// The story of the passcode on the real binary, which is killed after every step, and once in the middle of one.
+@Suite("kill -9: passcodes", .timeLimit(.minutes(15)))
+struct PasscodeCrashTests {
+    private func run(
+        _ directory: TemporaryDirectory, _ body: @escaping @Sendable (ServedDaemon, Program) async throws -> Void
+    ) async throws {
+        let (program, port) = try await ServedDaemon.start(database: directory.file())
+        do {
+            try await ServedDaemon.connected(to: program, port: port) { try await body($0, program) }
+        } catch {
+            program.send(SIGKILL)
+            throw error
+        }
+        program.send(SIGKILL)
+        #expect(try await program.ended().status == -SIGKILL)
+    }
+
+    @Test func theStoryGoesOnAfterEveryKill() async throws {
+        let directory = try TemporaryDirectory()
+        try await withReceiver { receiver in
+            for step in PasscodeStory.steps {
+                try await run(directory) { daemon, _ in try await step.run(daemon, receiver) }
+            }
+            #expect(receiver.all.allSatisfy { $0.isVerified })
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+            let bytes = try Data(contentsOf: URL(filePath: directory.file(name)))
+            for passcode in ["1234", "5678", "9999"] {
+                #expect(bytes.range(of: Data(#""\#(passcode)""#.utf8)) == nil, "\(name)")
+            }
+        }
+    }
+
+    /// Killed while a passcode is compared: the try is used up, though nobody knows what came of it.
+    @Test func aTryIsUsedUpByAKill() async throws {
+        let directory = try TemporaryDirectory()
+        try await withReceiver { receiver in
+            try await run(directory) { daemon, program in
+                try await daemon.putTablet(receiver)
+                try await daemon.takeOn(passcode: "1234")
+                try await daemon.move("win-1", to: "background")
+                let (term, port) = (try await daemon.term, daemon.port)
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        _ = try? await ServedDaemon.connected(to: program, port: port) { other in
+                            try await other.atGate("passcode/input", #""passcode":"1234""#, term: term)
+                        }
+                    }
+                    group.addTask {
+                        // It is counted before it is compared, and that takes longer than this.
+                        while (try? await daemon.passcodeStatus["triesRemaining"]) == 3 {}
+                        program.send(SIGKILL)
+                    }
+                }
+            }
+            try await run(directory) { daemon, _ in
+                let (state, status) = (try await daemon.gateState, try await daemon.passcodeStatus)
+                #expect(state == "locked" && status["triesRemaining"] == 2)
+                let answer = try await daemon.type("1234")
+                #expect(answer["state"] == "opened")
+            }
+        }
+    }
+}

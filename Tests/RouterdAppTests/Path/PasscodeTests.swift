@@ -1,0 +1,168 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Router
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// Passcodes over HTTP: what is asked, what is refused, and what comes to the windows.
+@Suite("Passcodes", .timeLimit(.minutes(15)))
+struct PasscodeTests {
+    @Test func theStory() async throws {
+        try await withReceiver { receiver in
+            try await withDaemon { daemon in
+                for step in PasscodeStory.steps { try await step.run(daemon, receiver) }
+                let told = receiver.webhooks(at: "/delegate").compactMap { $0.json.at("type").asString }
+                #expect(told.filter { $0 == "application.passcodeSceneDidChange" }.count >= 3)
+                #expect(receiver.all.allSatisfy { $0.isVerified })
+            }
+        }
+    }
+
+    private func withTablet(
+        policy: String = Tablet.policy, _ options: TestDaemon.Options = .init(),
+        _ body: @Sendable (TestDaemon, Receiver) async throws -> Void
+    ) async throws {
+        try await withReceiver { receiver in
+            try await withDaemon(options) { daemon in
+                try await daemon.putTablet(receiver, policy: policy)
+                try await body(daemon, receiver)
+            }
+        }
+    }
+
+    @Test func aPolicyIsReadAndShownWithItsDefaults() async throws {
+        try await withTablet(policy: "{}") { daemon, receiver in
+            let shown = try await daemon.call(.get, TestDaemon.gallery)["gates", "passcode"]
+            let expected = #"""
+                {"minLength":8,"hasDigit":false,"hasUpper":false,"hasLower":false,"hasSpecial":false,
+                "isDigitsOnly":false,"minUniqueChars":-1,"retryLimit":-1,"allowsBiometrics":true,
+                "noPasscodeRequired":false,"lockTimeoutSeconds":300,"expirationDays":0}
+                """#
+            #expect(shown == (try JSONValue(parsing: Array(expected.utf8))))
+            // What is read can be put.
+            let all = try await daemon.call(.get, TestDaemon.gallery)["gates"]
+            let body = #"{"gates":\#(String(decoding: all.serialized(), as: UTF8.self))}"#
+            #expect(try await daemon.putGallery(body).status == 200)
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["gates"] == all)
+        }
+    }
+
+    /// The rules of a policy in its order, each by a passcode that breaks it, and the next ones too.
+    @Test func theFirstRuleThatIsBrokenIsNamed() async throws {
+        let policy = """
+            {"minLength":6,"hasDigit":true,"hasUpper":true,"hasLower":true,"hasSpecial":true,"minUniqueChars":6}
+            """
+        let options = TestDaemon.Options(passcodeValidators: [NoDashes()])
+        try await withTablet(policy: policy, options) { daemon, _ in
+            _ = try await daemon.atGate("open", term: nil)
+            let rules = [
+                ("ーーーーー", "minLength"), ("------", "com.example.no-dashes"), ("ーーーーーーー", "hasDigit"),
+                ("ーーーーーーー1", "hasUpper"), ("ーーーーーーA1", "hasLower"), ("ーーーーーaA1", "hasSpecial"),
+                ("ーーーー!aA1", "minUniqueChars"),
+            ]
+            for (text, rule) in rules {
+                let answer = try await daemon.atGate(
+                    "passcode/create", #""passcode":"\#(text)","confirmation":"other""#)
+                expectProblem(answer, 422, "failed-to-meet-policy")
+                #expect(answer["rule"].asString == rule)
+            }
+            #expect(try await daemon.passcodeStatus["isCreated"] == false)
+        }
+    }
+
+    private struct NoDashes: PasscodeValidator {
+        let id = PluginID(unchecked: "com.example.no-dashes")
+
+        func objection(to passcode: Passcode, for application: ApplicationID) -> PasscodeObjection? {
+            passcode.revealed().contains("-") ? PasscodeObjection(code: "dash", message: "No dashes, please.") : nil
+        }
+    }
+
+    /// The same letters, typed on two keyboards: once as one scalar, once as two.
+    @Test func oneMayTypeItOnAnotherKeyboard() async throws {
+        try await withTablet { daemon, _ in
+            try await daemon.takeOn(passcode: "\u{E9}t\u{E9}s")
+            try await daemon.move("win-1", to: "background")
+            #expect(try await daemon.type("e\u{301}te\u{301}s")["state"] == "opened")
+        }
+    }
+
+    @Test func whoTriesTooFastHasToWait() async throws {
+        try await withTablet(policy: #"{"minLength":4,"lockTimeoutSeconds":0}"#) { daemon, _ in
+            try await daemon.takeOn(passcode: "1234")
+            try await daemon.move("win-1", to: "background")
+            for _ in 0..<4 {
+                expectRefused(try await daemon.type("0000"), 403, "invalid-passcode", triesRemaining: -1)
+            }
+            let answer = try await daemon.type("1234")
+            expectProblem(answer, 429, "too-many-tries")
+            #expect(answer.headers[.retryAfter].flatMap { Int($0) }.map { (1...2).contains($0) } == true)
+            #expect(try await daemon.gateState == "locked")
+        }
+    }
+
+    /// Tries that come at once are compared one after the other, and none is for nothing.
+    @Test func triesAtOnceAreCountedOneByOne() async throws {
+        try await withTablet { daemon, _ in
+            try await daemon.takeOn(passcode: "1234")
+            try await daemon.move("win-1", to: "background")
+            let term = try await daemon.term
+            let codes = try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        try await daemon.atGate("passcode/input", #""passcode":"00\#(10 + number)""#, term: term)[
+                            "code"
+                        ]
+                        .asString ?? ""
+                    }
+                }
+                return try await group.reduce(into: [String]()) { $0.append($1) }
+            }
+            let compared = codes.filter { $0 == "invalid-passcode" || $0 == "retry-limit-reached" }
+            #expect(compared.count <= 3, "\(codes)")
+            #expect(codes.filter { $0 == "retry-limit-reached" }.count <= 1, "\(codes)")
+        }
+    }
+
+    @Test func theKeyOfTheDeviceUnlocks() async throws {
+        let device = P256.Signing.PrivateKey()
+        try await withTablet { daemon, _ in
+            let key = device.publicKey.x963Representation.base64EncodedString()
+            try await daemon.takeOn(passcode: "1234", deviceKey: key)
+            try await daemon.move("win-1", to: "background")
+            func answer(by key: P256.Signing.PrivateKey) async throws -> (fields: String, answer: Answer) {
+                let challenge = try await daemon.atGate("passcode/challenge")
+                #expect(challenge.status == 201)
+                let text = try #require(challenge["challenge"].asString)
+                #expect(text.hasPrefix("routerd unlock com.example.gallery tablet "))
+                let signature = try key.signature(for: Data(text.utf8)).derRepresentation.base64EncodedString()
+                let fields = #""challenge":"\#(text)","signature":"\#(signature)""#
+                return (fields, try await daemon.atGate("passcode/answer", fields))
+            }
+            let (_, wrong) = try await answer(by: P256.Signing.PrivateKey())
+            expectProblem(wrong, 403, "invalid-signature")
+            #expect(try await daemon.gateState == "locked")
+            let (fields, right) = try await answer(by: device)
+            #expect(right.status == 200 && right["state"] == "opened", "\(right.text)")
+            // Once is all that it is good for, in this term and in the next.
+            expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "wrong-gate-state")
+            try await daemon.move("win-1", to: "foregroundActive")
+            try await daemon.move("win-1", to: "background")
+            expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "stale-challenge")
+            // The change of a passcode leaves it as it is.
+            #expect(try await daemon.change("1234", to: "5678").status == 200)
+            #expect(try await daemon.passcodeStatus["hasDeviceKey"] == true)
+        }
+    }
+
+    @Test func whereThereAreNoPasscodesThereIsNothingToAsk() async throws {
+        try await withGallery(application: #"{"gates":{"onboarding":{}}}"#) { daemon, receiver in
+            try await daemon.putSession(
+                "win-1", at: receiver.url(), #""device":"tablet","activationState":"background""#)
+            expectProblem(try await daemon.passcodeStatus, 404, "passcodes-off")
+            expectProblem(try await daemon.atGate("passcode/input", #""passcode":"x""#, term: 0), 404, "passcodes-off")
+        }
+    }
+}
