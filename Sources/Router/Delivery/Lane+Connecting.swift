@@ -16,7 +16,9 @@ extension Lane {
 
     /// The delivery that would tell the session to connect, if that is what comes next.
     func nextConnect(_ terms: LaneTerms) -> NotificationSequence? {
-        guard let next = queue.first(where: { $0.machine.isWaiting && !$0.isEnding })?.notification else { return nil }
+        // While a gate is closed, nothing but an event comes next.
+        let found = queue.first { $0.machine.isWaiting && !$0.isEnding && (!terms.isGated || $0.isEvent) }
+        guard let next = found?.notification else { return nil }
         let connects =
             if let event = next.event {
                 event.kind == .willConnect

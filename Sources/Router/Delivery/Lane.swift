@@ -13,6 +13,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var isEvent: Bool { notification.event != nil }
 
     fileprivate var isDiscard: Bool { notification.event?.kind == .didDiscardSceneSessions }
+    fileprivate var isOpening: Bool { notification.event?.kind == .showApplicationScreen }
 
     package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
         self.notification = notification
@@ -33,7 +34,8 @@ package struct QueuedDelivery: Hashable, Sendable {
 /// its time has come.
 ///
 /// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it. While a
-/// gate is closed events go on, and what else waits stays where it is.
+/// gate is closed events go on, and what else waits stays where it is; and also until the session has been told that the
+/// gate is open, for it is not to show what was held before it may show anything.
 package struct Lane: Sendable {
     package let key: SessionKey
     package private(set) var queue: Deque<QueuedDelivery> = []
@@ -56,6 +58,8 @@ package struct Lane: Sendable {
     private var events = 0
     /// Those of them that tell the delegate of discarded sessions.
     private var discards = 0
+    /// Those that tell the session that its gate is open.
+    private var openings = 0
     private var isEventInFlight = false
 
     package init(key: SessionKey) {
@@ -98,6 +102,7 @@ package struct Lane: Sendable {
         if case .at = delivery.notification.expiration { expiring += 1 }
         if delivery.isEvent { events += 1 }
         if delivery.isDiscard { discards += 1 }
+        if delivery.isOpening { openings += 1 }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -116,6 +121,7 @@ package struct Lane: Sendable {
         let delivery = queue.remove(at: index)
         if delivery.isEvent { events -= 1 }
         if delivery.isDiscard { discards -= 1 }
+        if delivery.isOpening { openings -= 1 }
         if case .inFlight = delivery.machine.state {
             inFlight -= 1
             if delivery.isEvent { isEventInFlight = false }
@@ -186,6 +192,7 @@ package struct Lane: Sendable {
         at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isGated: Bool = false, isPermitted: Bool = true
     ) -> Offer {
         guard !isClosed, !isEventInFlight, inFlight < maxInFlight else { return .nothing }
+        let isGated = isGated || openings > 0
         let (found, retryAt) = candidate(at: now, overtakenAfter, isGated)
         guard let index = found else {
             guard retryAt != nil || isGated else { return .nothing }

@@ -93,9 +93,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
                 commit(&turn, at: now)
                 plan = try engine.plan(job.command, at: now, lookup: store)
             }
-            if sabotage == .forgetsProgress, plan.changes.count > 1 {
-                plan.changes.removeAll { if case .putReplay = $0 { true } else { false } }
-            }
+            if let sabotage { spoil(&plan, sabotage, job.command) }
             batch.append(plan)
             batched.append(job)
         } catch {
@@ -111,13 +109,14 @@ package struct EngineDriver<Registry: SessionRegistry> {
         let changes = batch.changes
         if sabotage == .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
         if sabotage == .appliesBeforeCommit { follow(engine.apply(changes, at: now)) }
+        let applied = sabotage == .opensGates ? changes.map(\.withOpenGate) : changes
         do throws(StoreError) {
             if !changes.isEmpty { try store.commit(changes) }
         } catch {
             for job in jobs { fail(job, error, &turn) }
             return
         }
-        if sabotage != .appliesBeforeCommit { follow(engine.apply(changes, at: now)) }
+        if sabotage != .appliesBeforeCommit { follow(engine.apply(applied, at: now)) }
         if sabotage != .acknowledgesBeforeCommit { answer(jobs, batch, &turn) }
     }
 
@@ -161,9 +160,53 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case settlesBeforeSending
     /// How far a replay has come is not committed with what it has sent.
     case forgetsProgress
+    /// Nobody who leaves is missed at a gate.
+    case missesNobody
+    /// Memory takes every gate for open that something has happened to.
+    case opensGates
+    /// What is to be held goes into a lane.
+    case holdsNothing
+    /// Whoever becomes responsible goes on in the term of the one before.
+    case keepsTerms
+    /// Of what flows, the first one stays behind.
+    case flowsOutOfOrder
+    /// Nobody is told to hide.
+    case keepsQuiet
 }
 
 extension EngineDriver {
+    /// Takes something out of a plan, or puts it elsewhere.
+    private func spoil(_ plan: inout Plan, _ sabotage: Sabotage, _ command: Command) {
+        switch (sabotage, command) {
+        case (.forgetsProgress, _):
+            guard plan.changes.count > 1 else { return }
+            plan.changes.removeAll { if case .putReplay = $0 { true } else { false } }
+        case (.missesNobody, .gate): break
+        case (.missesNobody, _): plan.changes.removeAll { if case .putGate = $0 { true } else { false } }
+        case (.holdsNothing, _):
+            plan.changes = plan.changes.map { change in
+                guard case .insert(var new) = change, case .gated = new.placement, new.decision.session != nil else {
+                    return change
+                }
+                new.placement = .lane
+                return .insert(new)
+            }
+        case (.keepsTerms, _):
+            plan.changes = plan.changes.map { change in
+                guard case .putGate(let gate) = change, let known = engine.gate(gate.key), known.term > 0 else {
+                    return change
+                }
+                return .putGate(gate.inTerm(known.term))
+            }
+        case (.flowsOutOfOrder, .followUp(.flow)) where plan.changes.count > 1: plan.changes.removeFirst()
+        case (.keepsQuiet, _):
+            plan.changes.removeAll { change in
+                if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
+            }
+        default: break
+        }
+    }
+
     private mutating func tamper(with turn: inout Turn, _ sabotage: Sabotage, at now: Timestamp) {
         switch sabotage {
         case .startsTwice: turn.attempts += turn.attempts
@@ -173,5 +216,23 @@ extension EngineDriver {
             }
         default: break
         }
+    }
+}
+
+extension StoreChange {
+    /// The same, but for a gate, which is open.
+    fileprivate var withOpenGate: StoreChange {
+        guard case .putGate(let gate) = self else { return self }
+        return .putGate(
+            OnboardingGate(
+                gate.key, state: .opened, responsible: gate.responsible, term: gate.term,
+                onboardingID: gate.onboardingID, progress: nil))
+    }
+}
+
+extension OnboardingGate {
+    fileprivate func inTerm(_ term: Int64) -> OnboardingGate {
+        OnboardingGate(
+            key, state: state, responsible: responsible, term: term, onboardingID: onboardingID, progress: progress)
     }
 }

@@ -41,6 +41,15 @@ struct LedgerEntry {
 
     var heldUntil: Timestamp? { if case .held(let until) = placement { until } else { nil } }
 
+    /// The gate behind which it waits.
+    var heldBy: GateKey? {
+        if case .gated(let device) = placement {
+            GateKey(application: accepted.application, device: device)
+        } else {
+            nil
+        }
+    }
+
     /// The session in whose lane it is.
     var lane: SessionKey? {
         guard case .lane = placement, let session = decision.session else { return nil }
@@ -76,6 +85,7 @@ struct LedgerEntry {
 struct Registrations {
     var applications: [ApplicationID: Application] = [:]
     var sessions: [SessionKey: SceneSession] = [:]
+    var gates: [GateKey: OnboardingGate] = [:]
     /// Those that were discarded and are still told of it.
     var discarded: [SessionKey: SceneSession] = [:]
 

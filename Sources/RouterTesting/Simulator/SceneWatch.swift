@@ -11,6 +11,12 @@ struct SceneWatch {
         var isAwaited = false
     }
 
+    /// What is no part of a session's life.
+    static let eventsOfGates: Set<SceneEventKind> = [
+        .hideApplicationScreen, .showApplicationScreen, .showProgressScreen, .onboardingSceneDidChange,
+        .passcodeSceneDidChange,
+    ]
+
     var told: [SessionKey: Told] = [:]
     /// Under which number a session was last told to connect by a notification.
     var connects: [SessionKey: EventNumber] = [:]

@@ -86,6 +86,7 @@ extension World {
         if happens(options.recall) { callBack() }
         if happens(options.replay) { sendOnceMore() }
         if happens(options.motion) { move() }
+        if happens(options.gate) { speakAtGate() }
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }
@@ -102,6 +103,8 @@ extension World {
         faults = false
         disk.revive()
         log.add("\(stamp) no more faults")
+        drive()
+        switchGatesOff()
         drive()
         var round = 0
         while violations.isEmpty, round < rounds {

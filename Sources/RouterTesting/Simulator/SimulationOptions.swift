@@ -19,6 +19,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var replay: Int
     /// That a scene moves.
     package var motion: Int
+    /// That somebody says something at a gate, and that an application has one.
+    package var gate: Int
+    package var gated: Int
     package var commitFault: Int
     package var crash: Int
     /// Chance per crash that the clock has been set when the process starts again, in per mille.
@@ -59,6 +62,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
             maximumBytes: sizes.randomElement(using: &generator) ?? nil,
             repeatMilliseconds: [0, 5000, 600_000].randomElement(using: &generator) ?? 0)
         motion = draw(100, 300, 600)
+        gate = draw(100, 400, 800)
+        gated = draw(0, 0, 500, 1000)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -67,7 +72,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
-        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, \
+        registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
@@ -113,6 +118,11 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var events = 0
     /// How many sessions were discarded that had something to be told.
     package var discards = 0
+    /// How many notifications were held by a gate, and how many of them went on.
+    package var gated = 0
+    package var flowed = 0
+    /// How often somebody became responsible at a gate without having asked for it.
+    package var takeovers = 0
 
     package init() {}
 
@@ -129,6 +139,9 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.openings += right.openings
         sum.events += right.events
         sum.discards += right.discards
+        sum.gated += right.gated
+        sum.flowed += right.flowed
+        sum.takeovers += right.takeovers
         return sum
     }
 }

@@ -9,7 +9,8 @@ extension Witness {
             return fail("12.1 sent, but never accepted: \(sequence)")
         }
         require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
-        require(entry.heldUntil == nil, "12.6 sent while it is held: \(sequence)")
+        require(entry.heldUntil == nil && entry.heldBy == nil, "12.6 sent while it is held: \(sequence)")
+        require(!rests(entry), "12.6 sent through a closed gate: \(sequence)")
         require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
         checkTurn(attempt)
         require(entry.recall == nil, "sent after it was called back: \(sequence)")
@@ -59,6 +60,8 @@ extension Witness {
             guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
             // What is for somebody else now waits for its new place.
             if ledger.registrations.discarded[key] != nil, entry.accepted.event == nil { continue }
+            // Events do not wait for gates.
+            if rests(entry), attempt.notification.event != nil { continue }
             require(
                 entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil
                     || isAside(entry, in: key, at: now),
@@ -151,9 +154,14 @@ extension Witness {
             let known = engine.held[sequence] ?? engine.planner.delivery(sequence)?.notification
             require(
                 known?.decision == entry.decision && known?.progress == entry.progress
-                    && known?.heldUntil == entry.heldUntil && known?.recall == entry.recall,
+                    && known?.heldUntil == entry.heldUntil && known?.heldBy == entry.heldBy
+                    && known?.recall == entry.recall,
                 "the engine knows \(sequence) differently: \(known?.progress as Any), not \(entry.progress)")
-            if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil {
+            checkHeldAtRest(entry)
+            if entry.heldBy != nil || mayExpire(entry, engine), case .at(let end) = entry.accepted.expiration {
+                checkWake(engine, end, "the end of \(sequence)", at: now)
+            }
+            if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil, !rests(entry) {
                 if isAside(entry, in: lane, at: now), let notBefore = entry.progress.notBefore {
                     checkAside(engine, sequence, notBefore, in: lane, at: now)
                 } else {

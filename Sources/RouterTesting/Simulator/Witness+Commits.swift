@@ -10,9 +10,11 @@ extension Witness {
         exhausted = [:]
         endsOf = nil
         checkReplay(changes, before, at: now)
+        let held = heldByGates(before)
         for change in changes {
             switch change {
-            case .putReplay, .forgetReplay, .putGate, .putPasscodeLock: break
+            case .putReplay, .forgetReplay, .putPasscodeLock: break
+            case .putGate(let gate): put(gate)
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
@@ -31,6 +33,7 @@ extension Witness {
         for change in changes { noteEnd(of: change, at: now) }
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
+        checkGates(changes, before, held)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
@@ -87,6 +90,8 @@ extension Witness {
             ledger.registrations.applications[id] = nil
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
             ledger.registrations.discarded = ledger.registrations.discarded.filter { $0.key.application != id }
+            ledger.registrations.gates = ledger.registrations.gates.filter { $0.key.application != id }
+            reigns = reigns.filter { $0.key.application != id }
             ledger.forgetKeys(of: id)
             endsOf = id
         case .putSession(let session):
@@ -196,7 +201,10 @@ extension Witness {
         require(entry.accepted.event == nil, "an event is told to somebody else: \(sequence)")
         require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
         var isExhausted = false
-        if let until = entry.heldUntil {
+        if let gate = entry.heldBy {
+            require(before.isOpen(gate) || astray.contains(sequence), "12.6 released by a closed gate: \(sequence)")
+            require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
+        } else if let until = entry.heldUntil {
             require(until <= now, "12.6 released before its time: \(sequence)")
             require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
         } else {
@@ -288,14 +296,17 @@ extension Witness {
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)
+            case (.gated, nil): if case .newSession = expected.outcome { expected.outcome } else { nil }
+            case (.gated, let session?): .session(session)
             case (.settled(.deadLettered(.droppedByRule)), nil): .dropped
             case (.settled(.deadLettered(.noEligibleSession)), nil): .undeliverable
             case (.lane, let session?): made(session, accepted.application, before) ?? .session(session)
             default: nil
             }
+        checkHold(decision, placement, of: entry, before)
         let isBlind = deciding.contains(application.id)
         require(!isBlind, "12.7 \(accepted.sequence): a session made just before was not seen")
-        if case .newSession = outcome { deciding.insert(application.id) }
+        if case .newSession = outcome, case .lane = placement { deciding.insert(application.id) }
         require(
             outcome == expected.outcome && decision.tier == expected.tier
                 && decision.vetoes.map(\.session) == Array(expected.vetoed.prefix(RouterLimits.vetoesKept)),

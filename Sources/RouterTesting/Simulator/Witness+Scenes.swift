@@ -20,7 +20,7 @@ extension Witness {
                 guard let event = accepted.event, let session = accepted.decision.session else { break }
                 let settings = before.applications[accepted.application]?.delivery
                 require(settings?.lifeCycleEvents == true, "an event for who wants none: \(accepted.sequence)")
-                guard !session.isDelegate else { break }
+                guard !session.isDelegate, !SceneWatch.eventsOfGates.contains(event.kind) else { break }
                 let key = SessionKey(application: accepted.application, session: session)
                 let finding = scenes.add(event, of: key, hasTakenNotification: delivered.contains(key))
                 if let finding { fail("life cycle: \(finding)") }

@@ -20,6 +20,12 @@ struct Witness {
     private(set) var violations: [String] = []
     /// Notifications for which somebody holds a 202.
     var acknowledged: [NotificationSequence] = []
+    /// Who was responsible at which gate in which term.
+    var reigns: [GateKey: [Int64: SessionID]] = [:]
+    /// The gates behind which something waited before the transaction at hand.
+    var waiting: Set<GateKey> = []
+    /// What waited for a session that had gone elsewhere, before the transaction at hand.
+    var astray: Set<NotificationSequence> = []
     /// The application that the transaction at hand deletes.
     var endsOf: ApplicationID?
     /// What ends because of a newer one, in the transaction at hand.

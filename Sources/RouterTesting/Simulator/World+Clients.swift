@@ -179,6 +179,7 @@ extension World {
         application.delivery.weight = pick([1, 1, 3]) ?? 1
         application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
         application.delivery.lifeCycleEvents = happens(700)
+        application.gates = drawGates()
         let delegate = happens(700) ? endpoint("\(id)/delegate") : nil
         var endpoints: [String: EndpointDraft] = [:]
         for name in names where happens(700) { endpoints[name] = endpoint("\(id)/\(name)") }

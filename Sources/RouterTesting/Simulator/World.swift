@@ -67,6 +67,7 @@ package struct World {
                 log.add("\(stamp) commit \(changes.map(describe))")
                 witness.registering = Set(
                     asked.values.compactMap { if case .putSession(let key, _, _) = $0 { key } else { nil } })
+                countGates(changes)
                 witness.committed(changes, at: now)
                 statistics.events += changes.count { if case .insert(let new) = $0 { new.event != nil } else { false } }
                 statistics.discards += changes.count {

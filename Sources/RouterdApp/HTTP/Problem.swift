@@ -165,13 +165,8 @@ extension Problem {
                 .notFound, "unknown-endpoint",
                 "There is no endpoint here; a session without one is reached at that of its scene configuration.")
         case .signingKeys(let error): self.init(error)
-        case .gateOff(let id):
-            self.init(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
-        case .notAtGate(let key):
-            self.init(
-                .conflict, "not-at-gate",
-                "The session \(key.session) is not connected, or takes no part: it has no say at its gate.",
-                pointer: "/session")
+        case .gateOff(let id): self = .gateOff(id)
+        case .notAtGate(let key): self = .notAtGate(key.session)
         case .gate(let refusal): self.init(refusal)
         case .passcode(let refusal): self.init(refusal)
         case .idempotencyConflict:
@@ -205,7 +200,18 @@ extension Problem {
         }
     }
 
-    package init(_ refusal: OnboardingGate.Refusal) {
+    private static func gateOff(_ id: ApplicationID) -> Problem {
+        Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+    }
+
+    private static func notAtGate(_ session: SessionID) -> Problem {
+        Problem(
+            .conflict, "not-at-gate",
+            "The session \(session) is not connected, or takes no part: it has no say at its gate.",
+            pointer: "/session")
+    }
+
+    private init(_ refusal: OnboardingGate.Refusal) {
         switch refusal {
         case .staleTerm(let current):
             self.init(

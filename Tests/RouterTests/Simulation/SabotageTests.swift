@@ -18,6 +18,12 @@ struct SabotageTests {
         (.startsTwice, ["12.2 two attempts"]),
         (.settlesBeforeSending, ["delivered, says the router; no endpoint has taken it"]),
         (.forgetsProgress, ["replayed"]),
+        (.missesNobody, ["gate: "]),
+        (.opensGates, ["12.6 "]),
+        (.holdsNothing, ["12.6 "]),
+        (.keepsTerms, ["gate: term "]),
+        (.flowsOutOfOrder, ["12.6 "]),
+        (.keepsQuiet, ["gate: "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {
@@ -26,6 +32,8 @@ struct SabotageTests {
             options.commitFault = 100
             options.crash = 200
             options.replay = 100
+            options.gated = 700
+            options.gate = 600
         }
     }
 

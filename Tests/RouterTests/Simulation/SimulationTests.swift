@@ -58,4 +58,19 @@ struct SimulationTests {
         #expect(total.events > 100 && total.discards > 5, "\(total)")
         #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
     }
+
+    @Test("Gates hold, let go, and are taken over")
+    func gates() {
+        var total = SimulationStatistics()
+        for seed in 0..<20 as Range<UInt64> {
+            let report = Simulation.run(seed: seed, ticks: 40) { options in
+                options.gated = 1000
+                options.gate = 900
+                options.sessionsPerApplication = 8
+            }
+            if !report.isSound { Issue.record("\(report)") }
+            total = total + report.statistics
+        }
+        #expect(total.gated > 50 && total.flowed > 20 && total.takeovers > 5, "\(total)")
+    }
 }

@@ -1,0 +1,225 @@
+import Router
+import RouterPlugin
+
+/// Gates: one session is responsible, nobody passes a closed one, what waits goes in order, and who is concerned is told.
+extension Witness {
+    // MARK: - Registrations
+
+    /// A gate was committed.
+    mutating func put(_ gate: OnboardingGate) {
+        let known = ledger.registrations.gates[gate.key]
+        require(ledger.registrations.applications[gate.key.application] != nil, "12.9 a gate of nobody: \(gate.key)")
+        require((known?.term ?? 0) <= gate.term, "gate: the term of \(gate.key) falls to \(gate.term)")
+        if let responsible = gate.responsible {
+            let reign = reigns[gate.key]?[gate.term]
+            require(
+                reign == nil || reign == responsible,
+                "gate: term \(gate.term) of \(gate.key) is \(reign?.text ?? "-")'s and \(responsible)'s")
+            reigns[gate.key, default: [:]][gate.term] = responsible
+        }
+        ledger.registrations.gates[gate.key] = gate
+    }
+
+    /// Looks at a transaction as a whole.
+    mutating func checkGates(
+        _ changes: [StoreChange], _ before: Registrations, _ held: [GateKey: Set<NotificationSequence>]
+    ) {
+        for (id, application) in ledger.registrations.applications where application.gates.onboarding != nil {
+            // What a session is worth at a gate that was off, nobody has looked at.
+            guard before.applications[id]?.gates.onboarding != nil else { continue }
+            let isChanged = before.applications[id]?.gates != application.gates
+            for key in gateKeys(of: id) { checkResponsible(at: key, isChanged ? nil : before) }
+        }
+        for key in Set(changes.compactMap { if case .putGate(let gate) = $0 { gate.key } else { nil } }) {
+            checkTold(of: key, changes, before)
+        }
+        checkFlow(changes, held)
+    }
+
+    private func gateKeys(of id: ApplicationID) -> [GateKey] {
+        ledger.registrations.gates.keys.filter { $0.application == id }.sorted()
+    }
+
+    /// While there is something to do, somebody who is there does it; and whoever takes over is the best of them.
+    ///
+    /// - Parameter before: Nil if it is not the same gate any more.
+    private mutating func checkResponsible(at key: GateKey, _ before: Registrations?) {
+        guard let gate = ledger.registrations.gates[key] else { return }
+        let present = ledger.registrations.present(at: key).map(\.key.session)
+        guard let responsible = gate.responsible else {
+            require(
+                !gate.state.needsSomebody || present.isEmpty,
+                "gate: nobody is responsible at \(key), which is \(gate.state), and \(present) are there")
+            return
+        }
+        require(present.contains(responsible), "gate: \(responsible) is responsible at \(key), and is not there")
+        require(gate.state != .notOpened, "gate: \(responsible) is responsible for nothing at \(key)")
+        guard let before, let last = before.gates[key], let left = last.responsible, left != responsible,
+            last.state == gate.state, gate.state.needsSomebody, !present.contains(left)
+        else { return }
+        // It was asked who is the best before the transaction.
+        let ranked = before.present(at: key).filter { present.contains($0.key.session) }
+        guard let best = ranked.min(by: Registrations.isBetter)?.key.session else { return }
+        require(best == responsible, "gate: \(responsible) takes over at \(key), and \(best) is better")
+    }
+
+    // MARK: - Holding
+
+    /// What waits behind gates before a transaction.
+    mutating func heldByGates(_ before: Registrations) -> [GateKey: Set<NotificationSequence>] {
+        var held: [GateKey: Set<NotificationSequence>] = [:]
+        astray = []
+        for sequence in ledger.unsettled {
+            guard let entry = ledger.entries[sequence], let gate = entry.heldBy else { continue }
+            held[gate, default: []].insert(sequence)
+            if isAstray(entry, before) { astray.insert(sequence) }
+        }
+        waiting = Set(held.keys)
+        return held
+    }
+
+    /// The gate that stands before a decision as it was made, whatever the gate says.
+    private func gate(before decision: Decision, _ entry: LedgerEntry, _ before: Registrations) -> GateKey {
+        let application = entry.accepted.application
+        let session = decision.session.flatMap { before.sessions[SessionKey(application: application, session: $0)] }
+        return GateKey(application: application, device: session == nil ? entry.accepted.device : session?.device)
+    }
+
+    /// A decision puts a notification behind a gate if that is closed, or if others still wait there, and only then.
+    mutating func checkHold(
+        _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations
+    ) {
+        let key = gate(before: decision, entry, before)
+        let isOpen = before.isOpen(key)
+        switch placement {
+        case .gated(let device):
+            require(device == key.device, "12.6 \(entry.accepted.sequence) waits behind another gate than \(key)")
+            require(!isOpen || waiting.contains(key), "12.6 \(entry.accepted.sequence) is held by nothing")
+        case .lane:
+            // A flow goes on while it is not all that waits.
+            let flows = entry.heldBy == key
+            require(
+                isOpen && (flows || !waiting.contains(key)), "12.6 \(entry.accepted.sequence) passes the gate \(key)")
+        case .held, .settled: break
+        }
+    }
+
+    /// What is let go by a gate goes in the order in which it came.
+    private mutating func checkFlow(_ changes: [StoreChange], _ held: [GateKey: Set<NotificationSequence>]) {
+        var last: [GateKey: NotificationSequence] = [:]
+        for case .reassign(let sequence, _, _) in changes {
+            guard let key = held.first(where: { $0.value.contains(sequence) })?.key, !astray.contains(sequence) else {
+                continue
+            }
+            last[key] = max(last[key] ?? sequence, sequence)
+        }
+        for (key, sequence) in last {
+            let passed = ledger.unsettled.filter { earlier in
+                earlier < sequence && held[key]?.contains(earlier) == true
+                    && ledger.entries[earlier]?.heldBy == key
+            }
+            require(passed.isEmpty, "12.6 \(sequence) passes \(passed) behind \(key)")
+        }
+    }
+
+    /// Whether it waits behind the gate of a session that has gone from there, and may go to another one.
+    func isAstray(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
+        guard let gate = entry.heldBy, entry.accepted.device == nil, let session = entry.decision.session else {
+            return false
+        }
+        let key = SessionKey(application: entry.accepted.application, session: session)
+        guard let found = registrations.openSession(key) else { return true }
+        return found.device != gate.device
+    }
+
+    /// Whether a delivery rests in its lane: it is no event, and the gate is closed, or its session has not been told yet
+    /// that it is open.
+    func rests(_ entry: LedgerEntry) -> Bool {
+        guard entry.accepted.event == nil, let lane = entry.lane,
+            let session = ledger.registrations.sessions[lane]
+        else { return false }
+        guard ledger.registrations.isOpen(GateKey(application: lane.application, device: session.device)) else {
+            return true
+        }
+        return ledger.unsettled.contains { sequence in
+            ledger.entries[sequence].map { $0.lane == lane && $0.accepted.event?.kind == .showApplicationScreen }
+                == true
+        }
+    }
+
+    /// Whether it rests in a lane that is looked at when its time has run out.
+    func mayExpire(_ entry: LedgerEntry, _ engine: Engine<IndexedRegistry>) -> Bool {
+        guard rests(entry), entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
+            ledger.registrations.openSession(lane) != nil
+        else { return false }
+        let known = engine.planner.lanes[lane]
+        return known?.waitsFor == nil && known?.urgency.map(engine.planner.slots.admits) == true
+    }
+
+    /// What is held behind an open gate, or for a session that has gone, is on its way elsewhere.
+    mutating func checkHeldAtRest(_ entry: LedgerEntry) {
+        guard let gate = entry.heldBy else { return }
+        let sequence = entry.accepted.sequence
+        require(!ledger.registrations.isOpen(gate), "P8 \(sequence) waits behind \(gate), which is open")
+        require(!isAstray(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
+    }
+
+    // MARK: - Telling
+
+    /// When another term begins, or the gate closes, those that wait are told to hide; when it opens, all are told to show;
+    /// and who is responsible is told to the delegate and to that session.
+    private mutating func checkTold(of key: GateKey, _ changes: [StoreChange], _ before: Registrations) {
+        guard let gate = ledger.registrations.gates[key], let application = before.applications[key.application],
+            ledger.registrations.applications[key.application] != nil, application.delivery.lifeCycleEvents
+        else { return }
+        let last = before.gates[key] ?? OnboardingGate(key)
+        var told: [SceneEventKind: Set<SessionID>] = [:]
+        for case .insert(let accepted) in changes where accepted.application == key.application {
+            guard let kind = accepted.event?.kind, let session = accepted.decision.session else { continue }
+            told[kind, default: []].insert(session)
+        }
+        let present = Set(ledger.registrations.present(at: key).map(\.key.session))
+        let waiting = present.filter { $0 != gate.responsible }
+        if gate.term != last.term || last.isOpen && !gate.isOpen {
+            let hidden = told[.hideApplicationScreen] ?? []
+            require(
+                hidden.isSuperset(of: waiting), "gate: \(waiting.subtracting(hidden)) are not told to hide at \(key)")
+        }
+        if gate.isOpen, !last.isOpen {
+            let shown = told[.showApplicationScreen] ?? []
+            require(shown.isSuperset(of: present), "gate: \(present.subtracting(shown)) are not told to show at \(key)")
+        }
+        guard gate.responsible != last.responsible || gate.term != last.term else { return }
+        let announced = told[.onboardingSceneDidChange, default: []].union(told[.passcodeSceneDidChange, default: []])
+        let isHeard = application.delegate == nil || announced.contains(.delegate)
+        require(isHeard, "gate: the delegate is not told who is responsible at \(key)")
+        if let responsible = gate.responsible {
+            require(
+                announced.contains(responsible), "gate: \(responsible) is not told that it is responsible at \(key)")
+        }
+    }
+}
+
+extension Registrations {
+    /// Those that are connected at a gate and take part.
+    func present(at key: GateKey) -> [SceneSession] {
+        guard let settings = applications[key.application]?.gates.onboarding else { return [] }
+        return sessions(of: key.application).filter { session in
+            session.device == key.device && session.activationState != .unattached && session.disabled == nil
+                && (settings.demoConfiguration == nil || settings.demoConfiguration == session.configuration)
+        }
+    }
+
+    /// Whether a gate lets notifications through.
+    func isOpen(_ key: GateKey) -> Bool {
+        applications[key.application]?.gates.onboarding == nil || gates[key]?.state == .opened
+    }
+
+    /// The order of those that may take over.
+    static func isBetter(_ left: SceneSession, _ right: SceneSession) -> Bool {
+        if left.activationState != right.activationState { return left.activationState > right.activationState }
+        let (leftTime, rightTime) = (left.lastActivatedAt?.milliseconds, right.lastActivatedAt?.milliseconds)
+        if leftTime != rightTime { return (leftTime ?? .min) > (rightTime ?? .min) }
+        return left.creationSequence < right.creationSequence
+    }
+}

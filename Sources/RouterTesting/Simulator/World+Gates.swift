@@ -1,0 +1,83 @@
+import Router
+import RouterPlugin
+
+extension World {
+    /// A session says something at its gate: mostly what it ought to.
+    mutating func speakAtGate() {
+        let registrations = witness.ledger.registrations
+        let sessions = registrations.sessions.values.filter { session in
+            session.activationState != .unattached
+                && registrations.applications[session.key.application]?.gates.onboarding != nil
+        }
+        guard let session = pick(sessions.sorted { $0.key < $1.key }) else { return }
+        let key = GateKey(of: session)
+        let gate = registrations.gates[key] ?? OnboardingGate(key)
+        if let responsible = gate.responsible, happens(250) {
+            // Where people are taken on, they lose patience.
+            let name = SessionKey(application: key.application, session: responsible)
+            return ask(.disconnectSession(name), "close \(name)")
+        }
+        if happens(100) { return ask(.gate(.reset(key)), "reset \(key)") }
+        guard gate.state != .notOpened else { return ask(.gate(.open(session.key)), "open \(key) by \(session.key)") }
+        let speaker = happens(800) ? gate.responsible ?? session.key.session : session.key.session
+        let term = happens(900) ? gate.term : max(0, gate.term + Int64.random(in: -1...1, using: &generator))
+        let report = drawReport()
+        let name = SessionKey(application: key.application, session: speaker)
+        ask(.gate(.report(report, by: name, term: term)), "\(name) at \(key) in term \(term): \(report)")
+    }
+
+    private mutating func drawReport() -> GateRequest.Report {
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0, 1:
+            let total = Int.random(in: 1...5, using: &generator)
+            return .progress(
+                ProgressReport(
+                    operationID: "op", step: "step", currentStepNumber: Int.random(in: 1...total, using: &generator),
+                    totalNumberOfSteps: total))
+        case 2: return .fail
+        case 3: return .reset
+        default: return .succeed(storing: happens(500) ? "person" : nil)
+        }
+    }
+
+    mutating func drawGates() -> GateSettings {
+        guard happens(options.gated) else { return GateSettings() }
+        return GateSettings(
+            onboarding: OnboardingSettings(
+                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300)))
+    }
+
+    /// In the end nobody is left at the gates to open them: they are switched off, so that all that is held can settle.
+    mutating func switchGatesOff() {
+        for (id, known) in witness.ledger.registrations.applications.sorted(by: { $0.key < $1.key })
+        where known.gates.onboarding != nil {
+            var application = known
+            application.gates = GateSettings()
+            var draft = ApplicationDraft(application: application, delegate: nil, endpoints: [:])
+            draft.delegate = known.delegate.map { EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "") }
+            for configuration in known.manifest.sceneConfigurations {
+                draft.endpoints[configuration.name] = configuration.endpoint.map {
+                    EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "")
+                }
+            }
+            ask(.putApplication(draft), "switch the gate of \(id) off")
+        }
+    }
+
+    /// What is about to happen at gates, as far as is known before it does.
+    mutating func countGates(_ changes: [StoreChange]) {
+        for change in changes {
+            switch change {
+            case .insert(let new): if case .gated = new.placement { statistics.gated += 1 }
+            case .reassign(let sequence, _, .lane) where witness.ledger.entries[sequence]?.heldBy != nil:
+                statistics.flowed += 1
+            case .putGate(let gate):
+                guard let known = witness.ledger.registrations.gates[gate.key], known.state == gate.state,
+                    let last = known.responsible, let next = gate.responsible, last != next
+                else { break }
+                statistics.takeovers += 1
+            default: break
+            }
+        }
+    }
+}
