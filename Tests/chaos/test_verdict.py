@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chaos.history import Attempt, Books, Entry, History, Life, Meaning, Promises, Submission  # noqa: E402
-from chaos.verdict import KINDS, explained_repetitions, in_flight_at_kills, judge  # noqa: E402
+from chaos.verdict import KINDS, judge, repetitions_after_kills  # noqa: E402
 
 
 def submission(key: str, at: float, lane: str = "lane") -> Submission:
@@ -83,7 +83,7 @@ class VerdictTests(unittest.TestCase):
         twice = [attempt("a", 1.2), attempt("a", 2, life=1)]
         case = history([submission("a", 1)], twice, [entry("a")], killed_once(1.4))
         self.assertEqual(judge(case), [])
-        self.assertEqual((explained_repetitions(case), in_flight_at_kills(case)), (1, 1))
+        self.assertEqual(repetitions_after_kills(case), 1)
 
     def test_a_kill_long_after_the_answer_explains_nothing(self) -> None:
         case = history([submission("a", 1)], [attempt("a", 1.2), attempt("a", 9, life=1)], [entry("a")], killed_once(8))

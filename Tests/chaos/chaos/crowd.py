@@ -76,6 +76,11 @@ class Crowd:
         """How many attempts the receivers see under way, of the last ones that came."""
         return sum(attempt.ended_at is None for attempt in self.stage.ledger.attempts[-64:])
 
+    def attempts_under_way(self, since: float) -> int:
+        """How many attempts the receivers have seen that were not over at that time, of the last ones that came."""
+        recent = self.stage.ledger.attempts[-1024:]
+        return sum(attempt.ended_at is None or attempt.ended_at > since for attempt in recent)
+
     def settle(self) -> None:
         """Ends the load and gives everything the time to settle."""
         self.load.stop()

@@ -10,7 +10,7 @@ from chaos import clock
 from chaos.client import API
 from chaos.crowd import Crowd, balance
 from chaos.options import Options, Result, Stage, need_root
-from chaos.verdict import explained_repetitions
+from chaos.verdict import repetitions_after_kills
 
 MEBIBYTES = 24
 FULL_SECONDS = 1.5
@@ -92,7 +92,7 @@ def scenario(options: Options) -> Iterator[Result]:
         faults += balance(history, stage.ledger.distinct_taken())
         yield Result("full disk", history, faults, {
             "times": options.cycles, "refused": refusals, "accepted": history.books.accepted,
-            "delivered": history.books.by_state["delivered"], "repeated": explained_repetitions(history)})
+            "delivered": history.books.by_state["delivered"], "repeated": repetitions_after_kills(history)})
 
 
 def count_acked(crowd: Crowd) -> int:

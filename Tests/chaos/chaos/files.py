@@ -16,7 +16,7 @@ from chaos.crowd import Crowd, balance
 from chaos.daemon import Daemon
 from chaos.history import History
 from chaos.options import Options, Result, Stage
-from chaos.verdict import explained_repetitions
+from chaos.verdict import repetitions_after_kills
 
 # What the daemon needs for itself, its webhooks and the load, and not much more.
 DESCRIPTORS = 160
@@ -162,7 +162,7 @@ def concluded(label: str, crowd: Crowd, faults: list[str], figures: dict[str, ob
     history: History = crowd.history()
     return Result(label, history, faults + balance(history, crowd.stage.ledger.distinct_taken()), {
         **figures, "accepted": history.books.accepted, "delivered": history.books.by_state["delivered"],
-        "refusals": len(crowd.journal.refusals), "repeated": explained_repetitions(history)})
+        "refusals": len(crowd.journal.refusals), "repeated": repetitions_after_kills(history)})
 
 
 def limit_files(daemon: Daemon, most: int | None) -> None:

@@ -21,7 +21,7 @@ from chaos.daemon import Daemon
 from chaos.history import History
 from chaos.options import Options, Result, Stage, need, need_root
 from chaos.schedule import strikes
-from chaos.verdict import explained_repetitions, judge
+from chaos.verdict import repetitions_after_kills, judge
 
 FS_IOC_SHUTDOWN = 0x8004587D
 WITHOUT_FLUSHING = 2
@@ -133,7 +133,7 @@ def play(stage: Stage, disk: Disk, durability: str, options: Options) -> tuple[H
         faults.append(f"the database is damaged: {damage}")
     return history, faults, {
         "cuts": options.cycles, "accepted": history.books.accepted,
-        "delivered": history.books.by_state["delivered"], "repeated": explained_repetitions(history)}
+        "delivered": history.books.by_state["delivered"], "repeated": repetitions_after_kills(history)}
 
 
 def move(path: Path, stage: Stage) -> Path:

@@ -6,7 +6,7 @@ from chaos.crowd import Crowd, balance
 from chaos.options import Options, Result
 from chaos.schedule import strikes
 from chaos.storm import await_strike
-from chaos.verdict import explained_repetitions
+from chaos.verdict import repetitions_after_kills
 
 
 def scenario(options: Options) -> Iterator[Result]:
@@ -27,4 +27,4 @@ def scenario(options: Options) -> Iterator[Result]:
         faults += [f"it ended with {each} at SIGTERM number {place}" for place, each in enumerate(statuses) if each]
         yield Result("terminate", history, faults, {
             "times": options.cycles, "accepted": history.books.accepted,
-            "delivered": history.books.by_state["delivered"], "repeated": explained_repetitions(history)})
+            "delivered": history.books.by_state["delivered"], "repeated": repetitions_after_kills(history)})

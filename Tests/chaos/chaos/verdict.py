@@ -119,21 +119,10 @@ def duplicate(reading: Reading) -> Iterator[str]:
             yield f"{first.key} is one repetition too many for what {first.lane} had in flight at a kill"
 
 
-def explained_repetitions(history: History) -> int:
-    """How often something taken was sent again because of a kill: what the bound is about."""
-    reading = Reading(history)
+def repetitions_after_kills(history: History) -> int:
+    """How often something taken was sent again by another life of the daemon."""
     return sum(
-        first.meaning is Meaning.TAKEN and again.life != first.life and reading.may_be_forgotten(first)
-        for first, again in reading.repeats())
-
-
-def in_flight_at_kills(history: History) -> int:
-    """How many attempts may have been under way at the kills, outcomes that were being committed included: the last of
-    each lane, if it was not over for long."""
-    reading = Reading(history)
-    return sum(
-        history.lives[attempt.life].was_killed and reading.may_be_forgotten(attempt)
-        for attempt in reading.last.values())
+        first.meaning is Meaning.TAKEN and again.life != first.life for first, again in Reading(history).repeats())
 
 
 def overlapped(reading: Reading) -> Iterator[str]:
