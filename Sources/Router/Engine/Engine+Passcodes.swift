@@ -27,11 +27,11 @@ package struct PasscodeRequest: Hashable, Sendable {
         /// One that was typed is about to be compared.
         case begin
         /// It has been compared; the other one takes its place, if there is one.
-        case finish(Int64, PasscodeLock.Verdict, choosing: PasscodeHash?)
+        case finish(PasscodeLock.Trial, PasscodeLock.Verdict, choosing: PasscodeHash?)
         /// The key of the device is to stand in for it: something to sign is made of randomness.
         case challenge(nonce: String)
-        /// That was signed.
-        case answer(String, isRight: Bool)
+        /// That was signed, and the signature compared with a key.
+        case answer(String, by: DeviceKey?, isRight: Bool)
     }
 
     /// As whom a session speaks, and what for.
@@ -95,8 +95,9 @@ extension Engine {
 
     mutating func planPasscode(_ request: PasscodeRequest, at now: Timestamp) -> Plan {
         let place: PasscodePlace
-        do {
+        do throws(Refusal) {
             place = try passcodePlace(of: request.speaker)
+            if case .finish(let trial, _, _) = request.step, trial.key != place.key { throw .passcode(.staleTrial) }
         } catch {
             return abandon(request, because: error, at: now)
         }
@@ -140,12 +141,13 @@ extension Engine {
             try lock.create(hash, deviceKey: deviceKey, term: term, under: policy, at: now)
             return .created
         case .begin: return .trial(try lock.begin(under: policy, at: now))
-        case .finish(let number, let verdict, let chosen):
-            return .outcome(try lock.finish(number, verdict, choosing: chosen, term: term, under: policy, at: now))
+        case .finish(let trial, let verdict, let chosen):
+            return .outcome(try lock.finish(trial, verdict, choosing: chosen, term: term, under: policy, at: now))
         case .challenge(let nonce):
             return .challenge(try lock.challenge(nonce, term: term, under: policy, at: now))
-        case .answer(let text, let isRight):
-            return .answered(try lock.answer(text, isRight: isRight, term: term, under: policy, at: now))
+        case .answer(let text, let signer, let isRight):
+            return .answered(
+                try lock.answer(text, by: signer, isRight: isRight, term: term, under: policy, at: now))
         }
     }
 
@@ -164,14 +166,11 @@ extension Engine {
     /// need not wait, and its try stays counted.
     private func abandon(_ request: PasscodeRequest, because refusal: Refusal, at now: Timestamp) -> Plan {
         var plan = Plan.refused(refusal)
-        guard case .finish(let number, _, _) = request.step, let session = session(request.speaker.session) else {
-            return plan
-        }
-        let key = GateKey(of: session)
-        plan.reads = [.application(key.application), .session(session.key), .gate(key)]
-        plan.writes = [.gate(key)]
-        var lock = passcodeLock(key)
-        guard lock.abandon(number, at: now) else { return plan }
+        guard case .finish(let trial, _, _) = request.step, tenants[trial.key.application] != nil else { return plan }
+        plan.reads = [.application(trial.key.application), .gate(trial.key)]
+        plan.writes = [.gate(trial.key)]
+        var lock = passcodeLock(trial.key)
+        guard lock.abandon(trial, at: now) else { return plan }
         plan.changes.append(.putPasscodeLock(lock))
         return plan
     }
@@ -202,7 +201,7 @@ extension Engine {
     func forgetPasscode(at key: GateKey, in plan: inout Plan) {
         guard var lock = passcodeLocks[key] else { return }
         lock.reset()
-        plan.changes.append(.putPasscodeLock(lock))
+        if lock != passcodeLocks[key] { plan.changes.append(.putPasscodeLock(lock)) }
     }
 
     // MARK: Applying

@@ -27,7 +27,7 @@ extension API {
         let answer = try await hasher.inTurn { turn in
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
-            return try await gate(after: .finish(trial.number, verdict, choosing: nil), by: speaker)
+            return try await gate(after: .finish(trial, verdict, choosing: nil), by: speaker)
         }
         return .json(.ok, answer)
     }
@@ -45,7 +45,7 @@ extension API {
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             let hash = verdict.isRight ? try await turn.hash(chosen) : nil
-            return try await gate(after: .finish(trial.number, verdict, choosing: hash), by: speaker)
+            return try await gate(after: .finish(trial, verdict, choosing: hash), by: speaker)
         }
         return .json(.ok, answer)
     }
@@ -79,7 +79,7 @@ extension API {
         }.mapError(Problem.init).get()
         // Without a key the request is refused for that.
         let isRight = key.map { DeviceKeyReader.isSigned(text, by: signature, with: $0) } ?? false
-        return .json(.ok, try await gate(after: .answer(text, isRight: isRight), by: speaker))
+        return .json(.ok, try await gate(after: .answer(text, by: key, isRight: isRight), by: speaker))
     }
 
     @Sendable func getPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {

@@ -78,7 +78,7 @@ struct PasscodeGateTests {
         let purpose: PasscodeRequest.Purpose = hash == nil ? .input : .change
         let begun = try ask(&bench, .begin, for: purpose, by: key)
         guard case .trial(let trial)? = begun.passcode else { return begun }
-        return try ask(&bench, .finish(trial.number, verdict, choosing: hash), for: purpose, by: key)
+        return try ask(&bench, .finish(trial, verdict, choosing: hash), for: purpose, by: key)
     }
 
     // MARK: Onboarding
@@ -264,12 +264,28 @@ struct PasscodeGateTests {
         try bench.run(.disconnectSession(Self.A))
         #expect(bench.engine.gate(Self.phone)?.responsible == "B")
         try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundInactive)))
-        let late = try Self.ask(&bench, .finish(trial.number, Self.right, choosing: nil), term: term)
+        let late = try Self.ask(&bench, .finish(trial, Self.right, choosing: nil), term: term)
         #expect(late.refusal == .gate(.staleTerm(current: term + 1)))
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
         // The try is used up, and nobody has to wait for its end.
         #expect(bench.engine.passcodeLock(Self.phone).tries == 1)
         #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
+    }
+
+    /// The right passcode of one device, typed by a session that has gone to another one meanwhile.
+    @Test("A passcode opens nothing but its own device, wherever its session has gone")
+    func elsewhere() throws {
+        var bench = try Self.locked()
+        try bench.run(.putSession(.gallery("C"), .of(Scene("C", .foregroundActive, device: "pad"))))
+        guard case .trial(let trial)? = try Self.ask(&bench, .begin).passcode else { throw Unexpected() }
+        try bench.patch(Self.A) { $0.device = .set("pad") }
+        let pad = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        let speaker = PasscodeRequest.Speaker(Self.A, term: pad.term, for: .change)
+        let late = PasscodeRequest(.finish(trial, Self.right, choosing: try passcodeHash(2)), by: speaker)
+        #expect(try bench.run(.passcode(late)).refusal != nil)
+        #expect(bench.engine.passcodeLock(pad.key).hash == nil && bench.engine.gate(Self.phone)?.state == .locked)
+        let lock = bench.engine.passcodeLock(Self.phone)
+        #expect(lock.tries == 1 && !lock.isOnTrial, "The trial is over, and its try is used up.")
     }
 
     private struct Unexpected: Error {}
@@ -356,13 +372,17 @@ struct PasscodeGateTests {
         let reply = try Self.ask(&bench, .challenge(nonce: "n"))
         guard case .challenge(let challenge)? = reply.passcode else { throw Unexpected() }
         try bench.crash()
-        #expect(try Self.ask(&bench, .answer(challenge.text, isRight: false)).passcode == .answered(false))
+        #expect(
+            try Self.ask(&bench, .answer(challenge.text, by: DeviceKey([4]), isRight: false)).passcode
+                == .answered(false))
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
-        #expect(try Self.ask(&bench, .answer(challenge.text, isRight: true)).refusal == .passcode(.staleChallenge))
+        #expect(
+            try Self.ask(&bench, .answer(challenge.text, by: DeviceKey([4]), isRight: true)).refusal
+                == .passcode(.staleChallenge))
         guard case .challenge(let next)? = try Self.ask(&bench, .challenge(nonce: "m")).passcode else {
             throw Unexpected()
         }
-        #expect(try Self.ask(&bench, .answer(next.text, isRight: true)).passcode == .answered(true))
+        #expect(try Self.ask(&bench, .answer(next.text, by: DeviceKey([4]), isRight: true)).passcode == .answered(true))
         #expect(bench.engine.gate(Self.phone)?.state == .opened)
     }
 }

@@ -47,7 +47,7 @@ struct PasscodeHistory {
     /// How often somebody could have compared since one was right.
     private var comparisons = 0
     /// A trial that was begun, by whom, in which term, and whether the passcode is right.
-    private var trial: (number: Int64, speaker: PasscodeRequest.Speaker, isRight: Bool)?
+    private var trial: (begun: PasscodeLock.Trial, speaker: PasscodeRequest.Speaker, isRight: Bool)?
     private var challenge: (text: String, speaker: PasscodeRequest.Speaker)?
 
     init(seed: UInt64) throws {
@@ -123,7 +123,7 @@ struct PasscodeHistory {
         guard case .trial(let trial)? = try ask(.begin, by: speaker) else { return }
         comparisons += 1
         if policy.retryLimit >= 0, comparisons > policy.retryLimit { faults.append("\(comparisons) comparisons") }
-        self.trial = (trial.number, speaker, draw(2) == 0)
+        self.trial = (trial, speaker, draw(2) == 0)
     }
 
     private mutating func finish() throws -> Bool {
@@ -133,7 +133,7 @@ struct PasscodeHistory {
         let isCurrent = trial.speaker.session.session == gate.responsible && trial.speaker.term == gate.term
         let chosen = trial.speaker.purpose == .change ? try passcodeHash(2) : nil
         let verdict = PasscodeLock.Verdict(isRight: trial.isRight)
-        switch try ask(.finish(trial.number, verdict, choosing: trial.isRight ? chosen : nil), by: trial.speaker) {
+        switch try ask(.finish(trial.begun, verdict, choosing: trial.isRight ? chosen : nil), by: trial.speaker) {
         case .outcome(.right):
             comparisons = 0
             return trial.isRight && isCurrent
@@ -153,7 +153,8 @@ struct PasscodeHistory {
         }
         let isCurrent = open.speaker.session.session == gate.responsible && open.speaker.term == gate.term
         let isRight = draw(2) == 0
-        return try ask(.answer(open.text, isRight: isRight), by: open.speaker) == .answered(true) && isRight
+        return try ask(.answer(open.text, by: DeviceKey([4]), isRight: isRight), by: open.speaker) == .answered(true)
+            && isRight
             && isCurrent
     }
 

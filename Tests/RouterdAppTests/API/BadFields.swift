@@ -98,6 +98,15 @@ extension BadCall {
         application(
             #"{"gates":{"onboarding":{"prompts":{"de":{"title":"\#(String(repeating: "x", count: 1025))"}}}}}"#, 422,
             "invalid-field", "/gates/onboarding/prompts/de/title"),
+        application(#"{"gates":{"passcode":[]}}"#, 400, "not-an-object", "/gates/passcode"),
+        application(
+            #"{"gates":{"passcode":{"allowsTouchID":true}}}"#, 400, "unknown-field", "/gates/passcode/allowsTouchID"),
+        application(#"{"gates":{"passcode":{"minLength":0}}}"#, 422, "invalid-field", "/gates/passcode/minLength"),
+        application(#"{"gates":{"passcode":{"retryLimit":0}}}"#, 422, "invalid-field", "/gates/passcode/retryLimit"),
+        application(#"{"gates":{"passcode":{"hasDigit":1}}}"#, 400, "wrong-type", "/gates/passcode/hasDigit"),
+        application(
+            #"{"gates":{"passcode":{"lockTimeoutSeconds":-2}}}"#, 422, "invalid-field",
+            "/gates/passcode/lockTimeoutSeconds"),
         application(#"{"delegate":{}}"#, 422, "missing-field", "/delegate/url"),
         application(#"{"delegate":{"url":1}}"#, 400, "wrong-type", "/delegate/url"),
     ]

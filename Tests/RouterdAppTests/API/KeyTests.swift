@@ -66,6 +66,11 @@ struct KeyTests {
             (.get, "/v1/applications/mine/gate", nil, "sessions", 404),
             (.post, "/v1/applications/mine/gate/open", #"{"session":"mine-1"}"#, "sessions", 404),
             (.post, "/v1/applications/mine/gate/reset", #"{"device":"d"}"#, "admin", 404),
+            (.get, "/v1/applications/mine/gate/passcode", nil, "sessions", 404),
+            (
+                .post, "/v1/applications/mine/gate/passcode/input",
+                #"{"session":"mine-1","term":0,"passcode":"x"}"#, "sessions", 404
+            ),
             (.post, "/v1/applications/mine/notifications", "{}", "ingest", 202),
             (.post, "/v1/applications/mine/notifications:batch", "", "ingest", 200),
             (.post, "/v1/applications/mine/explain", "{}", "ingest", 200),

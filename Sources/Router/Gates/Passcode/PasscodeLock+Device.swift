@@ -43,14 +43,16 @@ extension PasscodeLock {
     ///
     /// - Parameters:
     ///   - text: The challenge that was signed.
-    ///   - isRight: Whether the signature is that of the device's key.
+    ///   - signer: The key that the signature was compared with.
+    ///   - isRight: Whether it is that key's.
     /// - Returns: Whether the device has shown to be there.
     package mutating func answer(
-        _ text: String, isRight: Bool, term: Int64, under policy: PasscodePolicy, at now: Timestamp
+        _ text: String, by signer: DeviceKey?, isRight: Bool, term: Int64, under policy: PasscodePolicy,
+        at now: Timestamp
     ) throws(Refusal) -> Bool {
         try checkDevice(under: policy, at: now)
         guard let challenge, challenge.text.utf8.elementsEqual(text.utf8), challenge.term == term,
-            now < challenge.expiresAt
+            now < challenge.expiresAt, signer == deviceKey
         else { throw .staleChallenge }
         self.challenge = nil
         if isRight { provenTerm = term }
@@ -63,6 +65,10 @@ extension PasscodeLock {
         guard policy.allowsBiometrics else { throw .biometricsNotAllowed }
         guard deviceKey != nil else { throw .noDeviceKey }
         guard !isExpired(under: policy, at: now) else { throw .expired }
-        guard policy.triesRemaining(after: tries) != 0 else { throw .exhausted }
+        guard policy.triesRemaining(after: tries) != 0 else {
+            // The last one may be right: that is compared just now.
+            try checkTime(at: now)
+            throw .exhausted
+        }
     }
 }

@@ -38,8 +38,16 @@ package struct PasscodeLock: Hashable, Sendable {
 
     /// A passcode is to be compared.
     package struct Trial: Hashable, Sendable {
+        package let key: GateKey
         package let number: Int64
+        /// What it is compared with: the outcome says something of that and of nothing else.
         package let hash: PasscodeHash
+
+        package init(key: GateKey, number: Int64, hash: PasscodeHash) {
+            self.key = key
+            self.number = number
+            self.hash = hash
+        }
     }
 
     /// What came of a trial.
@@ -133,15 +141,13 @@ package struct PasscodeLock: Hashable, Sendable {
     /// A passcode is about to be compared.
     package mutating func begin(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) -> Trial {
         guard let hash else { throw .notCreated }
-        if let notBefore, now < notBefore {
-            throw .tooSoon(seconds: (notBefore.milliseconds - now.milliseconds + 999) / 1000)
-        }
+        try checkTime(at: now)
         guard policy.triesRemaining(after: tries) != 0 else { throw .exhausted }
         tries += 1
         trial += 1
         isOnTrial = true
         notBefore = now.advanced(byMilliseconds: RouterLimits.passcodeTrialMilliseconds)
-        return Trial(number: trial, hash: hash)
+        return Trial(key: key, number: trial, hash: hash)
     }
 
     /// The comparison has come to its end.
@@ -149,10 +155,10 @@ package struct PasscodeLock: Hashable, Sendable {
     /// - Parameter chosen: The passcode that takes the place of the one that was tried, if that was right: the key of the
     ///   device stays as it is.
     package mutating func finish(
-        _ number: Int64, _ verdict: Verdict, choosing chosen: PasscodeHash? = nil, term: Int64,
+        _ trial: Trial, _ verdict: Verdict, choosing chosen: PasscodeHash? = nil, term: Int64,
         under policy: PasscodePolicy, at now: Timestamp
     ) throws(Refusal) -> Outcome {
-        guard isOnTrial, number == trial else { throw .staleTrial }
+        guard isUnderWay(trial) else { throw .staleTrial }
         isOnTrial = false
         guard verdict.isRight else {
             let delay = Self.delay(after: tries)
@@ -172,11 +178,21 @@ package struct PasscodeLock: Hashable, Sendable {
     /// A trial is over, and nobody is told what came of it.
     ///
     /// - Returns: Whether it was under way.
-    package mutating func abandon(_ number: Int64, at now: Timestamp) -> Bool {
-        guard isOnTrial, number == trial else { return false }
+    package mutating func abandon(_ trial: Trial, at now: Timestamp) -> Bool {
+        guard isUnderWay(trial) else { return false }
         isOnTrial = false
         notBefore = now.advanced(byMilliseconds: Self.delay(after: tries))
         return true
+    }
+
+    /// A session may go to another device while a passcode of this one is compared.
+    private func isUnderWay(_ trial: Trial) -> Bool {
+        isOnTrial && trial.number == self.trial && trial.key == key && trial.hash == hash
+    }
+
+    func checkTime(at now: Timestamp) throws(Refusal) {
+        guard let notBefore, now < notBefore else { return }
+        throw .tooSoon(seconds: (notBefore.milliseconds - now.milliseconds + 999) / 1000)
     }
 
     /// Whether the passcode has been used for so long that it has to be changed.

@@ -47,7 +47,7 @@ struct PasscodeLockTests {
         var lock = try created()
         let trial = try lock.begin(under: limited, at: at(0))
         #expect(lock.tries == 1 && lock.isOnTrial)
-        #expect(trial == .init(number: 1, hash: try passcodeHash(1)))
+        #expect(trial == .init(key: Self.key, number: 1, hash: try passcodeHash(1)))
         #expect(throws: PasscodeLock.Refusal.tooSoon(seconds: 1)) { try lock.begin(under: limited, at: at(9)) }
         #expect(try lock.finish(1, wrong, term: 2, under: limited, at: at(1)) == .wrong(triesRemaining: 2))
         #expect(lock.provenTerm == 1)
@@ -178,7 +178,48 @@ struct PasscodeLockTests {
         #expect(lock.provenTerm == 3)
     }
 
+    /// A session may go to another device, and its passcode with it; it opens nothing there.
+    @Test func anOutcomeSaysNothingOfAnotherPasscode() throws {
+        var lock = try created()
+        let trial = try lock.begin(under: limited, at: at(0))
+        let elsewhere = GateKey(application: Self.key.application, device: nil)
+        let strangers = [
+            PasscodeLock.Trial(key: elsewhere, number: trial.number, hash: trial.hash),
+            PasscodeLock.Trial(key: trial.key, number: trial.number, hash: try passcodeHash(2)),
+        ]
+        for stranger in strangers {
+            #expect(throws: PasscodeLock.Refusal.staleTrial) {
+                try lock.finish(stranger, right, term: 1, under: limited, at: at(0))
+            }
+            let isOver = lock.abandon(stranger, at: at(0))
+            #expect(!isOver)
+        }
+        #expect(try lock.finish(trial, right, term: 1, under: limited, at: at(0)) == .right)
+    }
+
     // MARK: Devices
+
+    @Test func aSignatureIsThatOfTheKeyThatIsKept() throws {
+        var lock = try created(deviceKey: DeviceKey([4]))
+        let challenge = try lock.challenge("n", term: 2, under: limited, at: at(0))
+        for stranger in [DeviceKey([5]), nil] {
+            #expect(throws: PasscodeLock.Refusal.staleChallenge) {
+                try lock.answer(challenge.text, by: stranger, isRight: true, term: 2, under: limited, at: at(0))
+            }
+        }
+        #expect(lock.provenTerm == 1)
+    }
+
+    /// The last try may be right, so nobody takes it away while it is compared.
+    @Test func aChallengeDoesNotCutTheLastTryShort() throws {
+        var lock = try created(deviceKey: DeviceKey([4]))
+        let policy = PasscodePolicy(retryLimit: 1)
+        let trial = try lock.begin(under: policy, at: at(0))
+        #expect(throws: PasscodeLock.Refusal.tooSoon(seconds: 10)) {
+            try lock.challenge("n", term: 1, under: policy, at: at(0))
+        }
+        #expect(try lock.finish(trial, right, term: 1, under: policy, at: at(1)) == .right)
+    }
 
     @Test func aChallengeIsAnsweredOnceAndSoon() throws {
         var lock = try created(deviceKey: DeviceKey([4]))
@@ -186,25 +227,26 @@ struct PasscodeLockTests {
         #expect(first.text == "routerd unlock com.example.Clinic tablet 2 abc")
         let second = try lock.challenge("def", term: 2, under: limited, at: at(1))
         #expect(throws: PasscodeLock.Refusal.staleChallenge) {
-            try lock.answer(first.text, isRight: true, term: 2, under: limited, at: at(2))
+            try lock.answer(first.text, by: DeviceKey([4]), isRight: true, term: 2, under: limited, at: at(2))
         }
         #expect(throws: PasscodeLock.Refusal.staleChallenge) {
-            try lock.answer(second.text, isRight: true, term: 3, under: limited, at: at(2))
+            try lock.answer(second.text, by: DeviceKey([4]), isRight: true, term: 3, under: limited, at: at(2))
         }
         #expect(throws: PasscodeLock.Refusal.staleChallenge) {
-            try lock.answer(second.text, isRight: true, term: 2, under: limited, at: at(61))
+            try lock.answer(second.text, by: DeviceKey([4]), isRight: true, term: 2, under: limited, at: at(61))
         }
-        #expect(try lock.answer(second.text, isRight: true, term: 2, under: limited, at: at(60)))
+        #expect(try lock.answer(second.text, by: DeviceKey([4]), isRight: true, term: 2, under: limited, at: at(60)))
         #expect(lock.provenTerm == 2)
         #expect(throws: PasscodeLock.Refusal.staleChallenge) {
-            try lock.answer(second.text, isRight: true, term: 2, under: limited, at: at(60))
+            try lock.answer(second.text, by: DeviceKey([4]), isRight: true, term: 2, under: limited, at: at(60))
         }
     }
 
     @Test func aWrongSignatureUsesUpItsChallenge() throws {
         var lock = try created(deviceKey: DeviceKey([4]))
         let challenge = try lock.challenge("abc", term: 2, under: limited, at: at(0))
-        #expect(try !lock.answer(challenge.text, isRight: false, term: 2, under: limited, at: at(1)))
+        #expect(
+            try !lock.answer(challenge.text, by: DeviceKey([4]), isRight: false, term: 2, under: limited, at: at(1)))
         #expect(lock.provenTerm == 1 && lock.challenge == nil)
     }
 
@@ -233,7 +275,7 @@ struct PasscodeLockTests {
             _ = try lock.finish(number, wrong, term: 1, under: limited, at: at(0))
         }
         #expect(throws: PasscodeLock.Refusal.exhausted) {
-            try lock.answer(challenge.text, isRight: true, term: 1, under: limited, at: at(0))
+            try lock.answer(challenge.text, by: DeviceKey([4]), isRight: true, term: 1, under: limited, at: at(0))
         }
     }
 
@@ -300,5 +342,16 @@ struct PasscodeLockTests {
                 #expect(lock.tries == comparisons, "seed \(seed)")
             }
         }
+    }
+}
+
+extension PasscodeLock {
+    /// An outcome of the passcode that there is.
+    fileprivate mutating func finish(
+        _ number: Int64, _ verdict: Verdict, choosing chosen: PasscodeHash? = nil, term: Int64,
+        under policy: PasscodePolicy, at now: Timestamp
+    ) throws -> Outcome {
+        let trial = Trial(key: key, number: number, hash: try #require(hash))
+        return try finish(trial, verdict, choosing: chosen, term: term, under: policy, at: now)
     }
 }
