@@ -56,6 +56,14 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
         ActivationState.allCases.last { states[Int($0.rawValue)] > 0 } ?? .unattached
     }
 
+    /// The connected session that is closest to the person, which would have what is about nothing in particular; nil if
+    /// none is connected. Without a device, on any.
+    package func currentSession(on device: DeviceID?) -> SceneSession? {
+        let query = RegistryQuery(device: device, contentID: nil, prefersRequiresCan: false)
+        guard let best = registry.best(for: query), let session = sessions[best.session] else { return nil }
+        return session.activationState > .unattached ? session : nil
+    }
+
     /// The session, if it takes part in routing.
     package func participant(_ session: SessionID) -> SceneSession? {
         registry.contains(session) ? sessions[session] : nil

@@ -58,6 +58,7 @@ extension Engine {
                 // The manifest has none any more: what waits for the session is decided anew.
                 plan.changes.append(.deleteSession(key))
                 plan.writes += [.session(key), .sessions(key.application)]
+                try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
                 continue
             }
             session.configuration = name

@@ -9,28 +9,12 @@ import RouterPlugin
 // Whatever has moved a session, it is found here, like `attendGates`, in the transaction in which it happens.
 
 extension Engine {
-    mutating func watchForeground(at now: Timestamp, in plan: inout Plan) {
-        // A plan is about one application.
-        var (id, changed): (ApplicationID?, Application?)
-        var moved: [SessionKey: SceneSession?] = [:]
-        for change in plan.changes {
-            switch change {
-            case .putSession(let session):
-                id = session.key.application
-                moved[session.key] = .some(session)
-            case .deleteSession(let key):
-                id = key.application
-                moved[key] = .some(nil)
-            case .putApplication(let application):
-                id = application.id
-                changed = application
-            default: break
-            }
-        }
-        guard let id, let tenant = tenants[id] else { return }
-        let gates = (changed ?? tenant.application).gates
+    mutating func watchForeground(_ moves: SessionMoves, at now: Timestamp, in plan: inout Plan) {
+        guard let tenant = tenants[moves.application] else { return }
+        let moved = moves.sessions
+        let gates = (moves.changed ?? tenant.application).gates
         guard let settings = gates.onboarding, let policy = gates.passcode else {
-            if changed != nil { unlockAll(in: tenant, gates.onboarding, at: now, in: &plan) }
+            if moves.changed != nil { unlockAll(in: tenant, gates.onboarding, at: now, in: &plan) }
             return
         }
         var keys: Set<GateKey> = []

@@ -1,30 +1,44 @@
 import RouterPlugin
 
-extension Engine {
-    /// Gates miss who leaves with a plan, and welcome who comes: whatever has connected, disconnected, discarded or disabled
-    /// a session, it is found here, in the transaction in which it happens.
-    mutating func attendGates(at now: Timestamp, in plan: inout Plan) {
-        // A plan is about one application.
-        var (id, changed): (ApplicationID?, Application?)
-        var moved: [SessionKey: SceneSession?] = [:]
-        for change in plan.changes {
+/// Where a plan leaves the sessions that it changes, and their application; a plan is about one application.
+struct SessionMoves {
+    let application: ApplicationID
+    /// What the application says from now on, if that is other than before.
+    private(set) var changed: Application?
+    /// The sessions as they are afterwards; nil for those that are gone.
+    private(set) var sessions: [SessionKey: SceneSession?] = [:]
+
+    /// - Returns: nil if the plan moves nobody.
+    init?(_ changes: [StoreChange]) {
+        var id: ApplicationID?
+        for change in changes {
             switch change {
             case .putSession(let session):
                 id = session.key.application
-                moved[session.key] = .some(session)
+                sessions[session.key] = .some(session)
             case .deleteSession(let key):
                 id = key.application
-                moved[key] = .some(nil)
+                sessions[key] = .some(nil)
             case .putApplication(let application):
                 id = application.id
                 changed = application
             default: break
             }
         }
-        guard let id, let tenant = tenants[id], let settings = (changed ?? tenant.application).gates.onboarding else {
-            return
-        }
-        attendGates(of: tenant, under: settings, hasChanged: changed != nil, moved, at: now, in: &plan)
+        guard let id else { return nil }
+        application = id
+    }
+}
+
+extension Engine {
+    /// Gates miss who leaves with a plan, and welcome who comes: whatever has connected, disconnected, discarded or disabled
+    /// a session, it is found here, in the transaction in which it happens.
+    mutating func attendGates(_ moves: SessionMoves, at now: Timestamp, in plan: inout Plan) {
+        guard let tenant = tenants[moves.application],
+            let settings = (moves.changed ?? tenant.application).gates.onboarding
+        else { return }
+        attendGates(
+            of: tenant, under: settings, hasChanged: moves.changed != nil, moves.sessions, at: now, in: &plan)
     }
 
     private mutating func attendGates(

@@ -117,8 +117,9 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ) throws(StoreError) -> Plan {
         var plan = try plan(only: command, at: now, lookup: lookup)
         try configure(after: command, at: now, lookup: lookup, in: &plan)
-        attendGates(at: now, in: &plan)
-        watchForeground(at: now, in: &plan)
+        guard let moves = SessionMoves(plan.changes) else { return plan }
+        attendGates(moves, at: now, in: &plan)
+        watchForeground(moves, at: now, in: &plan)
         return plan
     }
 

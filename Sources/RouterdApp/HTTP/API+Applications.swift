@@ -15,9 +15,20 @@ extension API {
 
     @Sendable func getApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
-        let found = await host.read { $0.tenants[id].map { ($0.application, $0.activationState) } }
-        guard let (application, state) = found else { throw Problem(.unknownApplication(id)) }
-        return .json(.ok, ApplicationBody.write(application, state))
+        let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
+        let found = await host.read { engine in
+            engine.tenants[id].map { tenant in
+                let gate = engine.gate(GateKey(application: id, device: device))
+                return (
+                    application: tenant.application,
+                    scenes: ApplicationScenes(
+                        state: tenant.activationState, current: .some(tenant.currentSession(on: device)?.key.session),
+                        onboarding: .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil }))
+                )
+            }
+        }
+        guard let found else { throw Problem(.unknownApplication(id)) }
+        return .json(.ok, ApplicationBody.write(found.application, found.scenes))
     }
 
     @Sendable func deleteApplication(
@@ -34,11 +45,13 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let applications = await host.read { engine in
-            engine.tenants.values.map { (application: $0.application, state: $0.activationState) }
-                .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
+            engine.tenants.values.map {
+                (application: $0.application, scenes: ApplicationScenes(state: $0.activationState))
+            }
+            .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
         }
         let page = Page(of: applications, after: after, limit: limit, key: \.application.id.text)
-        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1.application, $1.state)) })
+        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1.application, $1.scenes)) })
     }
 }
 

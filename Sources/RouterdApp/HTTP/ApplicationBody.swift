@@ -2,6 +2,22 @@ import HTTPTypes
 package import Router
 package import RouterPlugin
 
+/// The scenes that stand for an application.
+package struct ApplicationScenes: Sendable {
+    /// That of its most active session.
+    package var state: ActivationState
+    /// The connected session that is closest to the person, and the one that onboards or is asked for the passcode; nil in
+    /// lists, which do not look.
+    package var current: SessionID??
+    package var onboarding: SessionID??
+
+    fileprivate func write(to body: inout JSONObjectWriter) {
+        body.field("activationState", state.name)
+        if let current { body.field("currentSession", current) }
+        if let onboarding { body.field("onboardingSession", onboarding) }
+    }
+}
+
 /// Applications on the wire.
 package enum ApplicationBody {
     /// Reads what a client puts.
@@ -136,14 +152,14 @@ package enum ApplicationBody {
 
     /// Writes an application. Secrets are left out but for those that were made for this very answer.
     ///
-    /// - Parameter state: That of its most active session; left out if it was not asked for.
+    /// - Parameter scenes: Left out if they were not asked for.
     package static func write(
-        _ application: Application, _ state: ActivationState? = nil, issued: ApplicationDraft? = nil
+        _ application: Application, _ scenes: ApplicationScenes? = nil, issued: ApplicationDraft? = nil
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("id", application.id)
             body.field("displayName", application.displayName)
-            if let state { body.field("activationState", state.name) }
+            if let scenes { scenes.write(to: &body) }
             body.object("manifest") { manifest in
                 manifest.field("supportsMultipleScenes", application.manifest.supportsMultipleScenes)
                 manifest.array("userActivityTypes") { types in

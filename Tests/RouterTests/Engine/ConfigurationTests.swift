@@ -129,6 +129,8 @@ struct ConfigurationTests {
         try bench.finish(question, .status(200), answer: .configuration("List"))
         #expect(bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
         #expect(try bench.stored(accepted.sequence)?.reason == "no-eligible-session")
+        // The delegate was asked about it.
+        #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
     @Test("A session that says itself what it is before the delegate does is not configured again")

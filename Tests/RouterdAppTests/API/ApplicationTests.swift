@@ -38,6 +38,7 @@ struct ApplicationTests {
             let keys: JSONValue = [["version": "v1"]]
             let expected: JSONValue = [
                 "id": "com.example.gallery", "displayName": "Gallery", "activationState": "unattached",
+                "currentSession": .null, "onboardingSession": .null,
                 "manifest": [
                     "supportsMultipleScenes": true, "userActivityTypes": ["a.b"],
                     "sceneConfigurations": [

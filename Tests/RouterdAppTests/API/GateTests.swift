@@ -43,6 +43,10 @@ struct GateTests {
                 try await daemon.session(window)["applicationScreen"].asString
             }
             #expect(screens == ["onboarding", "screenshot", "screenshot"])
+            let scenes = try await daemon.call(.get, "\(TestDaemon.gallery)?device=phone")
+            #expect(scenes["currentSession"] == "win-2", "It became active last.")
+            #expect(scenes["onboardingSession"] == "win-1")
+            #expect(try await daemon.call(.get, TestDaemon.gallery)["onboardingSession"] == .null)
             let told = try await daemon.call(
                 .post, "\(Self.gate)/progress",
                 Self.report(
@@ -54,6 +58,8 @@ struct GateTests {
             let done = try await daemon.call(
                 .post, "\(Self.gate)/succeed", Self.report("win-1", term: 1, #""onboardingId":"ada""#))
             #expect(done["state"] == "opened" && done["onboardingId"] == "ada" && done["progress"] == .null)
+            #expect(
+                try await daemon.call(.get, "\(TestDaemon.gallery)?device=phone")["onboardingSession"] == .null)
             // The answer may have been lost.
             let again = try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 1))
             #expect(again.status == 200 && again["onboardingId"] == "ada")
