@@ -1,3 +1,4 @@
+import DequeModule
 import RouterPlugin
 
 // The delegate hears which sessions are gone before a scene of the application connects, if it can be told now:
@@ -14,11 +15,10 @@ extension Lane {
         return queue.first { $0.notification.event?.kind == .didDiscardSceneSessions }?.notification.sequence
     }
 
-    /// The delivery that would tell the session to connect, if that is what comes next.
-    func nextConnect(_ terms: LaneTerms) -> NotificationSequence? {
-        // While a gate is closed, nothing but an event comes next.
-        let found = queue.first { $0.machine.isWaiting && !$0.isEnding && (!terms.isGated || $0.isEvent) }
-        guard let next = found?.notification else { return nil }
+    /// The delivery that would tell the session to connect, if that is what would start now.
+    func nextConnect(_ terms: LaneTerms, at now: Timestamp) -> NotificationSequence? {
+        guard let index = candidate(at: now, terms.overtakenAfter, isResting(terms.isGated)).index else { return nil }
+        let next = queue[index].notification
         let connects =
             if let event = next.event {
                 event.kind == .willConnect
@@ -43,7 +43,7 @@ extension LanePlanner {
     /// Whether the lane's scene would connect before the delegate is told what it is about to be told.
     func isEarly(_ key: SessionKey, _ terms: LaneTerms) -> Bool {
         guard !key.session.isDelegate, let delegate = lanes[.delegate(of: key.application)],
-            let discard = delegate.untoldDiscard, let connect = lanes[key]?.nextConnect(terms)
+            let discard = delegate.untoldDiscard, let connect = lanes[key]?.nextConnect(terms, at: now)
         else { return false }
         return discard < connect && delegate.isGoing(at: now)
     }

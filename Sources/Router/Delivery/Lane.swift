@@ -192,7 +192,7 @@ package struct Lane: Sendable {
         at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isGated: Bool = false, isPermitted: Bool = true
     ) -> Offer {
         guard !isClosed, !isEventInFlight, inFlight < maxInFlight else { return .nothing }
-        let isGated = isGated || openings > 0
+        let isGated = isResting(isGated)
         let (found, retryAt) = candidate(at: now, overtakenAfter, isGated)
         guard let index = found else {
             guard retryAt != nil || isGated else { return .nothing }
@@ -213,9 +213,12 @@ package struct Lane: Sendable {
         return .attempt(queue[index], number: attempt)
     }
 
+    /// Whether nothing but events may start.
+    func isResting(_ isGated: Bool) -> Bool { isGated || openings > 0 }
+
     /// The first delivery that could start or end now; and if there is none, when the first of those that were looked at
     /// may be tried again.
-    private func candidate(
+    func candidate(
         at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
     ) -> (index: Int?, retryAt: Timestamp?) {
         var retryAt: Timestamp?

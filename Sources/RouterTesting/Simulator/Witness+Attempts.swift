@@ -179,6 +179,8 @@ extension Witness {
     ) {
         // One that waits for its configuration has nowhere to be reached yet.
         if ledger.registrations.sessions[key]?.awaitsConfiguration == true { return }
+        // Nor is a discarded one reached whose configuration has lost its endpoint meanwhile: its minute ends that.
+        if let gone = ledger.registrations.discarded[key], ledger.registrations.endpoint(of: gone) == nil { return }
         guard let entry = ledger.entries[head], receiver(of: entry).endpoint != nil else {
             return fail("P8 \(head) waits for a session that is gone: \(key)")
         }
