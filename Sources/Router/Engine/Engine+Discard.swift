@@ -103,7 +103,9 @@ extension Engine {
     ) throws(StoreError) -> Bool {
         let id = failed.application
         let receiver = SessionKey.delegate(of: id)
+        // An application that wants no events any more is told what it was to be told, and nothing new.
         guard failed.event?.kind == .didDiscardSceneSessions, failed.recall == nil,
+            tenants[id]?.application.delivery.lifeCycleEvents == true,
             let next = planner.lanes[receiver]?.queue.first(where: { $0.isNextSet(after: failed.sequence) })
         else { return false }
         let earlier = WebhookEnvelope.discardedSessions(in: try lookup.payload(of: failed.sequence) ?? [])
