@@ -128,9 +128,10 @@ extension Engine {
 
     mutating func put(_ gate: OnboardingGate) {
         let (id, device) = (gate.key.application, gate.key.device)
+        let wasOpen = tenants[id]?.gates[device]?.isOpen == true
         tenants[id]?.gates[device] = gate
-        guard gate.isOpen, let tenant = tenants[id] else { return }
-        // What waits in lanes may go on.
+        guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
+        // What waits in lanes may go on; or it rests from now on, and the events behind it go past it.
         guard let device else {
             for key in planner.lanes.keys where key.application == id && tenant.scene(key.session)?.device == nil {
                 planner.wake(key)

@@ -88,10 +88,11 @@ package struct EngineDriver<Registry: SessionRegistry> {
 
     private mutating func take(_ job: Job, at now: Timestamp, _ turn: inout Turn) {
         do throws(StoreError) {
-            var plan = try engine.plan(job.command, at: now, lookup: store)
+            let command = spoiled(job.command)
+            var plan = try engine.plan(command, at: now, lookup: store)
             if batch.conflicts(with: plan), sabotage != .ignoresConflicts {
                 commit(&turn, at: now)
-                plan = try engine.plan(job.command, at: now, lookup: store)
+                plan = try engine.plan(command, at: now, lookup: store)
             }
             if let sabotage { spoil(&plan, sabotage, job.command) }
             batch.append(plan)
@@ -111,7 +112,8 @@ package struct EngineDriver<Registry: SessionRegistry> {
         if sabotage == .appliesBeforeCommit { follow(engine.apply(changes, at: now)) }
         let applied = sabotage == .opensGates ? changes.map(\.withOpenGate) : changes
         do throws(StoreError) {
-            if !changes.isEmpty { try store.commit(changes) }
+            let written = sabotage == .countsInMemory ? changes.filter { !$0.countsTry } : changes
+            if !written.isEmpty { try store.commit(written) }
         } catch {
             for job in jobs { fail(job, error, &turn) }
             return
@@ -172,9 +174,44 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case flowsOutOfOrder
     /// Nobody is told to hide.
     case keepsQuiet
+    /// What was typed is taken for right, whatever comes of comparing it.
+    case believesEverybody
+    /// A try is counted in memory alone.
+    case countsInMemory
+    /// A process that begins has no tries counted.
+    case forgetsTries
+    /// Whoever speaks, speaks in the term that it is.
+    case hearsStaleTerms
+    /// What is left is not locked.
+    case neverLocks
+    /// Who leaves is told of the gate in place of its end.
+    case tellsTheGone
+    /// Scenes are not told that they are connected.
+    case skipsConnecting
 }
 
 extension EngineDriver {
+    /// What is planned in place of what was asked.
+    private func spoiled(_ command: Command) -> Command {
+        switch (sabotage, command) {
+        case (.believesEverybody, .passcode(var request)):
+            if case .finish(let trial, _, let chosen) = request.step {
+                request.step = .finish(trial, PasscodeLock.Verdict(isRight: true), choosing: chosen)
+            }
+            return .passcode(request)
+        case (.hearsStaleTerms, .gate(.report(let report, by: let session, term: let term))):
+            return .gate(.report(report, by: session, term: currentTerm(of: session) ?? term))
+        case (.hearsStaleTerms, .passcode(var request)):
+            request.speaker.term = currentTerm(of: request.speaker.session) ?? request.speaker.term
+            return .passcode(request)
+        default: return command
+        }
+    }
+
+    private func currentTerm(of key: SessionKey) -> Int64? {
+        engine.session(key).flatMap { engine.gate(GateKey(of: $0))?.term }
+    }
+
     /// Takes something out of a plan, or puts it elsewhere.
     private func spoil(_ plan: inout Plan, _ sabotage: Sabotage, _ command: Command) {
         switch (sabotage, command) {
@@ -199,6 +236,18 @@ extension EngineDriver {
                 return .putGate(gate.inTerm(known.term))
             }
         case (.flowsOutOfOrder, .followUp(.flow)) where plan.changes.count > 1: plan.changes.removeFirst()
+        case (.neverLocks, _):
+            plan.changes.removeAll { if case .putGate(let gate) = $0 { gate.state == .locked } else { false } }
+        case (.tellsTheGone, _):
+            plan.changes = plan.changes.map { change in
+                guard case .insert(var new) = change, new.event?.kind == .didDisconnect else { return change }
+                new.event = SceneEvent(.hideApplicationScreen)
+                return .insert(new)
+            }
+        case (.skipsConnecting, _):
+            plan.changes.removeAll { change in
+                if case .insert(let new) = change { new.event?.kind == .willConnect } else { false }
+            }
         case (.keepsQuiet, _):
             plan.changes.removeAll { change in
                 if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
@@ -220,6 +269,9 @@ extension EngineDriver {
 }
 
 extension StoreChange {
+    /// Whether it counts a try that is about to be made.
+    fileprivate var countsTry: Bool { if case .putPasscodeLock(let lock) = self { lock.isOnTrial } else { false } }
+
     /// The same, but for a gate, which is open.
     fileprivate var withOpenGate: StoreChange {
         guard case .putGate(let gate) = self else { return self }
@@ -234,5 +286,14 @@ extension OnboardingGate {
     fileprivate func inTerm(_ term: Int64) -> OnboardingGate {
         OnboardingGate(
             key, state: state, responsible: responsible, term: term, onboardingID: onboardingID, progress: progress)
+    }
+}
+
+extension PasscodeLock {
+    /// The same, but for what was tried.
+    var withoutTries: PasscodeLock {
+        PasscodeLock(
+            key, hash: hash, chosenAt: chosenAt, deviceKey: deviceKey, tries: 0, trial: trial, isOnTrial: false,
+            notBefore: nil, challenge: challenge, provenTerm: provenTerm, locksAt: locksAt)
     }
 }

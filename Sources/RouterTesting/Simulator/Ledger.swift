@@ -86,6 +86,7 @@ struct Registrations {
     var applications: [ApplicationID: Application] = [:]
     var sessions: [SessionKey: SceneSession] = [:]
     var gates: [GateKey: OnboardingGate] = [:]
+    var locks: [GateKey: PasscodeLock] = [:]
     /// Those that were discarded and are still told of it.
     var discarded: [SessionKey: SceneSession] = [:]
 

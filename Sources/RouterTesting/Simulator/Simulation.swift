@@ -87,6 +87,7 @@ extension World {
         if happens(options.replay) { sendOnceMore() }
         if happens(options.motion) { move() }
         if happens(options.gate) { speakAtGate() }
+        if happens(options.passcode) { speakOfPasscode() }
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }
@@ -104,11 +105,12 @@ extension World {
         disk.revive()
         log.add("\(stamp) no more faults")
         drive()
+        comeIn()
         switchGatesOff()
         drive()
         var round = 0
         while violations.isEmpty, round < rounds {
-            let times = transfers.map(\.endsAt) + [driver.engine.nextDue].compactMap { $0 }
+            let times = transfers.map(\.endsAt) + edge.map(\.endsAt) + [driver.engine.nextDue].compactMap { $0 }
             guard let next = times.min() else { break }
             advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
             check(thoroughly: round % 8 == 0)

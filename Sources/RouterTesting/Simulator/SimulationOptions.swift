@@ -22,6 +22,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     /// That somebody says something at a gate, and that an application has one.
     package var gate: Int
     package var gated: Int
+    /// That somebody has to do with a passcode, and that a gate asks for one.
+    package var passcode: Int
+    package var locked: Int
     package var commitFault: Int
     package var crash: Int
     /// Chance per crash that the clock has been set when the process starts again, in per mille.
@@ -64,6 +67,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         motion = draw(100, 300, 600)
         gate = draw(100, 400, 800)
         gated = draw(0, 0, 500, 1000)
+        passcode = draw(100, 400, 800)
+        locked = draw(0, 500, 1000)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -73,6 +78,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
+        passcodes \(locked)‰/\(passcode)‰, \
         commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
@@ -123,6 +129,14 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var flowed = 0
     /// How often somebody became responsible at a gate without having asked for it.
     package var takeovers = 0
+    /// How often an application was locked, and unlocked, and by a signature.
+    package var locks = 0
+    package var unlocks = 0
+    package var signatures = 0
+    /// How many passcodes were wrong, how many of them used up the last try, and how many were changed.
+    package var wrongPasscodes = 0
+    package var exhausted = 0
+    package var changes = 0
 
     package init() {}
 
@@ -142,6 +156,12 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.gated += right.gated
         sum.flowed += right.flowed
         sum.takeovers += right.takeovers
+        sum.locks += right.locks
+        sum.unlocks += right.unlocks
+        sum.signatures += right.signatures
+        sum.wrongPasscodes += right.wrongPasscodes
+        sum.exhausted += right.exhausted
+        sum.changes += right.changes
         return sum
     }
 }

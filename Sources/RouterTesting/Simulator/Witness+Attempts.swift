@@ -142,6 +142,7 @@ extension Witness {
             else { continue }
             checkWake(engine, end, "the end of \(key)", at: now)
         }
+        checkLocksAtRest(engine, at: now)
         var heads: [SessionKey: NotificationSequence] = [:]
         for sequence in ledger.unsettled {
             guard let entry = ledger.entries[sequence] else { continue }
@@ -237,7 +238,7 @@ extension Witness {
         }
     }
 
-    private mutating func checkWake(
+    mutating func checkWake(
         _ engine: Engine<IndexedRegistry>, _ time: Timestamp, _ what: String, at now: Timestamp
     ) {
         require(time > now, "P8 \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")

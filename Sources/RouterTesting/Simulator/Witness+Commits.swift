@@ -13,7 +13,8 @@ extension Witness {
         let held = heldByGates(before)
         for change in changes {
             switch change {
-            case .putReplay, .forgetReplay, .putPasscodeLock: break
+            case .putReplay, .forgetReplay: break
+            case .putPasscodeLock(let lock): put(lock, at: now)
             case .putGate(let gate): put(gate)
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
             case .insert(let accepted): inserted(accepted, before, at: now)
@@ -34,6 +35,8 @@ extension Witness {
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
         checkGates(changes, before, held)
+        checkLocks(before, at: now)
+        checkHearers(changes)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
@@ -91,6 +94,7 @@ extension Witness {
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
             ledger.registrations.discarded = ledger.registrations.discarded.filter { $0.key.application != id }
             ledger.registrations.gates = ledger.registrations.gates.filter { $0.key.application != id }
+            ledger.registrations.locks = ledger.registrations.locks.filter { $0.key.application != id }
             reigns = reigns.filter { $0.key.application != id }
             ledger.forgetKeys(of: id)
             endsOf = id

@@ -17,6 +17,7 @@ extension Witness {
                 "gate: term \(gate.term) of \(gate.key) is \(reign?.text ?? "-")'s and \(responsible)'s")
             reigns[gate.key, default: [:]][gate.term] = responsible
         }
+        checkProof(gate, after: known)
         ledger.registrations.gates[gate.key] = gate
     }
 

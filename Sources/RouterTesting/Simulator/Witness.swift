@@ -22,6 +22,7 @@ struct Witness {
     var acknowledged: [NotificationSequence] = []
     /// Who was responsible at which gate in which term.
     var reigns: [GateKey: [Int64: SessionID]] = [:]
+    var passcodes = PasscodeWatch()
     /// The gates behind which something waited before the transaction at hand.
     var waiting: Set<GateKey> = []
     /// What waited for a session that had gone elsewhere, before the transaction at hand.
@@ -113,6 +114,7 @@ struct Witness {
     /// The process has died; what was under way is in doubt.
     mutating func crashed() {
         watch = EndpointWatch()
+        passcodes.interrupted.formUnion(ledger.registrations.locks.values.compactMap(\.current))
         for sequence in ledger.unsettled where ledger.entries[sequence]?.underWay != nil {
             ledger.entries[sequence]?.lost += 1
             ledger.entries[sequence]?.isAmbiguous = true

@@ -8,6 +8,7 @@ extension World {
     mutating func ask(_ command: Command, _ action: String) {
         lastTicket += 1
         asked[lastTicket] = command
+        stale[lastTicket] = gateThatIsFurther(than: command)
         log.add("\(stamp) \(action)")
         driver.submit(command, ticket: lastTicket)
     }

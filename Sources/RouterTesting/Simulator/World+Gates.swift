@@ -44,7 +44,22 @@ extension World {
         guard happens(options.gated) else { return GateSettings() }
         return GateSettings(
             onboarding: OnboardingSettings(
-                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300)))
+                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300)),
+            passcode: drawPolicy())
+    }
+
+    /// The gate at which somebody speaks in a term that is over; nil if it is not, or if nobody speaks.
+    func gateThatIsFurther(than command: Command) -> OnboardingGate? {
+        let (name, term): (SessionKey, Int64)
+        switch command {
+        case .gate(.report(_, by: let session, term: let said)): (name, term) = (session, said)
+        case .passcode(let request): (name, term) = (request.speaker.session, request.speaker.term)
+        default: return nil
+        }
+        let registrations = witness.ledger.registrations
+        guard let session = registrations.sessions[name] else { return nil }
+        let gate = registrations.gate(GateKey(of: session))
+        return term < gate.term ? gate : nil
     }
 
     /// In the end nobody is left at the gates to open them: they are switched off, so that all that is held can settle.
@@ -72,7 +87,10 @@ extension World {
             case .reassign(let sequence, _, .lane) where witness.ledger.entries[sequence]?.heldBy != nil:
                 statistics.flowed += 1
             case .putGate(let gate):
-                guard let known = witness.ledger.registrations.gates[gate.key], known.state == gate.state,
+                let known = witness.ledger.registrations.gate(gate.key)
+                if known.state != .locked, gate.state == .locked { statistics.locks += 1 }
+                if known.state == .locked, gate.state == .opened { statistics.unlocks += 1 }
+                guard known.state == gate.state,
                     let last = known.responsible, let next = gate.responsible, last != next
                 else { break }
                 statistics.takeovers += 1

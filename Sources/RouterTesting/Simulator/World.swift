@@ -23,6 +23,14 @@ package struct World {
     /// What was asked and not answered yet.
     var asked: [Int: Command] = [:]
     var lastTicket = 0
+    /// Who has spoken in a term that was over, and at which gate.
+    var stale: [Int: OnboardingGate] = [:]
+    /// What was typed for the tries that were asked for.
+    var typed: [Int: TypedPasscode] = [:]
+    /// What is being compared and checked.
+    var edge: [EdgeWork] = []
+    /// Which passcode a hash was made of.
+    var minted: [PasscodeHash: String] = [:]
     /// What producers have sent so far, to be repeated.
     var sent: [AcceptRequest] = []
     /// How often the process was started.
@@ -103,7 +111,11 @@ package struct World {
         switch command {
         case .accept(let request): witness.answered(request, answer.reply)
         case .cancel(let id): witness.answered(callingBack: id, answer.reply)
+        case .passcode(let request): answered(request, ticket: answer.ticket, answer.reply)
         default: break
+        }
+        if let gate = stale.removeValue(forKey: answer.ticket) {
+            witness.answered(inTermBefore: gate, answer.reply)
         }
     }
 
@@ -113,12 +125,16 @@ package struct World {
         statistics.crashes += 1
         life += 1
         asked = [:]
+        stale = [:]
+        typed = [:]
+        edge = []
         witness.crashed()
         // What has not arrived may never do.
         transfers = transfers.filter { _ in Bool.random(using: &generator) }
         disk.revive()
         if faults, happens(options.clockJump) { jump() }
-        guard let state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
+        guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
+        if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
         let engine = Engine<IndexedRegistry>(
             recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
@@ -154,7 +170,8 @@ package struct World {
             if steps > 60 { return }
             let network = transfers.lazy.compactMap { min($0.arrivesAt ?? $0.endsAt, $0.endsAt) }.min()
             let due = late ? nil : driver.engine.nextDue
-            guard let next = [network, due].compactMap({ $0 }).min(), next <= end else { break }
+            let edge = edge.lazy.map(\.endsAt).min()
+            guard let next = [network, edge, due].compactMap({ $0 }).min(), next <= end else { break }
             now = max(now, next)
             deliver()
             if !late { drive() }
@@ -191,6 +208,7 @@ package struct World {
             witness.ended(transfer)
             driver.submit(.attemptFinished(finished))
         }
+        finishAtEdge()
     }
 
     private mutating func send(_ attempt: AttemptStart) {

@@ -104,6 +104,20 @@ struct GateTests {
         #expect(try bench.deliverAll().map(\.kind).filter { $0 == "scene.notification" }.count == 1)
     }
 
+    @Test("A gate that closes lets events past what waits for its retry, also to a scene that has left")
+    func passing() throws {
+        var bench = try Self.bench()
+        try Self.open(&bench)
+        try bench.accept(device: "phone")
+        let attempt = try #require(try bench.start().first { $0.receiver == Self.A })
+        try bench.finish(attempt, .status(500))
+        try bench.run(.disconnectSession(Self.A))
+        #expect(try !bench.deliverAll().contains { $0.receiver == Self.A })
+        try bench.run(.gate(.reset(Self.phone)))
+        let told = try bench.deliverAll().filter { $0.receiver == Self.A }
+        #expect(told.map(\.kind).suffix(1) == ["scene.didDisconnect"])
+    }
+
     private static func reopen(_ bench: inout Workbench) throws {
         let gate = try #require(try bench.run(.gate(.open(A))).gate)
         try bench.run(.gate(.report(.succeed(storing: nil), by: A, term: gate.term)))

@@ -24,6 +24,13 @@ struct SabotageTests {
         (.keepsTerms, ["gate: term "]),
         (.flowsOutOfOrder, ["12.6 "]),
         (.keepsQuiet, ["gate: "]),
+        (.believesEverybody, ["passcode: "]),
+        (.countsInMemory, ["passcode: compared before"]),
+        (.forgetsTries, ["passcode: "]),
+        (.hearsStaleTerms, ["gate: a stale term"]),
+        (.neverLocks, ["passcode: ", "P8 the lock of"]),
+        (.tellsTheGone, ["gate: "]),
+        (.skipsConnecting, ["life cycle: "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {
@@ -34,6 +41,8 @@ struct SabotageTests {
             options.replay = 100
             options.gated = 700
             options.gate = 600
+            options.locked = 700
+            options.passcode = 600
         }
     }
 

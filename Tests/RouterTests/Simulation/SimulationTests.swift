@@ -73,4 +73,26 @@ struct SimulationTests {
         }
         #expect(total.gated > 50 && total.flowed > 20 && total.takeovers > 5, "\(total)")
     }
+
+    @Test("Passcodes lock, open, are changed, mistyped and wiped")
+    func passcodes() {
+        var total = SimulationStatistics()
+        for seed in 0..<30 as Range<UInt64> {
+            let report = Simulation.run(seed: seed, ticks: 100) { options in
+                options.gated = 1000
+                options.gate = 100
+                options.locked = 1000
+                options.passcode = 900
+                options.ingest = 200
+                options.registration = 50
+                options.motion = 100
+                options.sessionsPerApplication = 4
+            }
+            if !report.isSound { Issue.record("\(report)") }
+            total = total + report.statistics
+        }
+        #expect(total.locks > 50 && total.unlocks > 30 && total.signatures > 5, "\(total)")
+        #expect(total.wrongPasscodes > 50 && total.exhausted > 5 && total.changes > 5, "\(total)")
+        #expect(total.crashes > 30 && total.jumps > 5 && total.takeovers > 5, "\(total)")
+    }
 }

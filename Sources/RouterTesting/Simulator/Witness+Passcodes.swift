@@ -1,0 +1,173 @@
+import Router
+import RouterPlugin
+
+/// What has been shown to the edge, and what was promised before: the facts that a lock has to agree with.
+struct PasscodeWatch {
+    /// A right passcode was typed.
+    struct Proof {
+        let speaker: PasscodeRequest.Speaker
+        /// What is kept from then on.
+        let hash: PasscodeHash
+    }
+
+    /// What somebody has chosen who had none.
+    var chosen: Set<PasscodeHash> = []
+    /// The tries that were counted, durably.
+    var counted: Set<PasscodeLock.Trial> = []
+    /// Those for which something was compared.
+    var begun: Set<PasscodeLock.Trial> = []
+    /// Those for which the right passcode was typed.
+    var proofs: [PasscodeLock.Trial: Proof] = [:]
+    /// What was signed with the key that was kept, and by whom.
+    var signed: [String: (key: DeviceKey, speaker: PasscodeRequest.Speaker)] = [:]
+    /// The trials that were under way when the process died.
+    var interrupted: Set<PasscodeLock.Trial> = []
+}
+
+/// Passcodes: a try is counted first, and nobody passes a gate without having shown to know one.
+extension Witness {
+    // MARK: - Tries
+
+    /// Something is about to be compared.
+    mutating func begun(_ trial: PasscodeLock.Trial) {
+        require(passcodes.counted.contains(trial), "passcode: compared before the try was counted, at \(trial.key)")
+        require(passcodes.begun.insert(trial).inserted, "passcode: compared twice for one try, at \(trial.key)")
+    }
+
+    /// A lock was committed.
+    mutating func put(_ lock: PasscodeLock, at now: Timestamp) {
+        let key = lock.key
+        let known = ledger.registrations.lock(key)
+        require(ledger.registrations.applications[key.application] != nil, "12.9 a passcode of nobody: \(key)")
+        require(lock.trial >= known.trial, "passcode: number \(lock.trial) at \(key) after \(known.trial)")
+        if lock.trial > known.trial {
+            checkBegin(lock, after: known, at: now)
+        } else {
+            checkOutcome(lock, after: known)
+        }
+        ledger.registrations.locks[key] = lock
+    }
+
+    /// A try is counted on top of those before it, if there was one left, and no other is under way.
+    private mutating func checkBegin(_ lock: PasscodeLock, after known: PasscodeLock, at now: Timestamp) {
+        let key = lock.key
+        let limit = ledger.registrations.applications[key.application]?.gates.passcode?.retryLimit ?? -1
+        require(lock.tries == known.tries + 1, "passcode: \(lock.tries) tries at \(key) after \(known.tries)")
+        require(limit < 0 || known.tries < limit, "passcode: try \(lock.tries) of \(limit) at \(key)")
+        require(lock.hash == known.hash, "passcode: another one at \(key), by a try")
+        let isFree = known.current.map(passcodes.interrupted.contains) ?? false
+        require(isFree || known.notBefore.map { $0 <= now } ?? true, "passcode: tried too soon at \(key)")
+        if let trial = lock.current { passcodes.counted.insert(trial) }
+    }
+
+    /// What becomes of tries, passcodes and proofs follows from what was shown.
+    private mutating func checkOutcome(_ lock: PasscodeLock, after known: PasscodeLock) {
+        let key = lock.key
+        let gate = ledger.registrations.gate(key)
+        let isWiped = lock.hash == nil
+        let isAnew = known.hash == nil || gate.state == .onboarding && known.provenTerm != gate.term
+        let isCreated = isAnew && lock.hash.map(passcodes.chosen.contains) == true
+        let typed = known.isOnTrial && !lock.isOnTrial ? known.current.flatMap { passcodes.proofs[$0] } : nil
+        let signed = lock.challenge == nil ? known.challenge.flatMap { passcodes.signed[$0.text] } : nil
+        let isSigned = signed?.key == known.deviceKey && signed != nil
+        require(
+            lock.tries >= known.tries || isWiped || isCreated || typed != nil,
+            "passcode: \(known.tries) tries at \(key) are forgotten")
+        require(
+            lock.hash == known.hash || isWiped || isCreated || typed?.hash == lock.hash,
+            "passcode: another one at \(key), from nowhere")
+        guard lock.provenTerm != known.provenTerm, let term = lock.provenTerm else { return }
+        require(isCreated || typed != nil || isSigned, "passcode: \(key) takes for proven what is not")
+        guard let speaker = typed?.speaker ?? (isSigned ? signed?.speaker : nil) else { return }
+        require(term == gate.term && speaker.term == term, "passcode: proven in term \(term) at \(gate)")
+        require(
+            gate.isOpen || speaker.session.session == gate.responsible,
+            "passcode: \(speaker.session) has a say at \(key), and is not responsible")
+    }
+
+    // MARK: - Gates
+
+    /// A gate opens to somebody who has shown to know the passcode in this very term, if it asks for one.
+    mutating func checkProof(_ gate: OnboardingGate, after known: OnboardingGate?) {
+        let policy = ledger.registrations.applications[gate.key.application]?.gates.passcode
+        guard let policy, gate.isOpen, let state = known?.state, state != .opened else { return }
+        let lock = ledger.registrations.lock(gate.key)
+        let isOptional = state != .locked && policy.noPasscodeRequired && lock.hash == nil
+        require(
+            isOptional || lock.hash != nil && lock.provenTerm == gate.term,
+            "passcode: \(gate.key) opened without proof, from \(state)")
+    }
+
+    /// The last scene that leaves the foreground starts the clock, or locks at once; the first one that comes stops it.
+    mutating func checkLocks(_ before: Registrations, at now: Timestamp) {
+        for (key, lock) in ledger.registrations.locks where lock.hash != nil {
+            let settings = ledger.registrations.applications[key.application]?.gates
+            guard let settings, settings == before.applications[key.application]?.gates, let policy = settings.passcode
+            else { continue }
+            let (wasThere, isThere) = (before.isInForeground(key), ledger.registrations.isInForeground(key))
+            guard wasThere != isThere else { continue }
+            let end = now.advanced(byMilliseconds: Int64(policy.lockTimeoutSeconds) * 1000)
+            if isThere || !ledger.registrations.gate(key).isOpen {
+                require(lock.locksAt == nil, "passcode: the clock runs at \(key), which is in use or closed")
+            } else if policy.lockTimeoutSeconds >= 0 {
+                let isRunning = lock.locksAt.map { $0 > now && $0 <= end } ?? false
+                require(isRunning, "passcode: \(key) was left, and is not going to be locked")
+            }
+        }
+    }
+
+    /// Whoever is told of a gate is connected.
+    mutating func checkHearers(_ changes: [StoreChange]) {
+        for case .insert(let accepted) in changes {
+            guard let event = accepted.event, SceneWatch.eventsOfGates.contains(event.kind),
+                let session = accepted.decision.session, !session.isDelegate,
+                let application = ledger.registrations.applications[accepted.application]
+            else { continue }
+            let known = ledger.registrations.sessions[SessionKey(application: application.id, session: session)]
+            let isThere = known.map { $0.activationState != .unattached } ?? false
+            require(isThere, "gate: \(session) is told \(event.kind.rawValue), and is not connected")
+        }
+    }
+
+    // MARK: - Answers
+
+    /// Somebody spoke in a term that was over before, and was heard.
+    mutating func answered(inTermBefore gate: OnboardingGate, _ reply: Reply) {
+        let heard: OnboardingGate
+        switch reply {
+        case .gate(let gate), .passcode(_, let gate): heard = gate
+        default: return
+        }
+        guard heard.key == gate.key, heard.term >= gate.term else { return }
+        fail("gate: a stale term is heard at \(gate.key), where term \(gate.term) has begun")
+    }
+
+    /// The engine knows of passcodes what was committed, but that nobody compares any more who has died.
+    mutating func checkLocksAtRest(_ engine: Engine<IndexedRegistry>, at now: Timestamp) {
+        for (key, lock) in ledger.registrations.locks {
+            let known = engine.passcodeLock(key)
+            require(known == lock || known == lock.recovered, "the engine knows the passcode of \(key) differently")
+            if let end = lock.locksAt { checkWake(engine, end, "the lock of \(key)", at: now) }
+        }
+    }
+}
+
+extension PasscodeLock {
+    /// The trial that is under way.
+    var current: Trial? {
+        guard isOnTrial, let hash else { return nil }
+        return Trial(key: key, number: trial, hash: hash)
+    }
+
+}
+
+extension Registrations {
+    func gate(_ key: GateKey) -> OnboardingGate { gates[key] ?? OnboardingGate(key) }
+
+    func lock(_ key: GateKey) -> PasscodeLock { locks[key] ?? PasscodeLock(key) }
+
+    /// Whether a scene that takes part is in the foreground.
+    func isInForeground(_ key: GateKey) -> Bool {
+        present(at: key).contains { $0.activationState >= .foregroundInactive }
+    }
+}
