@@ -32,8 +32,8 @@ extension Lane {
 
     /// Whether something is under way, or may start now.
     func isGoing(at now: Timestamp) -> Bool {
-        guard !isClosed, waitsFor == nil else { return false }
         if inFlight > 0 { return true }
+        guard !isClosed, waitsFor == nil else { return false }
         guard let next = queue.first(where: { $0.machine.isWaiting && !$0.isEnding }) else { return false }
         return next.machine.progress.notBefore.map { $0 <= now } ?? true
     }

@@ -197,8 +197,7 @@ package struct Lane: Sendable {
         guard let index = found else {
             guard retryAt != nil || isGated else { return .nothing }
             // While the first one waits for its retry, the time of those behind it runs.
-            if let ended = expired(at: now) { return ended }
-            return [retryAt, nextExpiry].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
+            return rest(at: now, until: retryAt)
         }
         let delivery = queue[index]
         // It was called back while an attempt was under way that a crash has ended.
@@ -211,6 +210,15 @@ package struct Lane: Sendable {
         waitingByRank[delivery.notification.priority.rank] -= 1
         defer { queue[index].payload = nil }
         return .attempt(queue[index], number: attempt)
+    }
+
+    /// What the lane has to offer while it may start nothing: what has run out of time.
+    ///
+    /// - Parameter time: When it may start something again; nil if that is not a matter of time.
+    mutating func rest(at now: Timestamp, until time: Timestamp? = nil) -> Offer {
+        guard !isClosed else { return .nothing }
+        if let ended = expired(at: now) { return ended }
+        return [time, nextExpiry].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
     }
 
     /// Whether nothing but events may start.

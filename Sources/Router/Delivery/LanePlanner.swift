@@ -233,10 +233,11 @@ package struct LanePlanner: Sendable {
     private mutating func serve(
         _ key: SessionKey, _ urgency: Priority, at now: Timestamp, _ terms: LaneTerms?
     ) -> Step? {
-        guard let terms, let current = lanes[key]?.urgency else {
+        guard let current = lanes[key]?.urgency else {
             passOn(key)
             return nil
         }
+        guard let terms else { return rest(key) }
         guard current == urgency else {
             // What was urgent has gone, or something more urgent has come.
             turns.append(key, current)
@@ -244,8 +245,7 @@ package struct LanePlanner: Sendable {
         }
         guard !isEarly(key, terms) else {
             early[key.application, default: []].insert(key)
-            passOn(key)
-            return nil
+            return rest(key)
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
         let obstacle = obstacle(at: endpoint, at: now)
@@ -275,6 +275,19 @@ package struct LanePlanner: Sendable {
             if let until { wake(key, at: until) }
         case .nothing:
             passOn(key)
+        }
+        return nil
+    }
+
+    /// Nothing starts in the lane as things stand, and the time of what is in it runs.
+    private mutating func rest(_ key: SessionKey) -> Step? {
+        passOn(key)
+        switch lanes[key]?.rest(at: now) ?? .nothing {
+        case .ended(let sequence):
+            look(at: key)
+            return .ended(sequence)
+        case .wait(let until): wake(key, at: until)
+        case .attempt, .held, .nothing: break
         }
         return nil
     }

@@ -65,8 +65,8 @@ extension Engine {
     /// The delegate is to hear which sessions are gone before another one connects: what it has failed to take is tried now,
     /// once more than its schedule says.
     private func hurry(_ application: ApplicationID, in plan: inout Plan) {
-        guard let lane = planner.lanes[.delegate(of: application)], lane.hasDiscards, lane.inFlight == 0,
-            let head = lane.waiting(limit: 1).first, head.machine.progress.notBefore != nil,
+        guard let lane = planner.lanes[.delegate(of: application)], !lane.isClosed, lane.hasDiscards,
+            lane.inFlight == 0, let head = lane.waiting(limit: 1).first, head.machine.progress.notBefore != nil,
             head.machine.progress.failures > 0
         else { return }
         var progress = head.machine.progress

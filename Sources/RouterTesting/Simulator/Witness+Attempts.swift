@@ -144,6 +144,7 @@ extension Witness {
         }
         checkLocksAtRest(engine, at: now)
         var heads: [SessionKey: NotificationSequence] = [:]
+        var overtaken: [SessionKey: Int] = [:]
         for sequence in ledger.unsettled {
             guard let entry = ledger.entries[sequence] else { continue }
             let isAnybodys = ledger.registrations.applications[entry.accepted.application] != nil
@@ -163,7 +164,9 @@ extension Witness {
                 checkWake(engine, end, "the end of \(sequence)", at: now)
             }
             if let lane = entry.lane, entry.underWay == nil, heads[lane] == nil, !rests(entry) {
-                if isAside(entry, in: lane, at: now), let notBefore = entry.progress.notBefore {
+                let isPassed = overtaken[lane, default: 0] < RouterLimits.overtakenDeliveries
+                if isPassed, isAside(entry, in: lane, at: now), let notBefore = entry.progress.notBefore {
+                    overtaken[lane, default: 0] += 1
                     checkAside(engine, sequence, notBefore, in: lane, at: now)
                 } else {
                     heads[lane] = sequence

@@ -148,9 +148,9 @@ extension Witness {
         }
     }
 
-    /// Whether it rests in a lane that is looked at when its time has run out.
+    /// Whether it waits in a lane that is looked at when its time has run out.
     func mayExpire(_ entry: LedgerEntry, _ engine: Engine<IndexedRegistry>) -> Bool {
-        guard rests(entry), entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
+        guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
             ledger.registrations.openSession(lane) != nil
         else { return false }
         let known = engine.planner.lanes[lane]

@@ -51,6 +51,36 @@ struct ConfigurationTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
     }
 
+    @Test("What waits for a configuration runs out of time all the same")
+    func expires() throws {
+        var bench = try Workbench(Self.application(), [])
+        var request = Self.activity("other")
+        request.notification.expiration = .at(.second(10))
+        try bench.run(.accept(request))
+        #expect(try made(bench).awaitsConfiguration)
+        #expect(try bench.start().map(\.kind) == ["application.configurationForConnecting"])
+        try bench.advance(to: .second(10))
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.store.census().byState[.expired] == 1)
+    }
+
+    @Test("Without a delegate nobody is asked any more, however much it was still to be told")
+    func noDelegate() throws {
+        var bench = try Workbench(Self.application(), [])
+        try bench.run(.activate(ActivationRequest(application: .gallery)))
+        let asked = try #require(try bench.start().first)
+        #expect(asked.kind == "application.configurationForConnecting")
+        try bench.finish(asked, .status(503))
+        try bench.run(.putSession(.gallery("A"), .of(Scene("A", .unattached))))
+        try bench.run(.deleteSession(.gallery("A")))
+        var application = Self.application()
+        application.delegate = nil
+        try bench.run(.putApplication(.of(application)))
+        #expect(try made(bench).configuration == "List")
+        let told = ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"]
+        #expect(try bench.deliverAll().map(\.kind) == told)
+    }
+
     @Test("The delegate is asked where nothing else chooses, and what waits for the session goes where it says")
     func asked() throws {
         var bench = try Workbench(Self.application(), [])

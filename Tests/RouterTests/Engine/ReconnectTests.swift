@@ -86,6 +86,30 @@ struct ReconnectTests {
         #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
     }
 
+    @Test("Nor while the attempt runs of a delegate that the application has no more")
+    func formerDelegate() throws {
+        var bench = try Self.bench()
+        let told = try #require(try bench.start().first)
+        try bench.run(.patchSession(.gallery("C"), SessionPatch(state: .background)))
+        try bench.run(.putApplication(.of(.gallery(statuses: StatusTable(), lifeCycleEvents: true))))
+        #expect(try bench.start().isEmpty)
+        try bench.finish(told, .status(503))
+        #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
+    }
+
+    @Test("What waits for the delegate runs out of time all the same")
+    func expires() throws {
+        var bench = try Self.bench()
+        let told = try #require(try bench.start().first)
+        try bench.accept("doc/1", expiration: .at(.second(10)))
+        #expect(try bench.start().isEmpty)
+        try bench.advance(to: .second(10))
+        #expect(try bench.start().isEmpty)
+        #expect(try bench.store.census().byState[.expired] == 1)
+        try bench.finish(told, .status(200))
+        #expect(bench.engine.unsettledCount == 0)
+    }
+
     @Test("What does not connect anybody goes beside it")
     func others() throws {
         var bench = try Self.bench()
