@@ -44,7 +44,7 @@ package struct Daemon: Sendable {
     package var api: API {
         API(
             host: host, store: store, plugins: plugins, keys: configuration.keys, egress: configuration.egress,
-            logger: logger)
+            hasher: PasscodeHasher(cost: configuration.passcodeCost), logger: logger)
     }
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.

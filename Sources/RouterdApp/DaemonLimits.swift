@@ -34,8 +34,13 @@ package enum DaemonLimits {
     static let secretKeys = 16
     /// Greatest file of such keys.
     static let secretKeyFileBytes = 16 * 1024
-    /// What a hash of a passcode costs: 32 MiB and about a fifth of a second, as OWASP asks of scrypt.
+    /// What a hash of a passcode costs unless the configuration says otherwise: 32 MiB, as OWASP asks of scrypt.
     package static let passcodeCost = PasscodeHash.Cost(logRounds: 15, blockSize: 8, parallelism: 3)
+    /// What it may be set to; and what it should come to, as the product of scrypt's N and p: the least of the choices that
+    /// OWASP's Password Storage Cheat Sheet gives for r = 8.
+    static let passcodeLogRounds = 10...17
+    static let passcodeParallelism = 1...16
+    static let passcodeWork = 81_920
     /// How many bytes of salt a passcode has.
     static let passcodeSaltBytes = 16
     /// How many bytes of randomness a challenge for a device has.

@@ -15,8 +15,9 @@ package struct ConfigurationLoader {
     /// The names that a file may use, a level each.
     private static let names: [String: [String]] = [
         "": [
-            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets", "apiKeys",
-            "rules", "passcodeValidators",
+            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets",
+            "passcodes",
+            "apiKeys", "rules", "passcodeValidators",
         ],
         "/log": ["level"],
         "/http": [
@@ -27,6 +28,7 @@ package struct ConfigurationLoader {
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
+        "/passcodes": ["logRounds", "parallelism"],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -114,6 +116,14 @@ package struct ConfigurationLoader {
             edge.requestsPerSecondPerAddress = try Self.integer($0, 1...DaemonLimits.requestsPerSecondMaximum)
         }
         return edge
+    }
+
+    mutating func passcodeCost() -> PasscodeHash.Cost {
+        let cost = DaemonLimits.passcodeCost
+        var (logRounds, parallelism) = (cost.logRounds, cost.parallelism)
+        read("passcodes.logRounds") { logRounds = try Self.integer($0, DaemonLimits.passcodeLogRounds) }
+        read("passcodes.parallelism") { parallelism = try Self.integer($0, DaemonLimits.passcodeParallelism) }
+        return PasscodeHash.Cost(logRounds: logRounds, blockSize: cost.blockSize, parallelism: parallelism)
     }
 
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {

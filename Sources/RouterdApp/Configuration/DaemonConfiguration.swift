@@ -29,6 +29,8 @@ package struct DaemonConfiguration: Sendable {
     /// What the file grants beyond public addresses.
     package var grants: [EgressGrant] = []
     package var retention = DaemonLimits.retention
+    /// What a hash of a passcode costs that is made from now on.
+    package var passcodeCost = DaemonLimits.passcodeCost
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
     package var passcodeValidators: [any PasscodeValidator] = []
@@ -43,7 +45,14 @@ package struct DaemonConfiguration: Sendable {
 
     /// What whoever runs the daemon should know of a configuration that is valid.
     package var warnings: [String] {
-        secretKeys == nil ? ["no secrets.keyFile: the secrets of endpoints are kept in the database as they are"] : []
+        var warnings: [String] = []
+        if secretKeys == nil {
+            warnings.append("no secrets.keyFile: the secrets of endpoints are kept in the database as they are")
+        }
+        if passcodeCost.parallelism << passcodeCost.logRounds < DaemonLimits.passcodeWork {
+            warnings.append("passcodes: hashes are cheaper than OWASP asks of scrypt, and so are guesses")
+        }
+        return warnings
     }
 
     /// How many files the transport may have open: its connections, and two for each name that is being looked up.
@@ -81,6 +90,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
         loader.read("secrets.keyFile") { configuration.secretKeys = try SecretKeyring(path: $0) }
+        configuration.passcodeCost = loader.passcodeCost()
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)

@@ -28,7 +28,7 @@ package final class PasscodeHasher: Sendable {
     private let turns = Mutex(Turns())
 
     package init(
-        cost: PasscodeHash.Cost = DaemonLimits.passcodeCost,
+        cost: PasscodeHash.Cost,
         workers: Int = max(1, ProcessInfo.processInfo.activeProcessorCount / 2),
         limit: Int = DaemonLimits.passcodesWaiting
     ) {

@@ -19,7 +19,7 @@ package struct API: Sendable {
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
-        hasher: PasscodeHasher = PasscodeHasher(), logger: Logger
+        hasher: PasscodeHasher, logger: Logger
     ) {
         self.host = host
         self.store = store

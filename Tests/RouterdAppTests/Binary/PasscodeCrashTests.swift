@@ -6,10 +6,13 @@ import Testing
 /// The story of the passcode on the real binary, which is killed after every step, and once in the middle of one.
 @Suite("kill -9: passcodes", .timeLimit(.minutes(15)))
 struct PasscodeCrashTests {
+    /// - Parameter logRounds: What hashes cost: unoptimised code takes ten seconds for one of the usual cost.
     private func run(
-        _ directory: TemporaryDirectory, _ body: @escaping @Sendable (ServedDaemon, Program) async throws -> Void
+        _ directory: TemporaryDirectory, logRounds: Int = 10,
+        _ body: @escaping @Sendable (ServedDaemon, Program) async throws -> Void
     ) async throws {
-        let (program, port) = try await ServedDaemon.start(database: directory.file())
+        let cost = ["ROUTERD_PASSCODES_LOG_ROUNDS": "\(logRounds)", "ROUTERD_PASSCODES_PARALLELISM": "1"]
+        let (program, port) = try await ServedDaemon.start(database: directory.file(), environment: cost)
         do {
             try await ServedDaemon.connected(to: program, port: port) { try await body($0, program) }
         } catch {
@@ -40,7 +43,7 @@ struct PasscodeCrashTests {
     @Test func aTryIsUsedUpByAKill() async throws {
         let directory = try TemporaryDirectory()
         try await withReceiver { receiver in
-            try await run(directory) { daemon, program in
+            try await run(directory, logRounds: 14) { daemon, program in
                 try await daemon.putTablet(receiver)
                 try await daemon.takeOn(passcode: "1234")
                 try await daemon.move("win-1", to: "background")

@@ -80,7 +80,10 @@ struct ServeTests {
             try await receiver.webhooks(1)
             program.send(SIGTERM)
             // Nobody is let in any more while the attempt goes on.
-            for _ in 0..<100_000 where isListening(port) { await Task.yield() }
+            for _ in 0..<100_000 {
+                guard isListening(port) else { break }
+                await Task.yield()
+            }
             #expect(!isListening(port))
             receiver.release()
             let ended = try await program.ended()

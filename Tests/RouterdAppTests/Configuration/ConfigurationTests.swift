@@ -228,6 +228,20 @@ struct ConfigurationTests {
         #expect(rules.map(\.id.text) == ["routerd.rule.state-floor", "routerd.rule.quiet-hours"])
     }
 
+    @Test func hashesOfPasscodesCostWhatTheyAreSetTo() throws {
+        #expect(try load(nil).passcodeCost == DaemonLimits.passcodeCost)
+        let cheap = try load("passcodes: {logRounds: 14}", environment: ["ROUTERD_PASSCODES_PARALLELISM": "4"])
+        #expect(cheap.passcodeCost == PasscodeHash.Cost(logRounds: 14, blockSize: 8, parallelism: 4))
+        #expect(cheap.warnings.contains { $0.hasPrefix("passcodes: ") })
+        let dear = try load("passcodes: {logRounds: 14, parallelism: 5}")
+        #expect(dear.warnings.contains { $0.hasPrefix("passcodes: ") } == false)
+        #expect(PasscodeHash.Cost(logRounds: 17, blockSize: 8, parallelism: 16).isBearable)
+        let faults = #expect(throws: ConfigurationFaults.self) {
+            try load("passcodes: {logRounds: 18, parallelism: 0}")
+        }
+        #expect(faults?.faults.map(\.pointer) == ["/passcodes/logRounds", "/passcodes/parallelism"])
+    }
+
     @Test func passcodeValidatorsAreAListOfTheirOwn() throws {
         let validators = try load(
             """
