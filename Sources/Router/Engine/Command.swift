@@ -51,6 +51,8 @@ package enum FollowUp: Hashable, Sendable {
     case flow(GateKey)
     /// An application has been left for long enough.
     case lock(GateKey)
+    /// Forget passcodes of an application that has none any more, a bounded number at a time.
+    case forgetPasscodes(ApplicationID)
     /// Delete a session that was discarded, when its scene has been told or will not be.
     case bury(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.

@@ -64,7 +64,7 @@ extension Engine {
             case .putPasscodeLock(let lock): put(lock)
             }
         }
-        followUps += flows(at: gates)
+        followUps += flows(at: gates) + passcodesToForget(after: changes)
         if hasForgotten { followUps.append(.forget) }
         followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
@@ -80,6 +80,7 @@ extension Engine {
                 planner.reconsider(key)
             }
         }
+        findObsoleteLocks(of: application.id)
         let delegate = SessionKey.delegate(of: application.id)
         guard planner.lanes[delegate] != nil else { return }
         if application.delegate != nil { return planner.reopen(delegate) }
@@ -99,6 +100,7 @@ extension Engine {
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
         tenants[id] = nil
         passcodeLocks = passcodeLocks.filter { $0.key.application != id }
+        obsoleteLocks[id] = nil
         let keys = planner.lanes.keys.filter { $0.application == id }
         for key in keys { planner.close(key) }
         return keys

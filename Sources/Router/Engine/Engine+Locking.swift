@@ -13,10 +13,7 @@ extension Engine {
         guard let tenant = tenants[moves.application] else { return }
         let moved = moves.sessions
         let gates = (moves.changed ?? tenant.application).gates
-        guard let settings = gates.onboarding, let policy = gates.passcode else {
-            if moves.changed != nil { unlockAll(in: tenant, gates.onboarding, at: now, in: &plan) }
-            return
-        }
+        guard let settings = gates.onboarding, let policy = gates.passcode else { return }
         var keys: Set<GateKey> = []
         for (key, after) in moved {
             let (before, after) = (session(key)?.foreground(under: settings), after?.foreground(under: settings))
@@ -88,8 +85,9 @@ extension Engine {
 
     /// The time that was given has passed.
     mutating func planLock(_ key: GateKey, at now: Timestamp) -> Plan {
-        guard let tenant = tenants[key.application], let settings = tenant.application.gates.onboarding,
-            let lock = passcodeLocks[key], let time = lock.locksAt, time <= now
+        guard let tenant = tenants[key.application], tenant.application.gates.passcode != nil,
+            let settings = tenant.application.gates.onboarding, let lock = passcodeLocks[key], let time = lock.locksAt,
+            time <= now
         else { return Plan() }
         var plan = Plan(reads: [.application(key.application), .gate(key)], writes: [.gate(key)])
         let visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings)
@@ -105,22 +103,6 @@ extension Engine {
         visit.actions +=
             (try? visit.gate.handle(.lock(next: visit.best(in: tenant) ?? visit.come.first?.key.session))) ?? []
         finish(visit, in: tenant, at: now, plan: &plan)
-    }
-
-    /// The application has no passcodes any more. Where it was locked, people have to come in anew, which is all that is
-    /// asked of them now.
-    private mutating func unlockAll(
-        in tenant: Tenant<Registry>, _ settings: OnboardingSettings?, at now: Timestamp, in plan: inout Plan
-    ) {
-        for key in passcodeLocks.keys.filter({ $0.application == tenant.application.id }).sorted() {
-            plan.reads.append(.gate(key))
-            plan.writes.append(.gate(key))
-            forgetPasscode(at: key, in: &plan)
-            var visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings ?? OnboardingSettings())
-            guard visit.gate.state == .locked else { continue }
-            visit.actions += (try? visit.gate.handle(.close)) ?? []
-            finish(visit, in: tenant, at: now, plan: &plan)
-        }
     }
 
     /// Whether an application that was left is to be locked now; if it is later, it is looked at then.

@@ -23,6 +23,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     package internal(set) var replays: [ReplayID: Replay] = [:]
     /// Of the applications that have passcodes.
     package internal(set) var passcodeLocks: [GateKey: PasscodeLock] = [:]
+    /// The locks of applications that have no passcodes any more, first ones last; none is empty.
+    var obsoleteLocks: [ApplicationID: [GateKey]] = [:]
     /// The newest notification that is not settled, for those that have a collapse id.
     var newest: [CollapseKey: NotificationSequence] = [:]
     /// The sessions that wait for a configuration, by the event that asks the delegate for it.
@@ -78,6 +80,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
         }
         for lock in state.passcodeLocks { put(lock.recovered) }
+        for id in Set(state.passcodeLocks.map(\.key.application)) { findObsoleteLocks(of: id) }
         // What came due while nobody was there.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
@@ -89,6 +92,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         return planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
             + flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
+            + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -152,6 +156,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
         case .followUp(.flow(let key)): try planFlow(key, at: now, lookup: lookup)
         case .followUp(.lock(let key)): planLock(key, at: now)
+        case .followUp(.forgetPasscodes(let id)): planForgetPasscodes(of: id, at: now)
         case .followUp(.bury(let key)): try planBury(key, at: now, lookup: lookup)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
         case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)

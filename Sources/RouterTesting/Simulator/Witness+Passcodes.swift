@@ -147,6 +147,8 @@ extension Witness {
         for (key, lock) in ledger.registrations.locks {
             let known = engine.passcodeLock(key)
             require(known == lock || known == lock.recovered, "the engine knows the passcode of \(key) differently")
+            let isAskedFor = ledger.registrations.applications[key.application]?.gates.passcode != nil
+            require(isAskedFor || lock.isBlank, "P8 the passcode of \(key) is kept, and nobody asks for one")
             if let end = lock.locksAt { checkWake(engine, end, "the lock of \(key)", at: now) }
         }
     }

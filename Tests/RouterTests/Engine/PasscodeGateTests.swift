@@ -342,6 +342,72 @@ struct PasscodeGateTests {
         #expect(try Self.report(&bench).gate?.state == .opened)
     }
 
+    /// An application on so many devices, with a passcode on each; every second one is locked.
+    private static func fleet(_ count: Int, moveLimit: Int) throws -> Workbench {
+        let scenes = (0..<count).map { number in
+            Scene(SessionID(unchecked: "s\(number)"), .foregroundActive, device: DeviceID(unchecked: "d\(number)"))
+        }
+        let policy = PasscodePolicy(lockTimeoutSeconds: 0)
+        var bench = try Workbench(application(policy), scenes, moveLimit: moveLimit)
+        for number in 0..<count {
+            let key = SessionKey.gallery(SessionID(unchecked: "s\(number)"))
+            let term = try #require(try bench.run(.gate(.open(key))).gate?.term)
+            let speaker = PasscodeRequest.Speaker(key, term: term, for: .creation)
+            try bench.run(.passcode(PasscodeRequest(.create(passcodeHash(1), deviceKey: nil), by: speaker)))
+            try bench.run(.gate(.report(.succeed(storing: nil), by: key, term: term)))
+            if number % 2 == 0 { try bench.run(.patchSession(key, SessionPatch(state: .background))) }
+        }
+        return bench
+    }
+
+    private static func locks(_ bench: Workbench) -> Int { bench.engine.passcodeLocks.values.count { !$0.isBlank } }
+
+    private static func locked(_ bench: Workbench) -> Int {
+        bench.engine.tenants[.gallery]?.gates.values.count { $0.state == .locked } ?? 0
+    }
+
+    @Test("On many devices passcodes are forgotten in steps, and others have their turn between two of them")
+    func fleet() throws {
+        var bench = try Self.fleet(100, moveLimit: 8)
+        #expect(Self.locks(bench) == 100 && Self.locked(bench) == 50)
+        var (reply, followUps) = try bench.step(.putApplication(.of(Self.application(nil))))
+        #expect(reply.refusal == nil && Self.locks(bench) == 100)
+        var steps = 0
+        while let next = followUps.first {
+            #expect(followUps == [.forgetPasscodes(.gallery)])
+            let before = Self.locks(bench)
+            followUps = try bench.step(.followUp(next)).followUps
+            #expect(before - Self.locks(bench) == min(8, before))
+            steps += 1
+        }
+        #expect(steps == 13 && Self.locks(bench) == 0 && Self.locked(bench) == 0)
+    }
+
+    @Test("A crash between two steps loses none of those that are left")
+    func fleetCrash() throws {
+        var bench = try Self.fleet(20, moveLimit: 3)
+        let (_, followUps) = try bench.step(.putApplication(.of(Self.application(nil))))
+        _ = try bench.step(.followUp(try #require(followUps.first)))
+        #expect(Self.locks(bench) == 17)
+        try bench.crash()
+        #expect(Self.locks(bench) == 0 && Self.locked(bench) == 0)
+    }
+
+    @Test("What is left of passcodes locks nothing while they are off, and is kept if they are on again")
+    func fleetAgain() throws {
+        var bench = try Self.fleet(6, moveLimit: 1)
+        let key = SessionKey.gallery("s1")
+        try bench.run(.putApplication(.of(Self.application(PasscodePolicy(lockTimeoutSeconds: 60)))))
+        try bench.run(.patchSession(key, SessionPatch(state: .background)))
+        let (_, followUps) = try bench.step(.putApplication(.of(Self.application(nil))))
+        try bench.advance(to: .second(60))
+        #expect(bench.engine.gate(GateKey(application: .gallery, device: "d1"))?.state == .opened)
+        _ = try bench.step(.putApplication(.of(Self.application(PasscodePolicy()))))
+        let kept = Self.locks(bench)
+        try bench.follow(followUps)
+        #expect(kept > 0 && Self.locks(bench) == kept)
+    }
+
     // MARK: Changing and devices
 
     @Test("A passcode is changed where the application is used, by any of its sessions that knows it")

@@ -136,6 +136,13 @@ package struct PasscodeLock: Hashable, Sendable {
         self = wiped
     }
 
+    /// Whether nothing is known of a passcode.
+    package var isBlank: Bool {
+        var blank = self
+        blank.reset()
+        return self == blank
+    }
+
     // MARK: Trying
 
     /// A passcode is about to be compared.
