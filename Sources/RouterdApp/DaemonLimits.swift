@@ -41,6 +41,8 @@ package enum DaemonLimits {
     static let passcodeLogRounds = 10...17
     static let passcodeParallelism = 1...16
     static let passcodeWork = 81_920
+    /// How many passcodes that somebody thinks of are checked in a second, for each application.
+    package static let passcodeChecksPerSecond = 20
     /// How many bytes of salt a passcode has.
     static let passcodeSaltBytes = 16
     /// How many bytes of randomness a challenge for a device has.

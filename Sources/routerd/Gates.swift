@@ -6,7 +6,8 @@ import RouterdApp
 struct Gates: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show where the gates of an application stand, and begin one anew.",
-        subcommands: [ListGates.self, ShowGate.self, ResetGate.self], defaultSubcommand: ListGates.self)
+        subcommands: [ListGates.self, ShowGate.self, ShowPasscode.self, CheckPasscode.self, ResetGate.self],
+        defaultSubcommand: ListGates.self)
 }
 
 /// What names a gate on the command line.
@@ -50,7 +51,8 @@ struct ShowGate: AsyncParsableCommand {
 
 struct ResetGate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Forget the person at a gate, and let onboarding begin anew.")
+        commandName: "reset", abstract: "Forget the person at a gate, with the passcode, and let onboarding begin anew."
+    )
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var gate: GateOptions

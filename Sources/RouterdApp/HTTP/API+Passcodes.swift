@@ -94,6 +94,22 @@ extension API {
         return .json(.ok, PasscodeStatusBody.write(found.lock, under: policy, at: host.now))
     }
 
+    /// What a passcode that somebody thinks of does not meet. Nothing is counted and nothing is kept; nobody learns anything
+    /// of the passcode that there is.
+    @Sendable func checkPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let id = try context.application()
+        _ = try request.query()
+        try passcodeChecks.take(
+            id, perSecond: DaemonLimits.passcodeChecksPerSecond, at: context.channel.eventLoop.now)
+        let passcode = try PasscodeBody.candidate(try await request.bytes(atMost: DaemonLimits.bodyBytes))
+        guard let application = await host.read({ $0.tenants[id]?.application }) else {
+            throw Problem(.unknownApplication(id))
+        }
+        guard let policy = application.gates.passcode else { throw Problem(PasscodeLock.Refusal.off) }
+        let faults = policy.faults(of: passcode, for: id, validators: plugins.passcodeValidators)
+        return .json(.ok, PasscodeStatusBody.write(faults))
+    }
+
     // MARK: Steps
 
     /// Whether a passcode that was chosen will do: the policy first, then the second time that it was typed.

@@ -11,7 +11,8 @@ package struct API: Sendable {
     let plugins: PluginRegistry
     let chooser: Chooser
     let authenticator: Authenticator
-    let keyRates = KeyRates()
+    let keyRates = SharedRates<[UInt8]>()
+    let passcodeChecks = SharedRates<ApplicationID>()
     let hasher: PasscodeHasher
     /// What endpoints may be registered.
     let egress: EgressPolicy
@@ -69,6 +70,7 @@ package struct API: Sendable {
         on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
         let passcode = "\(application)/gate/passcode"
         on(router, .get, passcode, .sessions, getPasscode)
+        on(router, .post, "\(passcode)/check", .sessions, checkPasscode)
         on(router, .post, "\(passcode)/create", .sessions, createPasscode)
         on(router, .post, "\(passcode)/input", .sessions, inputPasscode)
         on(router, .post, "\(passcode)/change", .sessions, changePasscode)
@@ -120,7 +122,9 @@ package struct API: Sendable {
         router.on(RouterPath(path), method: method) { request, context in
             let caller = try authenticator.caller(
                 authorization: request.headers[.authorization], needing: scope)
-            try keyRates.take(caller, at: context.channel.eventLoop.now)
+            if let key = caller.key, let perSecond = key.requestsPerSecond {
+                try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
+            }
             if context.parameters.get("application") != nil {
                 let application = try context.application()
                 guard caller.mayUse(application) else {

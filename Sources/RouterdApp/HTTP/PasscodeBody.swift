@@ -14,15 +14,31 @@ package struct PasscodeBody {
     package init(
         _ bytes: [UInt8], for purpose: PasscodeRequest.Purpose, in application: ApplicationID
     ) throws(Problem) {
-        let value: JSONValue
-        do { value = try JSONValue(parsing: bytes) } catch { throw Problem(error).withoutNames }
-        reader = try ObjectReader(value)
+        reader = try Self.reader(bytes)
         let session = try GateBody.session(&reader, of: application)
         speaker = PasscodeRequest.Speaker(session, term: try GateBody.term(&reader), for: purpose)
     }
 
-    /// A passcode, in Unicode's form C: what a person types is the same whatever it is typed on.
+    /// A passcode that somebody thinks of; nobody speaks.
+    package static func candidate(_ bytes: [UInt8]) throws(Problem) -> Passcode {
+        var reader = try reader(bytes)
+        let passcode = try passcode("passcode", from: &reader)
+        do { try reader.finish() } catch { throw error.withoutNames }
+        return passcode
+    }
+
+    private static func reader(_ bytes: [UInt8]) throws(Problem) -> ObjectReader {
+        let value: JSONValue
+        do { value = try JSONValue(parsing: bytes) } catch { throw Problem(error).withoutNames }
+        return try ObjectReader(value)
+    }
+
     package mutating func passcode(_ key: String) throws(Problem) -> Passcode {
+        try Self.passcode(key, from: &reader)
+    }
+
+    /// A passcode, in Unicode's form C: what a person types is the same whatever it is typed on.
+    private static func passcode(_ key: String, from reader: inout ObjectReader) throws(Problem) -> Passcode {
         guard let text = try reader.string(key) else { throw reader.missing(key) }
         do { return try Passcode(text.precomposedStringWithCanonicalMapping) } catch {
             throw Problem(.unprocessableContent, error.code, error.description, pointer: reader.pointer(to: key))

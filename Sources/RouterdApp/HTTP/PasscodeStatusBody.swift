@@ -18,6 +18,21 @@ package enum PasscodeStatusBody {
         }
     }
 
+    /// What a passcode that somebody thinks of does not meet, in the order of the policy.
+    package static func write(_ faults: [PasscodeFault]) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("meetsPolicy", faults.isEmpty)
+            body.array("faults") { list in
+                for fault in faults {
+                    list.object {
+                        $0.field("rule", fault.rule)
+                        $0.field("message", fault.message)
+                    }
+                }
+            }
+        }
+    }
+
     /// -1 stands for no limit, as in the policy.
     fileprivate static func triesRemaining(_ tries: Int?) -> Int { tries ?? PasscodePolicy.noLimit }
 }
@@ -83,7 +98,7 @@ extension Problem {
 
 extension PasscodeFault {
     /// One sentence for the person who has chosen the passcode.
-    fileprivate var message: String {
+    var message: String {
         switch self {
         case .tooShort(let minimum): "The passcode must have at least \(minimum) characters."
         case .refused(_, let objection): objection.message

@@ -67,6 +67,7 @@ struct KeyTests {
             (.post, "/v1/applications/mine/gate/open", #"{"session":"mine-1"}"#, "sessions", 404),
             (.post, "/v1/applications/mine/gate/reset", #"{"device":"d"}"#, "admin", 404),
             (.get, "/v1/applications/mine/gate/passcode", nil, "sessions", 404),
+            (.post, "/v1/applications/mine/gate/passcode/check", #"{"passcode":"x"}"#, "sessions", 404),
             (
                 .post, "/v1/applications/mine/gate/passcode/input",
                 #"{"session":"mine-1","term":0,"passcode":"x"}"#, "sessions", 404

@@ -13,7 +13,7 @@ struct PasscodeLeakTests {
     private static func bodies(_ passcode: String, term: Int64) -> [String] {
         let head = #""session":"win-1","term":\#(term)"#
         return [
-            #"{\#(head),"passcode":"\#(passcode)"}"#,
+            #"{\#(head),"passcode":"\#(passcode)"}"#, #"{"passcode":"\#(passcode)"}"#,
             #"{\#(head),"passcode":"\#(passcode)","confirmation":"\#(passcode)"}"#,
             #"{\#(head),"passcode":"\#(passcode)","confirmation":"Canary-Else-4"}"#,
             #"{\#(head),"passcode":"\#(right)","newPasscode":"\#(passcode)","confirmation":"\#(passcode)"}"#,
@@ -35,7 +35,7 @@ struct PasscodeLeakTests {
                     receiver, policy: #"{"minLength":7,"retryLimit":900,"lockTimeoutSeconds":0}"#)
                 func tryAll() async throws {
                     for passcode in Self.passcodes {
-                        for step in ["create", "input", "change", "challenge", "answer"] {
+                        for step in ["check", "create", "input", "change", "challenge", "answer"] {
                             for body in Self.bodies(passcode, term: try await daemon.term) {
                                 let answer = try await daemon.call(.post, "\(Tablet.gate)/passcode/\(step)", body)
                                 answers.add()

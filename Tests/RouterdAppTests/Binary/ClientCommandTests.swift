@@ -95,10 +95,40 @@ struct ClientCommandTests {
             try await daemon.call(.post, "\(TestDaemon.gallery)/gate/open", #"{"session":"win-2"}"#)
             #expect(try await run("gates", "list") == ["device state responsible term held", "- onboarding win-2 1 0"])
             #expect(try await run("gates", "reset") == ["resetting term 2"])
+            let shownPasscode = try await Program(["gates", "passcode"] + client).ended()
+            #expect(shownPasscode.status == 1 && shownPasscode.errors.hasPrefix("404 passcodes-off: "))
             let gate = try await run("gates", "show")
             #expect(try JSONValue(parsing: Array(gate[0].utf8)).at("responsible") == "win-2")
             let refused = try await Program(["gates", "show", "--device", "a/\u{1}"] + client).ended()
             #expect(refused.status == 1 && refused.errors.hasPrefix("400 invalid-device-id: "), "\(refused.errors)")
+        }
+    }
+
+    @Test func passcodesAreShownAndChecked() async throws {
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery(#"{"gates":{"passcode":{"minLength":4,"hasDigit":true,"retryLimit":3}}}"#)
+            let client = ["--server", daemon.address, "--application", "com.example.gallery"]
+            let shown = try await Program(["gates", "passcode", "--device", "phone 1"] + client).ended()
+            let lines = shown.output.split(separator: "\n").map {
+                $0.split(separator: " ").joined(separator: " ")
+            }
+            #expect(shown.status == 0 && lines.prefix(3) == ["created no", "tries remaining 3", "device key no"])
+            #expect(lines.contains("minLength 4") && lines.contains("lockTimeoutSeconds 300"))
+            func check(_ input: String, _ words: String...) async throws -> Program.Ended {
+                try await Program(["gates", "check-passcode"] + client + words, input: input).ended()
+            }
+            let right = try await check("abc1\n")
+            #expect(right.status == 0 && right.output.isEmpty && right.errors.isEmpty)
+            let wrong = try await check("Geheim\r\nsecond line\n")
+            #expect(wrong.status == 1 && wrong.errors.isEmpty)
+            #expect(wrong.output == "hasDigit: The passcode must have a digit.\n")
+            let json = try await check("Geh", "--json")
+            let faults = try JSONValue(parsing: Array(json.output.utf8)).at("faults").asArray
+            #expect(json.status == 1 && faults?.count == 2 && !json.output.contains("Geh"))
+            let empty = try await check("\n")
+            #expect(empty.status == 1 && empty.errors == "422 passcode-empty: A passcode must not be empty.\n")
+            let argument = try await check("abc1", "Geheim")
+            #expect(argument.status != 0)
         }
     }
 

@@ -72,6 +72,44 @@ struct PasscodeTests {
         }
     }
 
+    @Test func aPasscodeIsCheckedWithoutBeingKept() async throws {
+        let policy = #"{"minLength":6,"hasDigit":true,"hasUpper":true,"hasSpecial":true,"minUniqueChars":4}"#
+        let options = TestDaemon.Options(passcodeValidators: [NoDashes()])
+        try await withTablet(policy: policy, options) { daemon, _ in
+            func check(_ text: String) async throws -> Answer {
+                try await daemon.call(.post, "\(Tablet.gate)/passcode/check", #"{"passcode":"\#(text)"}"#)
+            }
+            let all = try await check("a-a")
+            #expect(all.status == 200 && all["meetsPolicy"].asBool == false)
+            let faults = all["faults"].asArray ?? []
+            let rules = ["minLength", "com.example.no-dashes", "hasDigit", "hasUpper", "minUniqueChars"]
+            #expect(faults.compactMap { $0["rule"]?.asString } == rules)
+            let isQuoted = faults.contains { $0["message"] == "No dashes, please." }
+            #expect(isQuoted)
+            // What is typed in two scalars is one, as in everything else that is said of passcodes.
+            let short = try await check("E\u{301}1!a\u{301}x")["faults"].asArray ?? []
+            #expect(short.count == 1 && short.first?["rule"] == "minLength")
+            let right = try await check("Abcd1!")
+            #expect(right["meetsPolicy"].asBool == true && right["faults"].asArray?.isEmpty == true)
+            #expect(try await daemon.passcodeStatus["isCreated"] == false)
+            expectProblem(try await check(""), 422, "passcode-empty")
+            let named = try await daemon.call(
+                .post, "\(Tablet.gate)/passcode/check", #"{"passcode":"Abcd1!","session":"win-1"}"#)
+            expectProblem(named, 400, "unknown-field")
+        }
+    }
+
+    @Test func whoAsksTooOftenHasToWait() async throws {
+        try await withTablet { daemon, _ in
+            var refused: Answer?
+            for _ in 0...10 * DaemonLimits.passcodeChecksPerSecond where refused == nil {
+                let answer = try await daemon.call(.post, "\(Tablet.gate)/passcode/check", #"{"passcode":"12345678"}"#)
+                if answer.status != 200 { refused = answer }
+            }
+            expectProblem(try #require(refused), 429, "too-many-requests")
+        }
+    }
+
     private struct NoDashes: PasscodeValidator {
         let id = PluginID(unchecked: "com.example.no-dashes")
 

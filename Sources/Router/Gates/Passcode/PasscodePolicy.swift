@@ -93,31 +93,40 @@ package enum PasscodeFault: Error, Hashable, Sendable {
 }
 
 extension PasscodePolicy {
-    /// Checks a passcode that somebody has chosen, in the order of the SDK: its length, then what validators have against
-    /// it, then its characters, and how many of them differ at last.
+    /// Checks a passcode that somebody has chosen.
     ///
     /// - Throws: the first fault.
     package func check(
         _ passcode: Passcode, for application: ApplicationID, validators: [any PasscodeValidator]
     ) throws(PasscodeFault) {
+        if let fault = faults(of: passcode, for: application, validators: validators).first { throw fault }
+    }
+
+    /// Everything that a passcode does not meet, in the order of the SDK: its length, then what validators have against it,
+    /// then its characters, and how many of them differ at last.
+    package func faults(
+        of passcode: Passcode, for application: ApplicationID, validators: [any PasscodeValidator]
+    ) -> [PasscodeFault] {
         let text = passcode.revealed()
-        guard text.count >= minLength else { throw .tooShort(minimum: minLength) }
+        let scalars = text.unicodeScalars
+        var faults: [PasscodeFault] = []
+        if text.count < minLength { faults.append(.tooShort(minimum: minLength)) }
         for validator in validators {
             guard let objection = validator.objection(to: passcode, for: application) else { continue }
-            throw .refused(by: validator.id, objection)
+            faults.append(.refused(by: validator.id, objection))
         }
-        let scalars = text.unicodeScalars
         if isDigitsOnly {
-            guard scalars.allSatisfy(\.isDigit) else { throw .notDigitsOnly }
+            if !scalars.allSatisfy(\.isDigit) { faults.append(.notDigitsOnly) }
         } else {
-            if hasDigit, !scalars.contains(where: \.isDigit) { throw .noDigit }
-            if hasUpper, !scalars.contains(where: \.isUpper) { throw .noUpper }
-            if hasLower, !scalars.contains(where: \.isLower) { throw .noLower }
-            if hasSpecial, !scalars.contains(where: \.isSpecial) { throw .noSpecial }
+            if hasDigit, !scalars.contains(where: \.isDigit) { faults.append(.noDigit) }
+            if hasUpper, !scalars.contains(where: \.isUpper) { faults.append(.noUpper) }
+            if hasLower, !scalars.contains(where: \.isLower) { faults.append(.noLower) }
+            if hasSpecial, !scalars.contains(where: \.isSpecial) { faults.append(.noSpecial) }
         }
-        guard minUniqueChars <= 0 || Set(scalars).count >= minUniqueChars else {
-            throw .tooFewUnique(minimum: minUniqueChars)
+        if minUniqueChars > 0, Set(scalars).count < minUniqueChars {
+            faults.append(.tooFewUnique(minimum: minUniqueChars))
         }
+        return faults
     }
 }
 

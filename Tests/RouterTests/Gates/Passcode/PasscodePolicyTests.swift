@@ -33,6 +33,26 @@ struct PasscodePolicyTests {
         #expect(policy.lockTimeoutSeconds == 300 && policy.expirationDays == 0)
     }
 
+    @Test func everythingThatIsNotMetIsTold() throws {
+        let policy = PasscodePolicy(
+            minLength: 3, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, minUniqueChars: 3)
+        let id = PluginID(unchecked: "com.example.word")
+        let validators = [Refusing(id: id, word: "日"), Refusing(id: id, word: "other")]
+        let application = ApplicationID("com.example.Gallery")
+        let objection = PasscodeObjection(code: "word", message: "Not that one.")
+        #expect(
+            policy.faults(of: try Passcode("日"), for: application, validators: validators) == [
+                .tooShort(minimum: 3), .refused(by: id, objection), .noDigit, .noUpper, .noLower, .noSpecial,
+                .tooFewUnique(minimum: 3),
+            ])
+        #expect(policy.faults(of: try Passcode("aA1!"), for: application, validators: validators).isEmpty)
+        var digits = policy
+        digits.isDigitsOnly = true
+        #expect(
+            digits.faults(of: try Passcode("aaaa"), for: application, validators: validators)
+                == [.notDigitsOnly, .tooFewUnique(minimum: 3)])
+    }
+
     /// Characters are what a person counts: one may have many scalars, and many bytes.
     @Test(arguments: [
         ("1234567", false), ("12345678", true), ("ééééééé", false), ("éééééééé", true),
