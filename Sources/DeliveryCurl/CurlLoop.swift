@@ -100,6 +100,7 @@ final class CurlLoop {
     private func slot(_ number: Int) throws(RequestRefusal) -> EasySlot {
         if let slot = slots[number] { return slot }
         let slot = try EasySlot(number: number, configuration: configuration)
+        try multi.watchClosing(of: slot)
         slots[number] = slot
         return slot
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// libcurl's multi handle, the sockets and the timer that it asks to be watched.
 ///
@@ -38,6 +39,13 @@ final class CurlMulti {
     // MARK: Transfers
 
     func add(_ slot: EasySlot) -> CURLMcode { curl_multi_add_handle(handle, slot.handle) }
+
+    /// Has this object told of the sockets that are closed of the connections that the slot opens. A connection outlives
+    /// its request, and may outlive the slot; it does not outlive `close()`.
+    func watchClosing(of slot: EasySlot) throws(RequestRefusal) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try slot.setClosing(Self.closeCallback, context)
+    }
 
     /// Takes a handle out, whether its transfer is over or not.
     func remove(_ slot: EasySlot) -> CURLMcode { curl_multi_remove_handle(handle, slot.handle) }
@@ -94,6 +102,12 @@ final class CurlMulti {
         let reading = action == CURL_POLL_IN || action == CURL_POLL_INOUT
         let writing = action == CURL_POLL_OUT || action == CURL_POLL_INOUT
         return multi.poller.watch(socket, reading: reading, writing: writing) == 0 ? 0 : -1
+    }
+
+    /// libcurl closes every socket by this, those of its own clean-up too.
+    private static let closeCallback: curl_closesocket_callback = { context, socket in
+        if let context { Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue().poller.closing(socket) }
+        return Glibc.close(socket) == 0 ? 0 : 1
     }
 
     private static let timerCallback: curl_multi_timer_callback = { _, milliseconds, context in

@@ -52,6 +52,14 @@ final class EasySlot {
         try check(CURLOPT_PREREQFUNCTION, ccurl_setopt_request_callback(handle, Self.requestCallback))
     }
 
+    /// Who closes the sockets of its connections.
+    func setClosing(
+        _ callback: @escaping curl_closesocket_callback, _ context: UnsafeMutableRawPointer
+    ) throws(RequestRefusal) {
+        try check(CURLOPT_CLOSESOCKETDATA, ccurl_setopt_pointer(handle, CURLOPT_CLOSESOCKETDATA, context))
+        try check(CURLOPT_CLOSESOCKETFUNCTION, ccurl_setopt_close_callback(handle, callback))
+    }
+
     deinit {
         curl_easy_cleanup(handle)
         errorBuffer.deallocate()

@@ -45,6 +45,13 @@ struct Poller: ~Copyable {
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
     }
 
+    /// The socket is about to be closed: its number may be somebody else's the next moment, and what came on it before, in
+    /// the same turn, is not looked at any more.
+    mutating func closing(_ socket: Int32) {
+        forget(socket)
+        resting.remove(socket)
+    }
+
     /// Watches a socket that is kept for later: whatever comes over it now was not asked for.
     mutating func rest(_ socket: Int32) {
         guard watched.contains(socket), watch(socket, reading: true, writing: false) == 0 else { return }

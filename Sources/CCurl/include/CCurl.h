@@ -48,6 +48,10 @@ static inline CURLcode ccurl_setopt_open_callback(CURL *handle, curl_opensocket_
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value);
 }
 
+static inline CURLcode ccurl_setopt_close_callback(CURL *handle, curl_closesocket_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+
 static inline CURLcode ccurl_setopt_request_callback(CURL *handle, curl_prereq_callback value) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }
