@@ -5,7 +5,9 @@ import Synchronization
 /// Runs many seeds of the simulator, and of the laws of the planner, in a bounded time; prints each failing seed and how
 /// to see it again.
 ///
-///     simulation-soak SEEDS FIRST TICKS SECONDS
+///     simulation-soak SEEDS FIRST TICKS SECONDS ACTIONS
+///
+/// ACTIONS is how many of a failing seed's last actions are shown.
 @main
 struct SimulationSoak {
     private struct Progress {
@@ -26,15 +28,16 @@ struct SimulationSoak {
     private static let reportsShown = 3
 
     static func main() async {
-        let numbers = CommandLine.arguments.dropFirst().map { UInt64($0) ?? 0 } + [0, 0, 0, 0]
+        let numbers = CommandLine.arguments.dropFirst().map { UInt64($0) ?? 0 } + [0, 0, 0, 0, 0]
         let (seeds, first) = (numbers[0] == 0 ? 10_000 : numbers[0], numbers[1])
         let ticks = numbers[2] == 0 ? 100 : Int(clamping: numbers[2])
         let seconds = numbers[3] == 0 ? 1800 : Int64(clamping: numbers[3])
+        let actions = numbers[4] == 0 ? 50 : Int(clamping: numbers[4])
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
         let board = Board(from: first)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) {
-                group.addTask { work(board, end: first + seeds, ticks: ticks, until: deadline) }
+                group.addTask { work(board, end: first + seeds, ticks: ticks, actions: actions, until: deadline) }
             }
         }
         let result = board.progress.withLock { $0 }
@@ -48,7 +51,7 @@ struct SimulationSoak {
     }
 
     private static func work(
-        _ board: Board, end: UInt64, ticks: Int, until deadline: ContinuousClock.Instant
+        _ board: Board, end: UInt64, ticks: Int, actions: Int, until deadline: ContinuousClock.Instant
     ) {
         while ContinuousClock.now < deadline {
             let seed = board.progress.withLock { progress -> UInt64? in
@@ -57,7 +60,7 @@ struct SimulationSoak {
                 return progress.next
             }
             guard let seed else { return }
-            let report = Simulation.run(seed: seed, ticks: ticks)
+            let report = Simulation.run(seed: seed, ticks: ticks, actionsShown: actions)
             let laws = PlannerLaws.violations(seed: seed, steps: ticks)
             board.progress.withLock { progress in
                 progress.done += 1

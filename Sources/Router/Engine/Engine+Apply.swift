@@ -36,6 +36,8 @@ extension Engine {
                 insert(accepted, &closed)
                 if case .gated(let device) = accepted.placement {
                     gates.insert(GateKey(application: accepted.application, device: device))
+                    // The session that it was decided for may have gone in the same transaction.
+                    if held[accepted.sequence].map(isAstray) == true { followUps.append(.release(accepted.sequence)) }
                 }
                 followUps += grown(by: accepted.payload.count + RouterLimits.rowBytes)
             case .recordAttempt(let attempt):
@@ -50,6 +52,7 @@ extension Engine {
             case .reassign(let sequence, let decision, let placement):
                 if let gate = held[sequence]?.heldBy { gates.insert(gate) }
                 reassign(sequence, decision, placement, &closed)
+                if held[sequence].map(isAstray) == true { followUps.append(.release(sequence)) }
             case .settle(let sequence, _, let time):
                 forgetLater(time)
                 // It may have been one of many that wait for a session that is gone.

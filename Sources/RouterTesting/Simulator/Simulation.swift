@@ -34,13 +34,17 @@ package enum Simulation {
 
     /// Runs a world for that many ticks and then until it has settled.
     ///
-    /// - Parameter change: What is to be other than the seed has it.
+    /// - Parameters:
+    ///   - actionsShown: How many of the last actions the report has.
+    ///   - change: What is to be other than the seed has it.
     package static func run(
-        seed: UInt64, ticks: Int, sabotage: Sabotage? = nil, with change: (inout SimulationOptions) -> Void = { _ in }
+        seed: UInt64, ticks: Int, sabotage: Sabotage? = nil, actionsShown: Int = 50,
+        with change: (inout SimulationOptions) -> Void = { _ in }
     ) -> Report {
         var options = SimulationOptions(seed: seed)
         change(&options)
-        var world = World(seed: seed, options: options, sabotage: sabotage)
+        var world = World(
+            seed: seed, options: options, sabotage: sabotage, log: ActionLog(keeping: actionsShown))
         world.setUp()
         var tick = 0
         while tick < ticks, world.violations.isEmpty {

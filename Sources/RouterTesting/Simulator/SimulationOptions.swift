@@ -89,22 +89,24 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
 
 /// What happened: the last actions for people, a fingerprint of all of them for comparing runs.
 package struct ActionLog: Sendable {
-    private static let kept = 50
-
+    /// How many actions are kept for people.
+    private let kept: Int
     /// FNV-1a over all actions.
     package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
     package private(set) var count = 0
     private var last: [String] = []
 
+    package init(keeping kept: Int = 50) { self.kept = max(1, kept) }
+
     package mutating func add(_ action: String) {
         for byte in action.utf8 { fingerprint = (fingerprint ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        if last.count < Self.kept { last.append(action) } else { last[count % Self.kept] = action }
+        if last.count < kept { last.append(action) } else { last[count % kept] = action }
         count += 1
     }
 
     /// The last actions, oldest first.
     package var tail: [String] {
-        let start = count > Self.kept ? count % Self.kept : 0
+        let start = count > kept ? count % kept : 0
         return Array(last[start...] + last[..<start])
     }
 }

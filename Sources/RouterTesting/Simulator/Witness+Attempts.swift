@@ -202,6 +202,11 @@ extension Witness {
         checkWait(engine, head, in: key, at: now)
     }
 
+    /// Whether the lane's scene connects when the delegate has been told what it is being told.
+    private func waitsForDelegate(_ engine: Engine<IndexedRegistry>, _ key: SessionKey) -> Bool {
+        engine.planner.isEarly(key) && ledger.underWay(in: .delegate(of: key.application)) > 0
+    }
+
     /// One that lets others by is tried again in its time, unless its lane is full or has to wait anyway.
     private mutating func checkAside(
         _ engine: Engine<IndexedRegistry>, _ sequence: NotificationSequence, _ notBefore: Timestamp, in key: SessionKey,
@@ -209,7 +214,7 @@ extension Witness {
     ) {
         let lane = engine.planner.lanes[key]
         guard ledger.underWay(in: key) == 0, lane?.waitsFor == nil, ledger.registrations.openSession(key) != nil,
-            lane?.urgency.map(engine.planner.slots.admits) == true
+            lane?.urgency.map(engine.planner.slots.admits) == true, !waitsForDelegate(engine, key)
         else { return }
         checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
     }
@@ -235,9 +240,8 @@ extension Witness {
         case .slowSlots:
             require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
         case nil:
-            let delegate = SessionKey.delegate(of: key.application)
-            let waitsForDelegate = planner.isEarly(key) && ledger.underWay(in: delegate) > 0
-            require(!planner.slots.admits(urgency) || waitsForDelegate, "P8 \(head) is stuck in \(key)")
+            require(
+                !planner.slots.admits(urgency) || waitsForDelegate(engine, key), "P8 \(head) is stuck in \(key)")
         }
     }
 

@@ -214,7 +214,7 @@ extension Witness {
         } else {
             let lane = entry.lane
             let isThere = lane.flatMap(before.openSession) != nil
-            isExhausted = isThere && exhausted[sequence] != nil
+            isExhausted = exhausted[sequence] != nil
             require(!isThere || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
             require(!isThere || isExhausted, "moved from a session that is there: \(sequence)")
             require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")

@@ -12,7 +12,7 @@ package import RouterPlugin
 package struct World {
     package let options: SimulationOptions
     package private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
-    package internal(set) var log = ActionLog()
+    package internal(set) var log: ActionLog
     package internal(set) var statistics = SimulationStatistics()
     var generator: SeededGenerator
     var driver: EngineDriver<IndexedRegistry>
@@ -40,7 +40,8 @@ package struct World {
     private let rules: [any RoutingRule]
     private let sabotage: Sabotage?
 
-    package init(seed: UInt64, options: SimulationOptions, sabotage: Sabotage? = nil) {
+    package init(seed: UInt64, options: SimulationOptions, sabotage: Sabotage? = nil, log: ActionLog = ActionLog()) {
+        self.log = log
         self.options = options
         generator = SeededGenerator(seed: ~seed)
         self.sabotage = sabotage

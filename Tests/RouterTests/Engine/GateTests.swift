@@ -184,6 +184,20 @@ struct GateTests {
         #expect(try bench.deliverAll().contains { $0.receiver == Self.B && $0.notification.sequence == sequence })
     }
 
+    @Test("Nor if the session goes in the very transaction in which it is accepted")
+    func astrayAtOnce() throws {
+        let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
+        var bench = try Workbench(Self.application(events: false), scenes)
+        try Self.open(&bench, by: Self.B)
+        let plans = [try bench.plan(.deleteSession(Self.A)), try bench.plan(.accept(.of()))]
+        let sequence = try #require(plans[1].reply.accepted?.sequence)
+        let changes = plans.flatMap(\.changes)
+        try bench.store.commit(changes)
+        try bench.follow(bench.engine.apply(changes, at: bench.now))
+        #expect(bench.engine.held.isEmpty)
+        #expect(try bench.deliverAll().contains { $0.receiver == Self.B && $0.notification.sequence == sequence })
+    }
+
     @Test("A gate that is switched off lets go what it held, and remembers where it stood")
     func switchingOff() throws {
         var bench = try Self.bench()
