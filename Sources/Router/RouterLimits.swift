@@ -25,8 +25,9 @@ package enum RouterLimits {
     package static let payloadBytesInMemory = 64 * 1024 * 1024
     /// Most replays that may be under way at a time.
     package static let replaysRunning = 16
-    /// How many replays that have ended are remembered.
+    /// How many replays that have ended are remembered; and how many there may be if more were asked for under keys.
     package static let replaysRemembered = 100
+    package static let replaysRepeatable = 10_000
     /// Most notifications that a replay sends in a second.
     package static let replaysPerSecond = 1000
     /// How many notifications a step of a replay looks at: it must not keep others waiting.

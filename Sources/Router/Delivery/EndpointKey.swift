@@ -50,6 +50,10 @@ package struct Origin: Hashable, Sendable {
             let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
             bytes.append(isCapital ? byte | 0x20 : byte)
         }
+        for (scheme, port) in [("https:", ":443"), ("http:", ":80")] where bytes.starts(with: scheme.utf8) {
+            // Whether a URL names the port that it means anyway, it means the same.
+            if bytes.reversed().starts(with: port.utf8.reversed()) { bytes.removeLast(port.utf8.count) }
+        }
         self.bytes = bytes
     }
 }

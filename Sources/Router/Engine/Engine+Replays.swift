@@ -13,6 +13,10 @@ extension Engine {
         guard replays.values.count(where: { $0.state == .running }) < RouterLimits.replaysRunning else {
             return .refused(.tooManyReplays(limit: RouterLimits.replaysRunning))
         }
+        let over = forgettable(at: now)
+        guard replays.count - over.count < RouterLimits.replaysRepeatable else {
+            return .refused(.tooManyReplays(limit: RouterLimits.replaysRepeatable))
+        }
         let first = draft.tally.range?.lowerBound.value ?? 1
         var replay = Replay(
             id: Identity.replay(at: now, using: &generator), filter: draft.filter, perSecond: draft.perSecond,
@@ -21,11 +25,19 @@ extension Engine {
         if draft.tally.range == nil { replay.end(as: .completed, at: now) }
         plan.changes = [.putReplay(replay)]
         plan.reply = .replay(replay)
+        plan.changes += over.map { .forgetReplay($0) }
+        return plan
+    }
+
+    /// Those that have ended and are many, oldest first. One that was asked for under a key stays until the key may be
+    /// forgotten: who repeats the request then is told of it, and does not get another one.
+    private func forgettable(at now: Timestamp) -> [ReplayID] {
         let ended = replays.values.filter { $0.state != .running }.sorted {
             ($0.createdAt, $0.id) < ($1.createdAt, $1.id)
         }
-        for old in ended.dropLast(RouterLimits.replaysRemembered - 1) { plan.changes.append(.forgetReplay(old.id)) }
-        return plan
+        return ended.dropLast(RouterLimits.replaysRemembered - 1).filter { replay in
+            replay.request == nil || replay.createdAt.advanced(byMilliseconds: retention.repeatMilliseconds) <= now
+        }.map(\.id)
     }
 
     /// What a client has asked for under a key; two applications may use the same key.

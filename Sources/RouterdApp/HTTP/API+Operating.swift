@@ -11,7 +11,7 @@ extension API {
             throw Problem(
                 .forbidden, "key-of-one-application", "The status is of all applications; the key is for one.")
         }
-        let census = try store.census()
+        let census = try await reading { try $0.census() }
         let (figures, times) = await host.figures
         return .json(
             .ok,
@@ -49,14 +49,15 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
-        let (keys, statuses) = await host.read { engine in
-            // The cursor is the text of a key, so that is what they are ordered by.
-            let keys = engine.planner.lanes.keys
-                .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
-                .sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
-            let page = Page(of: keys, after: after, limit: limit, key: \.description)
-            return (page, page.elements.map(engine.laneStatus))
-        }
+        // There may be as many as there are sessions: the engine does not wait until they are in order.
+        let all = await host.read { Array($0.planner.lanes.keys) }
+        // The cursor is the text of a key, so that is what they are ordered by.
+        let named = all.lazy
+            .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
+            .map { (key: $0, text: $0.description) }
+            .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+        let keys = Page(of: named, after: after, limit: limit, key: \.text)
+        let statuses = await host.read { engine in keys.elements.map { engine.laneStatus($0.key) } }
         return .json(
             .ok,
             JSONWriter.object { body in

@@ -14,7 +14,7 @@ extension API {
         if let application = asked.filter.application, await host.read({ $0.tenants[application] == nil }) {
             throw Problem(.unknownApplication(application))
         }
-        let tally = try store.tally(of: asked.filter)
+        let tally = try await reading { try $0.tally(of: asked.filter) }
         if asked.isDryRun { return .json(.ok, ReplayBody.writeDryRun(tally, asked)) }
         let draft = ReplayDraft(
             filter: asked.filter, perSecond: asked.perSecond, tally: tally,

@@ -1,6 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 package import Logging
+import NIOPosix
 package import Router
 package import RouterPlugin
 
@@ -141,6 +142,12 @@ package struct API: Sendable {
         guard let reply = await host.submit([command])?.first else { throw .overloaded }
         if case .refused(let refusal) = reply { throw Problem(refusal) }
         return reply
+    }
+
+    /// A read that may look at much of the store: the threads that answer requests do not wait for it.
+    func reading<Value: Sendable>(_ body: @escaping @Sendable (any Store) throws -> Value) async throws -> Value {
+        let store = store
+        return try await NIOThreadPool.singleton.runIfActive { try body(store) }
     }
 
     private func readiness() async throws -> Response {

@@ -171,6 +171,9 @@ struct FairnessTests {
             ("https://a.example/x", "https://a.example/y", true), ("https://a.example", "https://A.EXAMPLE?x", true),
             ("https://a.example/", "http://a.example/", false), ("https://a.example/", "https://a.example:8/", false),
             ("https://a.example/", "https://b.example/", false), ("https://[::1]:8/a", "https://[::1]:8#b", true),
+            ("https://a.example:443/", "https://a.example/", true), ("http://[::1]:80", "http://[::1]", true),
+            ("http://a.example:443/", "http://a.example/", false),
+            ("http://a.example:8080/", "http://a.example/", false),
         ])
     func origin(one: String, other: String, isSame: Bool) {
         #expect((Origin(url: one) == Origin(url: other)) == isSame)

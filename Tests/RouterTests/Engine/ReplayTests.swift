@@ -158,6 +158,24 @@ struct ReplayTests {
         #expect(try bench.store.recover().replays.count == kept.count)
     }
 
+    @Test("One that was asked for under a key is remembered as long as the key")
+    func keysAreRemembered() throws {
+        var bench = try Workbench(
+            .gallery(), [Scene("A")], retention: RetentionPolicy(repeatMilliseconds: 3_600_000))
+        func ask(_ key: Int?) throws -> ReplayID? {
+            let draft = try draft(bench, key: key.map { "key-\($0)" }) { $0.contentID = "nothing" }
+            return try bench.run(.replay(draft)).replay?.id
+        }
+        let first = try ask(0)
+        for number in 1..<RouterLimits.replaysRemembered + 50 { _ = try ask(number) }
+        #expect(bench.engine.replays.count == RouterLimits.replaysRemembered + 50)
+        #expect(try ask(0) == first)
+        bench.now = .second(3600)
+        #expect(try ask(nil) != nil)
+        #expect(bench.engine.replays.count == RouterLimits.replaysRemembered)
+        #expect(try ask(0) != first)
+    }
+
     @Test(
         "How much a step sends, and how long it waits",
         arguments: [(1, 1), (9, 1), (10, 1), (15, 1), (100, 10), (1000, 100)])
