@@ -6,7 +6,7 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// Makes hashes of passcodes, and compares with them, on threads of its own: a hash takes a fifth of a second and 32 MiB,
+/// Makes hashes of passcodes, and compares with them, on threads of its own: a hash takes a quarter of a second and 32 MiB,
 /// which neither the engine's queue nor the pool that answers requests may wait for.
 ///
 /// No more than half of the cores are at it, so that a flood of passcodes leaves room for everything else, and no more
