@@ -52,6 +52,24 @@ package enum DaemonLimits {
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 
+    // MARK: The feed
+
+    /// How many of the last events are kept for readers, and for how long when nobody reads any more.
+    static let feedEvents = 8192
+    static let feedMemoryMilliseconds: Int64 = 5 * 60 * 1000
+    /// How many events a reader takes at a time.
+    static let feedEventsAtOnce = 256
+    /// How many streams are open at once, and how many with one key.
+    static let streams = 64
+    static let streamsPerKey = 16
+    /// For how many seconds whoever is one too many is asked to wait.
+    static let streamRetrySeconds = 10
+    /// A stream on which nothing else happens says so, in seconds; so many times in vain, and its client is gone.
+    static let heartbeatSeconds: Int64 = 15
+    static let heartbeatsInVain = 4
+    /// For how long a stream may go on that was told to end, in seconds.
+    static let streamEndSeconds: Int64 = 2
+
     // MARK: The ingest edge
 
     /// How many connections are served at once, and how many of one address.

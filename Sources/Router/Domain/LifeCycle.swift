@@ -70,7 +70,33 @@ extension SceneSession {
     }
 }
 
+extension SceneSession {
+    /// The steps by which the session has come from where it stood to where it stands, whether or not anybody was told;
+    /// none if it was registered there, or has stayed.
+    ///
+    /// That it has moved shows in its numbers: `pass` and `drop` count each step, and `register` counts none.
+    package func steps(since before: SceneSession) -> [SceneEventKind] {
+        let isSameEpoch = connection.epoch == before.connection.epoch
+        let counted = connection.lastEvent - (isSameEpoch ? before.connection.lastEvent : 0)
+        guard counted > 0 || isSameEpoch && before.connection.isTold && !connection.isTold else { return [] }
+        let steps = SceneEventKind.steps(from: before.activationState, to: activationState)
+        // Nobody was there to walk the steps.
+        return activationState == .unattached && counted < Int64(steps.count) ? steps.suffix(1) : steps
+    }
+}
+
 extension SceneEventKind {
+    /// The events of all steps on the way from one state to another one.
+    package static func steps(from state: ActivationState, to goal: ActivationState) -> [SceneEventKind] {
+        var steps: [SceneEventKind] = []
+        var place = state
+        while let step = step(from: place, towards: goal), let next = step.enters {
+            steps.append(step)
+            place = next
+        }
+        return steps
+    }
+
     /// The event of the first step on the way from one state to another one; nil if they are the same.
     fileprivate static func step(from state: ActivationState, towards goal: ActivationState) -> SceneEventKind? {
         allCases.first { kind in

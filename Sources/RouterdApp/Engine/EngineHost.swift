@@ -41,10 +41,13 @@ package actor EngineHost {
     /// Of the plans for new notifications.
     private var planningTimes = RecentTimes()
     package nonisolated let startedAt: Timestamp
+    /// What has been committed lately.
+    package nonisolated let feed: EventFeed
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
-        retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(), logger: Logger
+        retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(),
+        feed: FeedSettings = FeedSettings(), logger: Logger
     ) throws(StoreError) {
         self.store = store
         self.transport = transport
@@ -55,6 +58,8 @@ package actor EngineHost {
         self.health = StoreHealth(logger: logger)
         self.events = DeliveryEventLog(logger: logger)
         self.startedAt = clock.wall
+        var generator = SystemRandomNumberGenerator()
+        self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
         engine = Engine(
             recovering: try store.recover(), rules: rules, caps: caps, retention: retention,
             generator: SystemRandomNumberGenerator())
@@ -203,7 +208,11 @@ package actor EngineHost {
             for item in finished.items { failed(item.command, item.ticket, item.place, error) }
             return
         }
-        let followUps = engine.apply(changes, at: clock.now)
+        let now = clock.now
+        // Read off the changes while memory still says what was before them; told when it says what is.
+        let happened = feed.isWanted ? engine.events(of: changes, after: feed.lastSequence, at: now) : []
+        let followUps = engine.apply(changes, at: now)
+        if !happened.isEmpty { feed.publish(happened, at: now) }
         for (item, plan) in zip(finished.items, finished.batch.plans) {
             settled(item.command)
             item.ticket?.fill(item.place, with: plan.reply)

@@ -17,11 +17,12 @@ package struct API: Sendable {
     let hasher: PasscodeHasher
     /// What endpoints may be registered.
     let egress: EgressPolicy
+    let streams: StreamSettings
     let logger: Logger
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
-        hasher: PasscodeHasher, logger: Logger
+        hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), logger: Logger
     ) {
         self.host = host
         self.store = store
@@ -30,6 +31,7 @@ package struct API: Sendable {
         self.authenticator = Authenticator(keys: keys)
         self.egress = egress
         self.hasher = hasher
+        self.streams = streams
         self.logger = logger
     }
 
@@ -93,6 +95,7 @@ package struct API: Sendable {
         on(router, .post, "v1/replays/{replay}/cancel", .ingest, cancelReplay)
 
         on(router, .get, "v1/status", .admin, status)
+        on(router, .get, "v1/stream", .sessions, stream)
         on(router, .get, "v1/lanes", .sessions, listLanes)
         on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)
         refuseOtherMethods(on: router)

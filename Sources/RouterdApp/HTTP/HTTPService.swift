@@ -29,7 +29,12 @@ struct HTTPService: Service {
                 try await writer.write(response: response.head, body: response.body)
             },
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) })
-        try await server.run()
+        try await withGracefulShutdownHandler {
+            try await server.run()
+        } onGracefulShutdown: {
+            // The server waits for its connections, and a stream has no end of its own.
+            api.host.feed.end()
+        }
     }
 
     private func answer(

@@ -95,9 +95,24 @@ extension Request {
         return values.count == 1 ? TraceParent(values[0].value) : nil
     }
 
-    /// A query parameter, and a clear error for those that are not known.
+    /// The query parameters, each at most once, and a clear error for those that are not known.
     func query(_ names: String...) throws(Problem) -> [String: String] {
         var values: [String: String] = [:]
+        for (name, value) in try queryTerms(names) where values.updateValue(value, forKey: name) != nil {
+            throw Problem(.badRequest, "repeated-parameter", "The query parameter \(name) occurs more than once.")
+        }
+        return values
+    }
+
+    /// The same where each parameter may occur several times.
+    func repeatableQuery(_ names: String...) throws(Problem) -> [String: [String]] {
+        var values: [String: [String]] = [:]
+        for (name, value) in try queryTerms(names) { values[name, default: []].append(value) }
+        return values
+    }
+
+    private func queryTerms(_ names: [String]) throws(Problem) -> [(name: String, value: String)] {
+        var terms: [(name: String, value: String)] = []
         for part in (uri.query ?? "").split(separator: "&") {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = sides[0].percentDecoded,
@@ -111,11 +126,9 @@ extension Request {
                     .badRequest, "unknown-parameter",
                     "There is no such query parameter; there are: \(names.joined(separator: ", ")).")
             }
-            guard values.updateValue(value, forKey: name) == nil else {
-                throw Problem(.badRequest, "repeated-parameter", "The query parameter \(name) occurs more than once.")
-            }
+            terms.append((name, value))
         }
-        return values
+        return terms
     }
 }
 

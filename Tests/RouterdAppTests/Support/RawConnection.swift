@@ -92,6 +92,21 @@ final class RawConnection {
         return answers
     }
 
+    /// The next chunk of an answer that comes in chunks; empty if it was the last one.
+    func chunk() throws -> [UInt8] {
+        let end = Array("\r\n".utf8)
+        while true {
+            if let place = unread.indices.first(where: { unread[$0...].starts(with: end) }),
+                let length = Int(String(decoding: unread[..<place], as: UTF8.self), radix: 16),
+                unread.count >= place + length + 2 * end.count
+            {
+                defer { unread.removeFirst(place + length + 2 * end.count) }
+                return Array(unread[(place + end.count)...].prefix(length))
+            }
+            guard try readMore() else { throw ProgramError(reason: "closed between chunks") }
+        }
+    }
+
     /// Whether something came; false when the other side has closed.
     private func readMore() throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 1 << 16)

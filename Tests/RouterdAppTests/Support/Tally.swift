@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// Counts what happens, and lets tests wait until enough of it has happened.
@@ -52,5 +53,16 @@ final class Tally: Sendable {
             waiter?.continuation.resume()
         }
         try Task.checkCancellation()
+    }
+
+    /// Blocks a thread that is the caller's own until the count is at least that.
+    func wait(for count: Int) {
+        let isReached = DispatchSemaphore(value: 0)
+        Task {
+            try? await reached(count)
+            isReached.signal()
+        }
+        // Only so that a test that fails comes to an end.
+        _ = isReached.wait(timeout: .now() + 60)
     }
 }

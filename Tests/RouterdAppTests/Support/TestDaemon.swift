@@ -28,6 +28,8 @@ struct TestDaemon: Sendable {
         var slots = 16
         var edge = EdgeSettings()
         var retention = RetentionPolicy.unlimited
+        var feed = FeedSettings()
+        var streams = StreamSettings()
         /// Whether the API is called through a socket.
         var isLive = false
         var logger = Logger.silent
@@ -154,11 +156,11 @@ func withDaemon<Value>(
         sources: BuiltInPlugins.sources, rules: options.rules, passcodeValidators: options.passcodeValidators)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
-        retention: options.retention, userAgent: "routerd/test", logger: options.logger)
+        retention: options.retention, userAgent: "routerd/test", feed: options.feed, logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
-        logger: options.logger)
+        streams: options.streams, logger: options.logger)
     let application = Hummingbird.Application(
         router: api.router(), server: .edge(options.edge), logger: options.logger)
     await host.start()

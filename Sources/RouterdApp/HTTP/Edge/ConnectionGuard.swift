@@ -148,7 +148,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         if case ChannelEvent.inputClosed = event {
             inputIsClosed = true
             abandon(context)
-            if ending == .lingering { context.close(promise: nil) }
+            if ending == .lingering || exchange?.isStream == true { context.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -163,6 +163,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             self.exchange?.answer = .begun
+            self.exchange?.isStream = head.headers.first(name: "content-type") == EventStream.contentType
             if exchange.isLast || inputIsClosed {
                 self.exchange?.keepsAlive = false
                 head.headers.replaceOrAdd(name: "connection", value: "close")

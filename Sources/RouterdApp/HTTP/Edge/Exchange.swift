@@ -28,6 +28,8 @@ struct Exchange {
     /// Bytes of the body that are counted as held.
     var held = 0
     var answer = Answer.notYet
+    /// Whether the answer goes on for as long as the client listens: it ends when the client says that it is done.
+    var isStream = false
 
     init(_ head: HTTPRequestHead, keepsAlive: Bool, wireCount: Int) {
         isHead = head.method == .HEAD

@@ -1,0 +1,204 @@
+package import RouterPlugin
+
+extension Engine {
+    /// What has happened, of changes that have been committed and are about to be applied.
+    ///
+    /// It is read off the changes and nothing else, so that what is told is what is durable, whoever has planned it.
+    ///
+    /// - Parameter sequence: The number of the last event before these.
+    package func events(
+        of changes: [StoreChange], after sequence: Int64, at now: Timestamp
+    ) -> [RouterEvent] {
+        var told = CommittedEvents(after: sequence, at: now)
+        for change in changes { tell(change, in: &told) }
+        tellScreens(in: &told)
+        return told.events
+    }
+
+    private func tell(_ change: StoreChange, in told: inout CommittedEvents) {
+        switch change {
+        case .putApplication(let application):
+            told.applications[application.id] = application
+            told.add(.applicationRegistered, application.id)
+        case .deleteApplication(let id): told.add(.applicationDeleted, id)
+        case .putSession(let session):
+            let before = known(session.key, told)
+            told.sessions[session.key] = session
+            tell(session, before, in: &told)
+        case .deleteSession(let key):
+            if let before = known(key, told), before.discardedAt == nil { tellEnd(of: before, in: &told) }
+            told.sessions[key] = .some(nil)
+        case .putGate(let gate):
+            let before = known(gate.key, told)
+            told.gates[gate.key] = gate
+            tell(gate, before, in: &told)
+        case .insert(let notification): tell(notification, in: &told)
+        case .recordAttempt(let attempt):
+            guard var delivery = known(attempt.sequence, told) else { return }
+            delivery.session = attempt.session
+            told.add(.attemptEnded, delivery, .attempt(delivery.view, AttemptView(attempt)))
+        case .reassign(let sequence, let decision, let placement):
+            guard var delivery = known(sequence, told) else { return }
+            delivery.session = decision.session
+            told.deliveries[sequence] = delivery
+            let detail = RouterEventDetail.decision(
+                delivery.view, tier: decision.tier, state: placement.state.rawValue)
+            told.add(.notificationReassigned, delivery, detail)
+        case .settle(let sequence, let settlement, _):
+            guard let delivery = known(sequence, told) else { return }
+            told.add(RouterEventType(settlement), delivery, .settlement(delivery.view, reason: settlement.reason))
+        case .addDedupeKeys, .recall, .reschedule, .keepAnswer, .forget, .forgetAnswer, .putReplay, .forgetReplay,
+            .putPasscodeLock:
+            break
+        }
+    }
+
+    /// That there is an event to deliver is not told: what it is about has been.
+    private func tell(_ notification: NewNotification, in told: inout CommittedEvents) {
+        let delivery = CommittedEvents.Delivery(notification)
+        told.deliveries[notification.sequence] = delivery
+        if notification.event == nil {
+            let detail = RouterEventDetail.decision(
+                delivery.view, tier: notification.decision.tier, state: notification.placement.state.rawValue)
+            told.add(.notificationAccepted, delivery, detail)
+        }
+        guard case .settled(let settlement) = notification.placement else { return }
+        told.add(RouterEventType(settlement), delivery, .settlement(delivery.view, reason: settlement.reason))
+    }
+
+    // MARK: Sessions
+
+    private func tell(_ session: SceneSession, _ before: SceneSession?, in told: inout CommittedEvents) {
+        guard session.discardedAt == nil else {
+            guard let before, before.discardedAt == nil else { return }
+            tell(session.steps(since: before), of: session, in: &told)
+            return told.add(.sessionDiscarded, session)
+        }
+        guard let before, before.discardedAt == nil else {
+            return told.add(.sessionRegistered, session, .session(session.activationState))
+        }
+        let steps = session.steps(since: before)
+        tell(steps, of: session, in: &told)
+        if steps.isEmpty, session.activationState != before.activationState {
+            told.add(.sessionRegistered, session, .session(session.activationState))
+        } else if session.isOther(than: before) {
+            told.add(.sessionChanged, session, .session(session.activationState))
+        }
+        if before.disabled == nil, let reason = session.disabled {
+            told.add(.sessionDisabled, session, .disabled(reason: reason.rawValue))
+        }
+        if before.disabled != nil, session.disabled == nil { told.add(.sessionEnabled, session) }
+    }
+
+    /// It goes at once, for there is nobody who would be told of the steps.
+    private func tellEnd(of session: SceneSession, in told: inout CommittedEvents) {
+        tell(SceneEventKind.steps(from: session.activationState, to: .unattached), of: session, in: &told)
+        told.add(.sessionDiscarded, session)
+    }
+
+    private func tell(_ steps: [SceneEventKind], of session: SceneSession, in told: inout CommittedEvents) {
+        for step in steps {
+            guard let type = RouterEventType(step: step), let state = step.enters else { continue }
+            told.add(type, session, .session(state))
+        }
+    }
+
+    // MARK: Gates
+
+    private func tell(_ gate: OnboardingGate, _ before: OnboardingGate, in told: inout CommittedEvents) {
+        let (application, device) = (gate.key.application, gate.key.device)
+        let view = RouterEventDetail.gate(
+            GateView(state: gate.state.rawValue, responsible: gate.responsible, term: gate.term))
+        if gate.state != before.state { told.add(.gateDidChange, application, gate.responsible, device: device, view) }
+        if gate.responsible != before.responsible || gate.term != before.term {
+            let type: RouterEventType = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
+            told.add(type, application, gate.responsible, device: device, view)
+        }
+        if let progress = gate.progress, progress != before.progress {
+            let detail = RouterEventDetail.progress(ProgressView(progress))
+            told.add(.gateDidProgress, application, gate.responsible, device: device, detail)
+        }
+    }
+
+    /// What the screens of sessions show follows from their gates, whoever of the two has changed. Of many at a gate the
+    /// best are told of, as many as are told themselves.
+    private func tellScreens(in told: inout CommittedEvents) {
+        var concerned: [SessionKey: SceneSession] = [:]
+        for gate in told.gates.values {
+            guard let tenant = tenants[gate.key.application], let settings = settings(gate.key.application, told) else {
+                continue
+            }
+            var count = 0
+            tenant.visitPresent(at: gate.key.device, under: settings) { session in
+                concerned[session.key] = session
+                count += 1
+                return count < RouterLimits.sessionsToldOfGate
+            }
+        }
+        for (key, session) in told.sessions { concerned[key] = session }
+        for (key, session) in concerned.sorted(by: { $0.key < $1.key }) {
+            guard let after = screen(of: session, told) else { continue }
+            guard after != screen(of: self.session(key), nil) else { continue }
+            told.add(.applicationScreenDidChange, session, .screen(after.rawValue))
+        }
+    }
+
+    /// What the session's screen shows with the changes so far, or before all of them; nil if it stands at no gate.
+    private func screen(of session: SceneSession?, _ told: CommittedEvents?) -> ApplicationScreen? {
+        guard let session, let settings = settings(session.key.application, told),
+            let place = session.place(under: settings)
+        else { return nil }
+        let gate = told?.gates[place] ?? tenants[place.application]?.gate(of: place.device) ?? OnboardingGate(place)
+        return gate.screen(of: session.key.session)
+    }
+
+    // MARK: How it was
+
+    private func settings(_ id: ApplicationID, _ told: CommittedEvents?) -> OnboardingSettings? {
+        (told?.applications[id] ?? tenants[id]?.application)?.gates.onboarding
+    }
+
+    private func known(_ key: SessionKey, _ told: CommittedEvents) -> SceneSession? {
+        if let session = told.sessions[key] { return session }
+        return tenants[key.application]?.scene(key.session)
+    }
+
+    private func known(_ key: GateKey, _ told: CommittedEvents) -> OnboardingGate {
+        told.gates[key] ?? tenants[key.application]?.gate(of: key.device) ?? OnboardingGate(key)
+    }
+
+    private func known(_ sequence: NotificationSequence, _ told: CommittedEvents) -> CommittedEvents.Delivery? {
+        if let delivery = told.deliveries[sequence] { return delivery }
+        return (held[sequence] ?? planner.delivery(sequence)?.notification).map { CommittedEvents.Delivery($0) }
+    }
+}
+
+extension SceneSession {
+    /// Whether anything differs but where it stands and what counts its life.
+    fileprivate func isOther(than before: SceneSession) -> Bool {
+        var same = before
+        same.activationState = activationState
+        same.lastActivatedAt = lastActivatedAt
+        same.leaseExpiresAt = leaseExpiresAt
+        same.connection = connection
+        same.disabled = disabled
+        return same != self
+    }
+}
+
+extension AttemptView {
+    fileprivate init(_ attempt: AttemptRecord) {
+        self.init(
+            number: attempt.number, status: attempt.status, failure: attempt.failure?.kind.rawValue,
+            milliseconds: attempt.metrics.total / 1000)
+    }
+}
+
+extension ProgressView {
+    fileprivate init(_ report: ProgressReport) {
+        self.init(
+            operationID: report.operationID, step: report.step, currentStepNumber: report.currentStepNumber,
+            totalNumberOfSteps: report.totalNumberOfSteps, parameters: report.parameters,
+            defaultMessage: report.defaultMessage)
+    }
+}

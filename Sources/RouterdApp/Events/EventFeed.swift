@@ -1,0 +1,135 @@
+package import RouterPlugin
+import Synchronization
+
+/// What has happened lately, for whoever wants to be told of it.
+///
+///     EngineHost ──publish──▶ the last events ◀──next── readers, each at its own place
+///
+/// Nobody waits for a reader. There is one ring for all of them: who falls further behind than it reaches misses what was
+/// forgotten, and is told how much that is. While nobody has asked for events for a while, none are made.
+///
+/// Thread-safe; it is published to by one thread.
+package final class EventFeed: Sendable {
+    private struct State {
+        var feed: FeedState
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+        var whenEnding: [Int: @Sendable () -> Void] = [:]
+    }
+
+    /// Names this run of the daemon.
+    package let run: String
+    private let wanted = Atomic(false)
+    private let state: Mutex<State>
+
+    package init(run: String, settings: FeedSettings = FeedSettings()) {
+        self.run = run
+        state = Mutex(State(feed: FeedState(settings)))
+    }
+
+    /// Whether events are to be made. All that a feed costs that nobody reads.
+    package var isWanted: Bool { wanted.load(ordering: .relaxed) }
+
+    /// The number of the last event.
+    package var lastSequence: Int64 { state.withLock { $0.feed.lastSequence } }
+
+    package func publish(_ events: [RouterEvent], at now: Timestamp) {
+        guard !events.isEmpty else { return }
+        let waiting = state.withLock { state in
+            state.feed.publish(events, at: now)
+            wanted.store(state.feed.isRecording, ordering: .relaxed)
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Opens a reader, if there is room for it.
+    ///
+    /// - Parameters:
+    ///   - place: What it has seen last; nil begins with what happens from now on.
+    ///   - caller: Whose reader it is, if that is counted.
+    package func open(after place: FeedPlace?, by caller: [UInt8]? = nil) throws(FeedState.Refusal) -> FeedReader {
+        let id = try state.withLock { state throws(FeedState.Refusal) in
+            let id = try state.feed.open(after: place, by: caller)
+            wanted.store(state.feed.isRecording, ordering: .relaxed)
+            return id
+        }
+        return FeedReader(feed: self, id: id)
+    }
+
+    /// Ends all readers: the daemon is about to stop.
+    package func end() {
+        let (waiting, others) = state.withLock { state in
+            state.feed.endAll()
+            defer { state.waiting = [:] }
+            return (state.waiting.values, state.whenEnding.values)
+        }
+        for continuation in waiting { continuation.resume() }
+        for action in others { action() }
+    }
+
+    // MARK: For readers
+
+    fileprivate func close(_ id: Int) {
+        wake(id) {
+            $0.feed.close(id)
+            $0.whenEnding[id] = nil
+        }
+    }
+
+    fileprivate func nudge(_ id: Int) { wake(id) { $0.feed.nudge(id) } }
+
+    fileprivate func end(_ id: Int) { wake(id) { $0.feed.end(id) } }
+
+    fileprivate func whenEnding(_ id: Int, _ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.whenEnding[id] = action }
+    }
+
+    fileprivate func next(_ id: Int, limit: Int) async -> FeedState.Step {
+        while true {
+            if let step = state.withLock({ $0.feed.take(id, limit: limit) }) { return step }
+            await withCheckedContinuation { continuation in
+                // Asked under the lock: whoever publishes later finds the reader waiting.
+                let mayLook = state.withLock { state in
+                    if state.feed.hasSomething(for: id) { return true }
+                    state.waiting[id] = continuation
+                    return false
+                }
+                if mayLook { continuation.resume() }
+            }
+        }
+    }
+
+    private func wake(_ id: Int, _ change: (inout State) -> Void) {
+        let continuation = state.withLock { state in
+            change(&state)
+            return state.waiting.removeValue(forKey: id)
+        }
+        continuation?.resume()
+    }
+}
+
+/// One who reads the feed, from one task. When nobody holds it any more, it is closed.
+package final class FeedReader: Sendable {
+    private let feed: EventFeed
+    private let id: Int
+
+    fileprivate init(feed: EventFeed, id: Int) {
+        self.feed = feed
+        self.id = id
+    }
+
+    deinit { feed.close(id) }
+
+    /// What there is next; waits for it.
+    package func next(limit: Int) async -> FeedState.Step { await feed.next(id, limit: limit) }
+
+    /// Lets `next` return, though nothing may have happened.
+    package func nudge() { feed.nudge(id) }
+
+    /// Lets `next` say that this is the end.
+    package func end() { feed.end(id) }
+
+    /// Is called when the daemon is about to stop.
+    package func whenEnding(_ action: @escaping @Sendable () -> Void) { feed.whenEnding(id, action) }
+}

@@ -1,0 +1,63 @@
+import HTTPTypes
+import Hummingbird
+package import NIOCore
+import RouterPlugin
+import Synchronization
+
+extension API {
+    /// What happens, while it happens.
+    @Sendable func stream(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        let filter = try StreamFilter.read(
+            try request.repeatableQuery("application", "session", "type"), caller: caller)
+        let format = ServerSentEvents(run: host.feed.run)
+        var place: FeedPlace?
+        if let id = request.sourceHeaders.first(where: { $0.name == "last-event-id" })?.value {
+            guard let known = format.place(of: id) else {
+                throw Problem(.badRequest, "invalid-last-event-id", "Last-Event-ID is no id of this stream.")
+            }
+            place = known
+        }
+        let reader: FeedReader
+        do {
+            reader = try host.feed.open(after: place, by: caller.key?.digest)
+        } catch {
+            throw Problem(error)
+        }
+        let stream = EventStream(
+            reader: reader, filter: filter, format: format, settings: streams, channel: context.channel)
+        var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]
+        // A proxy that gathers answers would keep the events.
+        if let name = HTTPField.Name("x-accel-buffering") { headers[name] = "no" }
+        return Response(status: .ok, headers: headers, body: ResponseBody(asyncSequence: stream))
+    }
+}
+
+/// How a stream is written.
+package struct StreamSettings: Sendable {
+    /// How long a stream on which nothing happens is silent.
+    package var heartbeat = TimeAmount.seconds(DaemonLimits.heartbeatSeconds)
+    /// How many heartbeats a client may leave untaken.
+    package var heartbeatsInVain = DaemonLimits.heartbeatsInVain
+    /// For how long a client may take the rest when the daemon stops.
+    package var end = TimeAmount.seconds(DaemonLimits.streamEndSeconds)
+
+    package init() {}
+}
+
+extension Problem {
+    fileprivate init(_ refusal: FeedState.Refusal) {
+        let seconds = DaemonLimits.streamRetrySeconds
+        switch refusal {
+        case .tooMany:
+            self.init(
+                .serviceUnavailable, "overloaded", "As many streams are open as there may be; try again.",
+                retryAfter: seconds)
+        case .tooManyOfCaller:
+            self.init(
+                .tooManyRequests, "too-many-streams", "As many streams are open with this key as there may be.",
+                retryAfter: seconds)
+        case .ended:
+            self.init(.serviceUnavailable, "shutting-down", "The daemon is about to stop.", retryAfter: seconds)
+        }
+    }
+}

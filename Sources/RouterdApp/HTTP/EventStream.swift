@@ -1,0 +1,78 @@
+import NIOCore
+import RouterPlugin
+import Synchronization
+
+/// What a reader of the feed finds, as it goes to a client.
+///
+/// The client is gone when its connection is, or when it has taken nothing for some heartbeats: then the connection is
+/// closed, whatever waits to be written to it.
+struct EventStream: AsyncSequence, Sendable {
+    static let contentType = "text/event-stream"
+
+    let reader: FeedReader
+    let filter: StreamFilter
+    let format: ServerSentEvents
+    let settings: StreamSettings
+    let channel: any Channel
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let stream: EventStream
+        let heartbeats: Heartbeats
+
+        /// To be asked for more is to have taken what came before.
+        @concurrent mutating func next() async -> ByteBuffer? {
+            heartbeats.taken()
+            while true {
+                guard let buffer = stream.buffer(for: await stream.reader.next(limit: DaemonLimits.feedEventsAtOnce))
+                else { return nil }
+                if buffer.readableBytes > 0 { return buffer }
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        let (channel, end) = (channel, settings.end)
+        channel.closeFuture.whenComplete { [weak reader] _ in reader?.end() }
+        reader.whenEnding { channel.eventLoop.scheduleTask(in: end) { channel.close(promise: nil) } }
+        // The head goes out at once, and says from where on the client is told.
+        reader.nudge()
+        return AsyncIterator(stream: self, heartbeats: Heartbeats(of: reader, over: channel, settings))
+    }
+
+    /// What is written; nil at the end.
+    private func buffer(for step: FeedState.Step) -> ByteBuffer? {
+        var buffer = ByteBuffer()
+        switch step {
+        case .events(let events, let missed, let place):
+            if let missed { format.appendGap(missed, before: (events.first?.sequence ?? place + 1) - 1, to: &buffer) }
+            for event in events where filter.shows(event) { format.append(event, to: &buffer) }
+        case .nudged(let place): format.appendHeartbeat(at: place, to: &buffer)
+        case .ended: return nil
+        }
+        return buffer
+    }
+}
+
+/// Nudges a reader from time to time, and closes the connection of a client that leaves too many heartbeats untaken; for
+/// as long as somebody holds it.
+final class Heartbeats: Sendable {
+    private final class Count: Sendable { let untaken = Atomic(0) }
+
+    private let count: Count
+    private let timer: RepeatedTask
+
+    init(of reader: FeedReader, over channel: any Channel, _ settings: StreamSettings) {
+        let count = Count()
+        self.count = count
+        timer = channel.eventLoop.scheduleRepeatedTask(
+            initialDelay: settings.heartbeat, delay: settings.heartbeat
+        ) { [weak reader] _ in
+            let untaken = count.untaken.add(1, ordering: .relaxed).newValue
+            if untaken <= settings.heartbeatsInVain { reader?.nudge() } else { channel.close(promise: nil) }
+        }
+    }
+
+    deinit { timer.cancel() }
+
+    func taken() { count.untaken.store(0, ordering: .relaxed) }
+}

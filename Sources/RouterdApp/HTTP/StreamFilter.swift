@@ -1,0 +1,59 @@
+import HTTPTypes
+import Router
+package import RouterPlugin
+
+/// Which events a stream shows.
+package struct StreamFilter: Equatable, Sendable {
+    /// Nil shows those of all applications.
+    package var applications: Set<ApplicationID>?
+    package var sessions: Set<SessionID>?
+    package var types: Set<RouterEventType>?
+
+    package init() {}
+
+    package func shows(_ event: RouterEvent) -> Bool {
+        applications?.contains(event.application) ?? true && types?.contains(event.type) ?? true
+            && sessions.map { sessions in event.session.map(sessions.contains) ?? false } ?? true
+    }
+
+    /// What a caller has asked for, as far as it is the caller's.
+    package static func read(_ query: [String: [String]], caller: Caller) throws(Problem) -> StreamFilter {
+        var filter = StreamFilter()
+        filter.applications = try identifiers(query["application"], of: IdentifierKinds.Application.self)
+        if let own = caller.key?.application {
+            if let other = filter.applications?.first(where: { $0 != own }) {
+                throw Problem(.unknownApplication(other))
+            }
+            filter.applications = [own]
+        }
+        filter.sessions = try identifiers(query["session"], of: IdentifierKinds.Session.self)
+        if let names = query["type"] {
+            var types: Set<RouterEventType> = []
+            for name in names { types.formUnion(try self.types(of: name)) }
+            filter.types = types
+        }
+        return filter
+    }
+
+    private static func identifiers<Kind>(
+        _ texts: [String]?, of kind: Kind.Type
+    ) throws(Problem) -> Set<Identifier<Kind>>? {
+        guard let texts else { return nil }
+        var identifiers: Set<Identifier<Kind>> = []
+        for text in texts {
+            do { identifiers.insert(try Identifier<Kind>(text)) } catch { throw Problem(error) }
+        }
+        return identifiers
+    }
+
+    /// The types of a name, which may end in `*`; a name that means nothing would show nothing for ever.
+    private static func types(of name: String) throws(Problem) -> [RouterEventType] {
+        let found = RouterEventType.allCases.filter { type in
+            name.last == "*" ? type.rawValue.hasPrefix(name.dropLast()) : type.rawValue == name
+        }
+        guard found.isEmpty else { return found }
+        let names = RouterEventType.allCases.map(\.rawValue).joined(separator: ", ")
+        throw Problem(
+            .badRequest, "invalid-parameter", "type must be one of \(names), or the beginning of one and a *.")
+    }
+}

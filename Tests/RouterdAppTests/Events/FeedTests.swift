@@ -1,0 +1,189 @@
+import NIOCore
+import RouterPlugin
+import RouterdApp
+import Testing
+
+/// The feed as a value: who reads what from where, what is missing, when nothing is recorded.
+@Suite("Event feed")
+struct FeedTests {
+    private static let epoch = Timestamp(milliseconds: 0)
+
+    private static func event(_ sequence: Int64) -> RouterEvent {
+        RouterEvent(
+            sequence: sequence, type: .sessionChanged, time: epoch,
+            application: ApplicationID(unchecked: "com.example.A"))
+    }
+
+    private static func state(_ change: (inout FeedSettings) -> Void = { _ in }) -> FeedState {
+        var settings = FeedSettings()
+        settings.events = 4
+        settings.memoryMilliseconds = 1000
+        change(&settings)
+        return FeedState(settings)
+    }
+
+    /// Publishes the next so many.
+    private static func publish(_ count: Int, to feed: inout FeedState, at milliseconds: Int64 = 0) {
+        let last = feed.lastSequence
+        let events = (1...count).map { event(last + Int64($0)) }
+        feed.publish(events, at: Timestamp(milliseconds: milliseconds))
+    }
+
+    private static func taken(_ step: FeedState.Step?) -> (missed: EventRing.Missed?, numbers: [Int64])? {
+        guard case .events(let events, let missed, _) = step else { return nil }
+        return (missed, events.map(\.sequence))
+    }
+
+    @Test("The ring keeps the last ones, and knows how many are missing", arguments: 1...6 as ClosedRange<Int64>)
+    func ring(count: Int64) {
+        var ring = EventRing(capacity: 4)
+        for number in 1...count { ring.append([Self.event(number)]) }
+        for place in 0...count {
+            let (missed, events) = ring.events(after: place, limit: 3)
+            let kept = (1...count).filter { $0 > place }
+            let there = kept.filter { $0 > count - 4 }
+            #expect(events.map(\.sequence) == Array(there.prefix(3)))
+            #expect(missed == (kept.count > there.count ? .events(Int64(kept.count - there.count)) : nil))
+        }
+    }
+
+    @Test("Each reader has its own place, and what it has not asked for does not come")
+    func readers() throws {
+        var feed = Self.state()
+        let first = try feed.open(after: nil)
+        let start = feed.lastSequence
+        Self.publish(2, to: &feed)
+        let second = try feed.open(after: nil)
+        #expect(feed.take(second, limit: 9) == nil)
+        #expect(!feed.hasSomething(for: second))
+        Self.publish(1, to: &feed)
+        #expect(feed.hasSomething(for: second))
+        #expect(Self.taken(feed.take(second, limit: 9))?.numbers == [start + 3])
+        #expect(Self.taken(feed.take(first, limit: 2))?.numbers == [start + 1, start + 2])
+        #expect(Self.taken(feed.take(first, limit: 2))?.numbers == [start + 3])
+        #expect(feed.take(first, limit: 2) == nil)
+        feed.nudge(first)
+        #expect(feed.take(first, limit: 2) == .nudged(place: start + 3))
+        #expect(feed.take(first, limit: 2) == nil)
+        feed.end(first)
+        #expect(feed.take(first, limit: 2) == .ended)
+        #expect(feed.take(second, limit: 2) == nil)
+        feed.endAll()
+        #expect(feed.take(second, limit: 2) == .ended)
+        #expect(throws: FeedState.Refusal.ended) { try feed.open(after: nil) }
+    }
+
+    @Test("A reader that is too slow misses the first, is told how many, and goes on")
+    func slowReader() throws {
+        var feed = Self.state()
+        let reader = try feed.open(after: nil)
+        let start = feed.lastSequence
+        Self.publish(10, to: &feed)
+        let found = Self.taken(feed.take(reader, limit: 9))
+        #expect(found?.missed == .events(6))
+        #expect(found?.numbers == [7, 8, 9, 10].map { start + $0 })
+    }
+
+    @Test("Who comes back goes on where it was, as long as that is kept")
+    func resuming() throws {
+        var feed = Self.state()
+        let first = try feed.open(after: nil)
+        let start = feed.lastSequence
+        Self.publish(3, to: &feed)
+        feed.close(first)
+        Self.publish(1, to: &feed, at: 900)
+        let second = try feed.open(after: .here(start + 2))
+        let found = Self.taken(feed.take(second, limit: 9))
+        #expect(found?.missed == nil)
+        #expect(found?.numbers == [start + 3, start + 4])
+        let third = try feed.open(after: .here(start + 4))
+        #expect(feed.take(third, limit: 9) == nil)
+        // What is said to be of this run, and has not been yet, is none of ours.
+        for place in [FeedPlace.elsewhere, .here(start + 5)] {
+            let reader = try feed.open(after: place)
+            let found = Self.taken(feed.take(reader, limit: 9))
+            #expect(found?.missed == .unknown)
+            #expect(found?.numbers == (1...4).map { start + $0 })
+        }
+        let empty = Self.state()
+        var other = empty
+        let reader = try other.open(after: .elsewhere)
+        #expect(other.hasSomething(for: reader))
+        #expect(Self.taken(other.take(reader, limit: 9))?.missed == .unknown)
+        #expect(other.take(reader, limit: 9) == nil)
+    }
+
+    @Test("Nothing is recorded before anybody reads, nor when nobody has for a while; what is missing then is said")
+    func recording() throws {
+        var feed = Self.state()
+        #expect(!feed.isRecording)
+        let reader = try feed.open(after: nil)
+        #expect(feed.isRecording)
+        Self.publish(1, to: &feed)
+        let place = feed.lastSequence
+        feed.close(reader)
+        Self.publish(1, to: &feed, at: 5000)
+        #expect(feed.isRecording, "The time begins when it is seen that nobody reads.")
+        Self.publish(1, to: &feed, at: 5999)
+        #expect(feed.isRecording)
+        Self.publish(1, to: &feed, at: 6000)
+        #expect(!feed.isRecording)
+        let again = try feed.open(after: .here(place))
+        #expect(Self.taken(feed.take(again, limit: 9))?.missed == .unknown)
+        #expect(feed.take(again, limit: 9) == nil)
+        Self.publish(1, to: &feed, at: 6001)
+        #expect(Self.taken(feed.take(again, limit: 9))?.missed == nil)
+    }
+
+    @Test("There is room for so many, and for so many of a caller")
+    func limits() throws {
+        var feed = Self.state {
+            $0.readers = 3
+            $0.readersPerKey = 2
+        }
+        let first = try feed.open(after: nil, by: [1])
+        _ = try feed.open(after: nil, by: [1])
+        #expect(throws: FeedState.Refusal.tooManyOfCaller) { try feed.open(after: nil, by: [1]) }
+        _ = try feed.open(after: nil, by: [2])
+        #expect(throws: FeedState.Refusal.tooMany) { try feed.open(after: nil, by: [3]) }
+        feed.close(first)
+        _ = try feed.open(after: nil, by: [1])
+        #expect(feed.count == 3)
+    }
+
+    @Test("Events are written as the format has it, and ids are read back")
+    func format() {
+        let format = ServerSentEvents(run: "01J0000000000000000000000A")
+        var buffer = ByteBuffer()
+        format.append(Self.event(7), to: &buffer)
+        format.appendGap(.events(3), before: 6, to: &buffer)
+        format.appendGap(.unknown, before: 6, to: &buffer)
+        format.appendHeartbeat(at: 9, to: &buffer)
+        let id = "01J0000000000000000000000A"
+        let time = "1970-01-01T00:00:00.000Z"
+        #expect(
+            String(buffer: buffer) == """
+                id: \(id)-7
+                event: session.changed
+                data: {"id":"\(id)-7","type":"session.changed","time":"\(time)","application":"com.example.A"}
+
+                id: \(id)-6
+                event: gap
+                data: {"id":"\(id)-6","type":"gap","missed":3}
+
+                id: \(id)-6
+                event: gap
+                data: {"id":"\(id)-6","type":"gap","missed":null}
+
+                :
+                id: \(id)-9
+
+
+                """)
+        #expect(format.place(of: "\(id)-7") == .here(7))
+        #expect(format.place(of: "01J0000000000000000000000B-7") == .elsewhere)
+        for text in ["", "7", "\(id)", "\(id)-", "\(id)-x", "\(id)--7", "01J-7", "\(id)-99999999999999999999"] {
+            #expect(format.place(of: text) == nil, "\(text)")
+        }
+    }
+}
