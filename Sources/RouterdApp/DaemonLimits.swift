@@ -70,6 +70,10 @@ package enum DaemonLimits {
     /// For how long a stream may go on that was told to end, in seconds.
     static let streamEndSeconds: Int64 = 2
 
+    /// A client of a stream takes a silence of so many seconds for the end of it, and so many bytes of a refusal.
+    static let streamSilenceSeconds = 60
+    static let refusalBytes = 16 * 1024
+
     // MARK: The ingest edge
 
     /// How many connections are served at once, and how many of one address.

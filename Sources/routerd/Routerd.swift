@@ -10,6 +10,7 @@ struct Routerd: AsyncParsableCommand {
         version: RouterdVersion.current,
         subcommands: [
             Serve.self, Check.self, Eval.self, Decide.self, Send.self, Explain.self, Sessions.self, Gates.self,
+            Tail.self,
             Receive.self,
             Database.self, Bench.self,
         ])

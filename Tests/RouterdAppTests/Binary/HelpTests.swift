@@ -8,7 +8,7 @@ struct HelpTests {
     @Test(arguments: [
         "", "serve", "check", "eval", "decide", "send", "explain", "sessions", "sessions list", "sessions activate",
         "sessions discard", "gates", "gates list", "gates show", "gates passcode", "gates check-passcode",
-        "gates reset", "receive", "database", "database check",
+        "gates reset", "tail", "receive", "database", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
         "bench post",

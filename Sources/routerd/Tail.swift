@@ -1,0 +1,80 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import RouterPlugin
+import RouterdApp
+
+struct Tail: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print what happens, while it happens, until it is interrupted.",
+        discussion: """
+            A connection that is lost is made again, and what was missed meanwhile is printed then. Where the daemon does not \
+            have it any more, a line says that there is a gap.
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @Option(help: "Only what is about this application; may be given several times.")
+    var application: [String] = []
+    @Option(help: "Only what is about this session; may be given several times.")
+    var session: [String] = []
+    @Option(help: "Only this type, such as notification.accepted or scene.*; may be given several times.")
+    var type: [String] = []
+    @Option(help: "End after so many events.")
+    var count: Int?
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be 1 or more.") }
+    }
+
+    func run() async throws {
+        let terms =
+            application.map { ("application", $0) } + session.map { ("session", $0) } + type.map { ("type", $0) }
+        let query = terms.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
+        let client = StreamClient(
+            server: server.server, path: "/v1/stream" + (query.isEmpty ? "" : "?\(query)"),
+            key: server.key ?? ProcessInfo.processInfo.environment["ROUTERD_KEY"])
+        let (asJSON, limit) = (server.json, count)
+        var reader = EventStreamReader()
+        var (printed, hasConnected) = (0, false)
+        while true {
+            let end = client.follow(&reader) {
+                Console.error(hasConnected ? "following it again" : "following \(server.server)")
+                hasConnected = true
+            } take: { event in
+                Console.print(asJSON ? event.data : Array(Self.line(event).utf8))
+                printed += 1
+                return printed != limit
+            }
+            switch end {
+            case .enough: return
+            case .refused(let status, let body):
+                let problem = (try? JSONValue(parsing: body)) ?? .null
+                Console.error("\(status) \(problem["code"]?.asString ?? ""): \(problem["detail"]?.asString ?? "")")
+                throw ExitCode(1)
+            case .lost(let reason, let seconds):
+                guard hasConnected else {
+                    Console.error("\(server.server) cannot be followed: \(reason)")
+                    throw ExitCode(1)
+                }
+                Console.error("the connection is lost (\(reason)); it is made again")
+                sleep(UInt32(seconds))
+            }
+        }
+    }
+
+    /// One line on an event: when, what, about whom, and what there is to say beside.
+    static func line(_ event: EventStreamReader.Event) -> String {
+        guard let data = try? JSONValue(parsing: event.data), case .object(let object) = data else {
+            return event.type
+        }
+        if event.type == "gap" { return "-- \(data["missed"]?.asInt64.map { "\($0)" } ?? "some") events are missing" }
+        let subject = [data["application"], data["session"]].compactMap { $0?.asString }.joined(separator: "/")
+        let told = ["id", "type", "time", "application", "session"]
+        let rest = object.members.filter { !told.contains($0.key) }.map { "\($0.key)=\(word($0.value))" }
+        return ([data["time"]?.asString ?? "", event.type, subject] + rest).joined(separator: " ")
+    }
+
+    private static func word(_ value: JSONValue) -> String {
+        value.asString ?? String(decoding: Array(value.serialized()), as: UTF8.self)
+    }
+}
