@@ -14,6 +14,11 @@ public enum BuiltInPlugins: Sendable {
         StateFloorRule.kind,
     ]
 
+    /// The observers that a configuration may name.
+    public static let observerKinds: [SceneObserverKind] = [
+        EventLogObserver.kind
+    ]
+
     /// The passcode validators that a configuration may name.
     public static let passcodeValidatorKinds: [PasscodeValidatorKind] = [
         ForbiddenPasscodes.kind

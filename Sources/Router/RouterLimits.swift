@@ -60,6 +60,8 @@ package enum RouterLimits {
     package static let promptLanguages = 64
     /// Longest text of a prompt, in bytes.
     package static let promptBytes = 1024
+    /// Most observers that an application, or a session, has.
+    package static let observers = 16
     /// Most entries in a manifest's lists.
     package static let manifestEntries = 256
     /// Most keys of an endpoint, those that have not begun to sign included; receivers look at sixteen signatures.

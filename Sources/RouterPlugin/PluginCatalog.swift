@@ -87,6 +87,25 @@ extension RoutingRuleCatalog {
     }
 }
 
+/// A kind of observer that a configuration can ask for.
+public typealias SceneObserverKind = PluginKind<any SceneObserver>
+/// The kinds of observers that a configuration may name.
+public typealias SceneObserverCatalog = PluginCatalog<any SceneObserver>
+
+extension SceneObserverCatalog {
+    /// A catalog of these kinds.
+    ///
+    /// - Throws: as `PluginRegistry.init` does.
+    public init(_ kinds: [SceneObserverKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "observer") }
+
+    /// Makes the observers of a configuration, as rules are made.
+    ///
+    /// - Throws: the first fault; its pointer begins at the array.
+    public func observers(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [any SceneObserver] {
+        try plugins(configuredBy: list)
+    }
+}
+
 /// A kind of passcode validator that a configuration can ask for.
 public typealias PasscodeValidatorKind = PluginKind<any PasscodeValidator>
 /// The kinds of passcode validators that a configuration may name.

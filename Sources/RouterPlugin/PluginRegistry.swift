@@ -9,18 +9,23 @@ public struct PluginRegistry: Sendable {
     public let rules: [any RoutingRule]
     /// What new passcodes have to meet, in the order in which it is asked.
     public let passcodeValidators: [any PasscodeValidator]
+    /// Those that applications and sessions may register, by their names.
+    public let observers: [any SceneObserver]
 
     /// The plugins that are in use.
     ///
     /// - Throws: `invalid-plugin-id` or `duplicate-plugin` if a name is not well-formed or is borne by two plugins, of
     ///   whatever kind.
     public init(
-        sources: [any PayloadSource], rules: [any RoutingRule], passcodeValidators: [any PasscodeValidator] = []
+        sources: [any PayloadSource], rules: [any RoutingRule], passcodeValidators: [any PasscodeValidator] = [],
+        observers: [any SceneObserver] = []
     ) throws(PluginRegistryError) {
-        try Self.check(sources.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id))
+        try Self.check(
+            sources.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id) + observers.map(\.id))
         self.sources = sources
         self.rules = rules
         self.passcodeValidators = passcodeValidators
+        self.observers = observers
     }
 
     /// The source with that name.

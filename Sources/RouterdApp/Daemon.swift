@@ -26,7 +26,7 @@ package struct Daemon: Sendable {
         self.logger = logger
         plugins = try PluginRegistry(
             sources: BuiltInPlugins.sources, rules: configuration.rules,
-            passcodeValidators: configuration.passcodeValidators)
+            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
@@ -37,7 +37,8 @@ package struct Daemon: Sendable {
                 certificateAuthorityFile: configuration.certificateAuthorityFile))
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
-            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)", logger: logger)
+            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
+            observers: plugins.observers, logger: logger)
     }
 
     /// The HTTP API on its own, for tests that call it without a socket.

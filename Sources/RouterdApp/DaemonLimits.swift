@@ -74,6 +74,16 @@ package enum DaemonLimits {
     static let streamSilenceSeconds = 60
     static let refusalBytes = 16 * 1024
 
+    // MARK: Observers
+
+    /// How long an observer may take for an event before it misses others, and how many may wait for it.
+    static let observerMilliseconds: Int64 = 10_000
+    static let observerEvents = 8192
+    /// For how long the next observer waits for one, so that they are told in their order.
+    static let observerPatienceMilliseconds = 20
+    /// At most one line in so long a time says that an observer fails.
+    static let observerReportMilliseconds: Int64 = 60_000
+
     // MARK: The ingest edge
 
     /// How many connections are served at once, and how many of one address.

@@ -9,8 +9,8 @@ extension ChangeWriter {
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
            reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -32,7 +32,8 @@ extension ChangeWriter {
           demo_configuration = excluded.demo_configuration,
           closes_with_last_scene = excluded.closes_with_last_scene,
           prompts = excluded.prompts,
-          passcode_policy = excluded.passcode_policy
+          passcode_policy = excluded.passcode_policy,
+          observers = excluded.observers
         """
 
     private static let putConfiguration = """
@@ -57,15 +58,16 @@ extension ChangeWriter {
         INSERT INTO session
           (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
            endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
-           last_activated_at, disabled, epoch, last_event, is_told, discarded_at, creation_sequence, application, id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           last_activated_at, disabled, epoch, last_event, is_told, discarded_at, observers, creation_sequence, application,
+           id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let updateSession = """
         UPDATE session SET
           role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
           preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
           lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, epoch = ?, last_event = ?,
-          is_told = ?, discarded_at = ?
+          is_told = ?, discarded_at = ?, observers = ?
         WHERE creation_sequence = ? AND application = ? AND id = ?
         """
 
@@ -91,6 +93,7 @@ extension ChangeWriter {
             $0.bind(application.manifest.allowsOneSceneOnly)
             $0.bind(application.gates.onboarding)
             $0.bind(application.gates.passcode.map(PolicyText.encode))
+            $0.bind(TextList.encode(application.observers.map(\.text)))
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
@@ -189,6 +192,7 @@ extension ChangeWriter {
             $0.bind(session.connection.lastEvent)
             $0.bind(session.connection.isTold)
             $0.bind(session.discardedAt?.milliseconds)
+            $0.bind(TextList.encode(session.observers.map(\.text)))
             $0.bind(session.creationSequence)
             $0.bind(session.key.application.text)
             $0.bind(session.key.session.text)

@@ -23,6 +23,7 @@ enum Migrations {
         ("activations", [activations]),
         ("gates", [gates]),
         ("passcodes", [passcodes]),
+        ("observers", [observers]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -388,5 +389,11 @@ enum Migrations {
           CHECK ((challenge IS NULL) = (challenge_term IS NULL)),
           UNIQUE (application, device)
         ) STRICT;
+        """
+
+    private static let observers = """
+        -- Who is told what happens: a JSON array of names.
+        ALTER TABLE application ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
+        ALTER TABLE session ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
         """
 }

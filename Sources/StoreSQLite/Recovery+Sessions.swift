@@ -8,7 +8,7 @@ extension Recovery {
         SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
                prefers_to_activate, preference_level, endpoint_url, endpoint_keys, state_restoration_activity,
                user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, epoch, last_event, is_told,
-               discarded_at
+               discarded_at, observers
         FROM session ORDER BY creation_sequence
         """
 
@@ -30,6 +30,7 @@ private struct SessionReader {
     private let prefersToActivate = ByteCache(Self.predicate)
     private let activity = ByteCache(Self.json)
     private let userInfo = ByteCache(Self.json)
+    private let observers = ByteCache(Self.observers)
 
     init(keys: KeyColumn) { self.keys = keys }
 
@@ -55,7 +56,7 @@ private struct SessionReader {
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
             creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()),
             connection: SceneConnection(epoch: row.int64(), lastEvent: row.int64(), isTold: row.bool()),
-            discardedAt: row.optionalTime())
+            discardedAt: row.optionalTime(), observers: try row.cached(in: observers))
     }
 
     private static func predicate(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> Predicate {
@@ -72,6 +73,10 @@ private struct SessionReader {
         } catch {
             throw StoreError(.corrupt, "a JSON value of a session cannot be read")
         }
+    }
+
+    private static func observers(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> [PluginID] {
+        try TextList.decode(String(decoding: bytes, as: UTF8.self)).map(PluginID.init(unchecked:))
     }
 
     private func disabledReason(_ text: String?) throws(StoreError) -> DisabledReason? {

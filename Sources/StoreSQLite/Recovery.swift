@@ -24,7 +24,8 @@ enum Recovery {
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy
+               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
+               observers
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -51,7 +52,8 @@ enum Recovery {
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
-                    delivery: delivery, gates: try row.gates()))
+                    delivery: delivery, gates: try row.gates(),
+                    observers: try TextList.decode(row.text()).map(PluginID.init(unchecked:))))
         }
         return applications
     }

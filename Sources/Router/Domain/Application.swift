@@ -9,11 +9,14 @@ package struct Application: Hashable, Sendable {
     package var routing: RoutingSettings
     package var delivery: DeliverySettings
     package var gates: GateSettings
+    /// Who is told of what happens to it and its sessions, in this order.
+    package var observers: [PluginID]
 
     package init(
         id: ApplicationID, displayName: String = "", manifest: SceneManifest = SceneManifest(),
         delegate: Endpoint? = nil, routing: RoutingSettings = RoutingSettings(),
-        delivery: DeliverySettings = DeliverySettings(), gates: GateSettings = GateSettings()
+        delivery: DeliverySettings = DeliverySettings(), gates: GateSettings = GateSettings(),
+        observers: [PluginID] = []
     ) {
         self.id = id
         self.displayName = displayName
@@ -22,6 +25,7 @@ package struct Application: Hashable, Sendable {
         self.routing = routing
         self.delivery = delivery
         self.gates = gates
+        self.observers = observers
     }
 }
 

@@ -60,6 +60,8 @@ package struct SceneSession: Hashable, Sendable {
     package var connection: SceneConnection
     /// When it was discarded, if it is only there until its scene has been told.
     package var discardedAt: Timestamp?
+    /// Who is told of what happens to it, in this order, behind those of its application.
+    package var observers: [PluginID]
 
     package init(
         key: SessionKey, role: String, configuration: String, device: DeviceID? = nil,
@@ -67,7 +69,7 @@ package struct SceneSession: Hashable, Sendable {
         endpoint: Endpoint? = nil, stateRestorationActivity: JSONValue? = nil,
         userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
         lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: DisabledReason? = nil,
-        connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil
+        connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil, observers: [PluginID] = []
     ) {
         self.key = key
         self.role = role
@@ -85,6 +87,7 @@ package struct SceneSession: Hashable, Sendable {
         self.disabled = disabled
         self.connection = connection
         self.discardedAt = discardedAt
+        self.observers = observers
     }
 
     /// Moves to a state; becoming active is remembered, for it ranks sessions.

@@ -168,6 +168,7 @@ package struct SessionDraft: Sendable {
     package var stateRestorationActivity: JSONValue?
     package var userInfo: JSONValue
     package var leaseSeconds: Int?
+    package var observers: [PluginID] = []
 
     package init(
         role: String = SceneRole.windowApplication, configuration: String? = nil, device: DeviceID? = nil,
@@ -210,6 +211,7 @@ package struct SessionPatch: Sendable {
     /// An RFC 7396 merge patch of the dictionary.
     package var userInfo: JSONValue?
     package var leaseSeconds: Change<Int>?
+    package var observers: Change<[PluginID]>?
 
     package init() {}
 }

@@ -50,7 +50,7 @@ extension Engine {
             stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? lastCreationSequence,
-            connection: (existing ?? discarded)?.connection ?? SceneConnection())
+            connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
         session.register(draft.activationState, at: now)
         do {
             session = try checked(session, naming: draft.configuration, in: tenant, at: now)
@@ -135,6 +135,7 @@ extension SceneSession {
         if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }
         if case .remove = patch.endpoint { endpoint = nil }
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
+        if let observers = patch.observers { self.observers = observers.value ?? [] }
         if let change = patch.userInfo {
             let merged = userInfo.merging(patch: change)
             userInfo = merged == .null ? .object(JSONObject()) : merged

@@ -8,11 +8,22 @@ extension Engine {
     /// - Parameter sequence: The number of the last event before these.
     package func events(
         of changes: [StoreChange], after sequence: Int64, at now: Timestamp
-    ) -> [RouterEvent] {
+    ) -> [CommittedEvent] {
         var told = CommittedEvents(after: sequence, at: now)
         for change in changes { tell(change, in: &told) }
         tellScreens(in: &told)
-        return told.events
+        return told.events.map { CommittedEvent(event: $0, observers: observers(of: $0, told)) }
+    }
+
+    /// Those of the application before those of the session, each once; of what is gone, those that it had.
+    private func observers(of event: RouterEvent, _ told: CommittedEvents) -> [PluginID] {
+        let tenant = tenants[event.application]
+        var observers = (told.applications[event.application] ?? tenant?.application)?.observers ?? []
+        guard let id = event.session else { return observers }
+        let key = SessionKey(application: event.application, session: id)
+        let session = told.sessions[key].flatMap(\.self) ?? tenant?.scene(id)
+        for observer in session?.observers ?? [] where !observers.contains(observer) { observers.append(observer) }
+        return observers
     }
 
     private func tell(_ change: StoreChange, in told: inout CommittedEvents) {

@@ -56,4 +56,12 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     case notificationSuperseded = "notification.superseded"
     /// Somebody called it back.
     case notificationCancelled = "notification.cancelled"
+
+    /// The types that a name means: its own, or with a `*` at the end all that begin so; none if there are no such types.
+    public static func named(_ name: String) -> [RouterEventType] {
+        allCases.filter { type in
+            name.utf8.last == UInt8(ascii: "*")
+                ? type.rawValue.utf8.starts(with: name.utf8.dropLast()) : type.rawValue.utf8.elementsEqual(name.utf8)
+        }
+    }
 }

@@ -80,7 +80,8 @@ enum StoreSamples {
             leaseSeconds: 90, leaseExpiresAt: Timestamp(milliseconds: 1_700_000_090_000),
             lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone,
             connection: SceneConnection(epoch: .max, lastEvent: 7, isTold: true),
-            discardedAt: Timestamp(milliseconds: 1_700_000_000_001))
+            discardedAt: Timestamp(milliseconds: 1_700_000_000_001),
+            observers: [PluginID(unchecked: "b.b"), PluginID(unchecked: "a")])
     }
 
     /// A gate with every field set, each text a hostile one.
@@ -150,7 +151,8 @@ enum StoreSamples {
                 passcode: PasscodePolicy(
                     minLength: 1, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, isDigitsOnly: true,
                     minUniqueChars: 2, retryLimit: 3, allowsBiometrics: false, noPasscodeRequired: true,
-                    lockTimeoutSeconds: -1, expirationDays: 4)))
+                    lockTimeoutSeconds: -1, expirationDays: 4)),
+            observers: [PluginID(unchecked: "z.z"), PluginID(unchecked: "a.a")])
     }
 
     /// A lock with every field set, each text a hostile one; one with nothing set but the device.

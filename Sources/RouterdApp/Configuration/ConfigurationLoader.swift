@@ -17,7 +17,7 @@ package struct ConfigurationLoader {
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets",
             "passcodes",
-            "apiKeys", "rules", "passcodeValidators",
+            "apiKeys", "rules", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
         "/http": [
@@ -132,6 +132,10 @@ package struct ConfigurationLoader {
 
     mutating func passcodeValidators(_ kinds: [PasscodeValidatorKind]) -> [any PasscodeValidator] {
         plugins("passcodeValidators") { try PasscodeValidatorCatalog(kinds).validators(configuredBy: $0) }
+    }
+
+    mutating func observers(_ kinds: [SceneObserverKind]) -> [any SceneObserver] {
+        plugins("observers") { try SceneObserverCatalog(kinds).observers(configuredBy: $0) }
     }
 
     private mutating func plugins<Plugin>(_ name: String, _ make: (JSONValue) throws -> [Plugin]) -> [Plugin] {

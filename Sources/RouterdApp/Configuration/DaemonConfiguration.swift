@@ -34,6 +34,7 @@ package struct DaemonConfiguration: Sendable {
     package var keys: [APIKey] = []
     package var rules: [any RoutingRule] = []
     package var passcodeValidators: [any PasscodeValidator] = []
+    package var observers: [any SceneObserver] = []
 
     package init() {}
 
@@ -70,7 +71,8 @@ package struct DaemonConfiguration: Sendable {
     package static func load(
         file: ConfigurationFile?, flags: [String: String] = [:], environment: [String: String] = [:],
         ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds,
-        passcodeValidatorKinds: [PasscodeValidatorKind] = BuiltInPlugins.passcodeValidatorKinds
+        passcodeValidatorKinds: [PasscodeValidatorKind] = BuiltInPlugins.passcodeValidatorKinds,
+        observerKinds: [SceneObserverKind] = BuiltInPlugins.observerKinds
     ) throws(ConfigurationFaults) -> DaemonConfiguration {
         var loader = ConfigurationLoader(file: file, flags: flags, environment: environment)
         var configuration = DaemonConfiguration()
@@ -95,6 +97,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.keys = loader.keys()
         configuration.rules = loader.rules(ruleKinds)
         configuration.passcodeValidators = loader.passcodeValidators(passcodeValidatorKinds)
+        configuration.observers = loader.observers(observerKinds)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {
             let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
             loader.refuse("listen", message)

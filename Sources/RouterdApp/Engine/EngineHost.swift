@@ -43,11 +43,14 @@ package actor EngineHost {
     package nonisolated let startedAt: Timestamp
     /// What has been committed lately.
     package nonisolated let feed: EventFeed
+    /// Those that are told of it.
+    package nonisolated let observers: ObserverDispatcher
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
         retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(),
-        feed: FeedSettings = FeedSettings(), logger: Logger
+        feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
+        observerLimits: ObserverLimits = ObserverLimits(), logger: Logger
     ) throws(StoreError) {
         self.store = store
         self.transport = transport
@@ -60,6 +63,9 @@ package actor EngineHost {
         self.startedAt = clock.wall
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
+        self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
+        // Somebody listens for as long as there is an observer.
+        if !observers.isEmpty { self.feed.keepRecording() }
         engine = Engine(
             recovering: try store.recover(), rules: rules, caps: caps, retention: retention,
             generator: SystemRandomNumberGenerator())
@@ -212,7 +218,10 @@ package actor EngineHost {
         // Read off the changes while memory still says what was before them; told when it says what is.
         let happened = feed.isWanted ? engine.events(of: changes, after: feed.lastSequence, at: now) : []
         let followUps = engine.apply(changes, at: now)
-        if !happened.isEmpty { feed.publish(happened, at: now) }
+        if !happened.isEmpty {
+            feed.publish(happened.map(\.event), at: now)
+            observers.tell(happened)
+        }
         for (item, plan) in zip(finished.items, finished.batch.plans) {
             settled(item.command)
             item.ticket?.fill(item.place, with: plan.reply)

@@ -32,6 +32,14 @@ package final class EventFeed: Sendable {
     /// The number of the last event.
     package var lastSequence: Int64 { state.withLock { $0.feed.lastSequence } }
 
+    /// Makes events from now on, whether or not anybody reads them here.
+    package func keepRecording() {
+        state.withLock { state in
+            state.feed.keepRecording()
+            wanted.store(true, ordering: .relaxed)
+        }
+    }
+
     package func publish(_ events: [RouterEvent], at now: Timestamp) {
         guard !events.isEmpty else { return }
         let waiting = state.withLock { state in

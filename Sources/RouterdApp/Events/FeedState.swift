@@ -36,6 +36,7 @@ package struct FeedState {
     private var readers: [Int: Reader] = [:]
     private var lastReader = 0
     private var isEnded = false
+    private var isKept = false
     /// Since when nobody has been reading, as far as anybody has looked.
     private var unreadSince: Timestamp?
     /// Whether events are made at all.
@@ -79,11 +80,14 @@ package struct FeedState {
         return lastReader
     }
 
+    /// Records from now on, whether or not anybody reads.
+    package mutating func keepRecording() { (isKept, isRecording) = (true, true) }
+
     package mutating func close(_ id: Int) { readers[id] = nil }
 
     /// Takes events, numbered from the ring's last on. When nobody has read for a while, nobody comes back for them.
     package mutating func publish(_ events: [RouterEvent], at now: Timestamp) {
-        if readers.isEmpty {
+        if readers.isEmpty, !isKept {
             let since = unreadSince ?? now
             unreadSince = since
             guard now.milliseconds - since.milliseconds < settings.memoryMilliseconds else {

@@ -34,6 +34,17 @@ extension API {
                 body.object("events") { events in
                     for (name, count) in figures.events { events.field(name, count) }
                 }
+                body.array("observers") { observers in
+                    for figures in host.observers.figures {
+                        observers.object { observer in
+                            observer.field("id", figures.id)
+                            observer.field("told", figures.told)
+                            observer.field("failed", figures.failed)
+                            observer.field("missed", figures.missed)
+                            observer.field("hangs", figures.hangs)
+                        }
+                    }
+                }
                 body.object("planning") { planning in
                     planning.field("count", times.count)
                     let found = times.percentiles([0.5, 0.99, 0.999])

@@ -6,7 +6,8 @@ import RouterPlugin
 extension API {
     /// What endpoints of the application are read under now.
     func scope(_ application: ApplicationID) -> EndpointScope {
-        EndpointScope(policy: egress, application: application, now: host.now)
+        EndpointScope(
+            policy: egress, application: application, now: host.now, observers: plugins.observers.map(\.id))
     }
 
     @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {

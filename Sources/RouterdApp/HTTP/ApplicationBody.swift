@@ -40,6 +40,7 @@ package enum ApplicationBody {
         if let gates = try reader.object("gates") {
             application.gates = try GateSettingsBody.read(gates, application.manifest)
         }
+        application.observers = try scope.observers(&reader) ?? []
         let delegate = try reader.endpoint("delegate", within: scope)
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
@@ -201,6 +202,9 @@ package enum ApplicationBody {
                     }
                 }
                 delivery.field("lifeCycleEvents", application.delivery.lifeCycleEvents)
+            }
+            if !application.observers.isEmpty {
+                body.array("observers") { list in for observer in application.observers { list.element(observer) } }
             }
             if application.gates != GateSettings() {
                 body.object("gates") { GateSettingsBody.write(application.gates, to: &$0) }

@@ -1,28 +1,55 @@
+import HTTPTypes
 package import Router
 package import RouterPlugin
 
-/// What endpoints are read under: whose they are, where they may be, and when they are read. Where they may be is the same
-/// policy that the transport asks when it connects.
+/// What endpoints and observers are read under: whose they are, where they may be, which there are, and when they are read.
+/// Where endpoints may be is the same policy that the transport asks when it connects.
 package struct EndpointScope: Sendable {
     private let policy: EgressPolicy
     private let application: ApplicationID?
     /// The moment from which on there must be a valid key.
     let now: Timestamp
+    /// The observers that may be registered.
+    private let observers: [PluginID]
 
-    package init(policy: EgressPolicy, application: ApplicationID, now: Timestamp) {
+    package init(policy: EgressPolicy, application: ApplicationID, now: Timestamp, observers: [PluginID] = []) {
         self.policy = policy
         self.application = application
         self.now = now
+        self.observers = observers
     }
 
     private init(policy: EgressPolicy, now: Timestamp) {
         self.policy = policy
         application = nil
         self.now = now
+        observers = []
     }
 
     /// For bodies whose endpoints are only looked at and never connected to.
     package static func unguarded(at now: Timestamp) -> EndpointScope { EndpointScope(policy: .unguarded, now: now) }
+
+    /// Reads who is to be told, in their order; nil if the member is missing or null.
+    func observers(_ reader: inout ObjectReader) throws(Problem) -> [PluginID]? {
+        guard let names = try reader.strings("observers", atMost: RouterLimits.observers) else { return nil }
+        var found: [PluginID] = []
+        for (place, name) in names.enumerated() {
+            let pointer = "\(reader.pointer(to: "observers"))/\(place)"
+            guard let observer = observers.first(where: { $0.text.utf8.elementsEqual(name.utf8) }) else {
+                let known = observers.isEmpty ? "there are none" : observers.map(\.text).joined(separator: ", ")
+                throw Problem(
+                    .unprocessableContent, "unknown-observer",
+                    "The daemon's configuration has no such observer; it has: \(known).", pointer: pointer)
+            }
+            guard !found.contains(observer) else {
+                throw Problem(
+                    .unprocessableContent, "invalid-field", "The observer \(observer) is named twice.", pointer: pointer
+                )
+            }
+            found.append(observer)
+        }
+        return found
+    }
 
     /// Why an endpoint can never be reached, as far as that is known before its name is looked up.
     func refusal(host: String, port: Int) -> EgressRefusal? {

@@ -40,6 +40,7 @@ package enum SessionBody {
         draft.stateRestorationActivity = reader.value("stateRestorationActivity")
         draft.userInfo = reader.value("userInfo") ?? draft.userInfo
         draft.leaseSeconds = try reader.integer("leaseSeconds", in: 1...longestLease)
+        draft.observers = try scope.observers(&reader) ?? []
         try check(draft.userInfo, "userInfo", reader)
         try check(draft.stateRestorationActivity ?? .object(JSONObject()), "stateRestorationActivity", reader)
         return draft
@@ -61,6 +62,8 @@ package enum SessionBody {
         if let endpoint = try reader.endpointPatch("endpoint", within: scope) { patch.endpoint = .set(endpoint) }
         if case .null = reader.presence("leaseSeconds") { patch.leaseSeconds = .remove }
         if let lease = try reader.integer("leaseSeconds", in: 1...longestLease) { patch.leaseSeconds = .set(lease) }
+        if case .null = reader.presence("observers") { patch.observers = .remove }
+        if let observers = try scope.observers(&reader) { patch.observers = .set(observers) }
         try reader.finish()
         return patch
     }
@@ -151,6 +154,9 @@ package enum SessionBody {
         body.field("lastActivatedAt", session.lastActivatedAt)
         body.field("disabled", session.disabled?.rawValue)
         body.field("epoch", session.connection.epoch)
+        if !session.observers.isEmpty {
+            body.array("observers") { list in for observer in session.observers { list.element(observer) } }
+        }
     }
 }
 

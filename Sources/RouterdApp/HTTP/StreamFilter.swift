@@ -48,9 +48,7 @@ package struct StreamFilter: Equatable, Sendable {
 
     /// The types of a name, which may end in `*`; a name that means nothing would show nothing for ever.
     private static func types(of name: String) throws(Problem) -> [RouterEventType] {
-        let found = RouterEventType.allCases.filter { type in
-            name.last == "*" ? type.rawValue.hasPrefix(name.dropLast()) : type.rawValue == name
-        }
+        let found = RouterEventType.named(name)
         guard found.isEmpty else { return found }
         let names = RouterEventType.allCases.map(\.rawValue).joined(separator: ", ")
         throw Problem(

@@ -30,6 +30,8 @@ struct TestDaemon: Sendable {
         var retention = RetentionPolicy.unlimited
         var feed = FeedSettings()
         var streams = StreamSettings()
+        var observers: [any SceneObserver] = []
+        var observerLimits = ObserverLimits()
         /// Whether the API is called through a socket.
         var isLive = false
         var logger = Logger.silent
@@ -153,10 +155,12 @@ func withDaemon<Value>(
             configuration: SQLiteStoreConfiguration(durability: .normal)))
     let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
     let plugins = try PluginRegistry(
-        sources: BuiltInPlugins.sources, rules: options.rules, passcodeValidators: options.passcodeValidators)
+        sources: BuiltInPlugins.sources, rules: options.rules, passcodeValidators: options.passcodeValidators,
+        observers: options.observers)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
-        retention: options.retention, userAgent: "routerd/test", feed: options.feed, logger: options.logger)
+        retention: options.retention, userAgent: "routerd/test", feed: options.feed,
+        observers: options.observers, observerLimits: options.observerLimits, logger: options.logger)
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
