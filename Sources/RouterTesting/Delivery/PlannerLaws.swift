@@ -23,6 +23,8 @@ package struct PlannerLaws {
         /// How it was counted when it started.
         var urgency = Priority.low
         var isSlow = false
+
+        var isEvent: Bool { notification.event != nil }
     }
 
     private let caps: DeliveryCaps
@@ -59,7 +61,7 @@ package struct PlannerLaws {
     private mutating func drawTerms() -> LaneTerms {
         LaneTerms(
             url: "https://o\(draw(0..<2)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
-            overtakenAfter: [nil, nil, 1, 2][draw(0..<4)])
+            overtakenAfter: [nil, nil, 1, 2][draw(0..<4)], isGated: draw(0..<5) == 0)
     }
 
     // MARK: History
@@ -92,7 +94,8 @@ package struct PlannerLaws {
                 application: key.application, device: nil, contentID: nil,
                 priority: [Priority.high, .normal, .low][draw(0..<3)],
                 expiration: draw(0..<6) == 0 ? .at(now.advanced(byMilliseconds: Int64(draw(0..<90_000)))) : .never,
-                receivedAt: now, decision: Decision(tier: .can, session: key.session, reason: ""))
+                receivedAt: now, decision: Decision(tier: .can, session: key.session, reason: ""),
+                event: draw(0..<5) == 0 ? SceneEvent(.refresh) : nil)
             items[notification.sequence] = Item(notification: notification, lane: key)
             planner.enqueue(
                 QueuedDelivery(notification, payload: [1]), in: key, sessionExists: !closed.contains(key))
@@ -212,11 +215,15 @@ package struct PlannerLaws {
     private func startable(in key: SessionKey) -> NotificationSequence? {
         guard !closed.contains(key), let terms = terms[key] else { return nil }
         let lane = items.filter { $0.value.lane == key }.sorted { $0.key < $1.key }
-        guard lane.count(where: { $0.value.isUnderWay }) < terms.maxInFlight else { return nil }
+        let underWay = lane.filter(\.value.isUnderWay)
+        guard underWay.count < terms.maxInFlight, !underWay.contains(where: \.value.isEvent) else { return nil }
         for (sequence, item) in lane where !item.isUnderWay {
+            // A gate is closed: nothing but events goes on.
+            if terms.isGated, !item.isEvent { continue }
+            if item.isEvent, !underWay.isEmpty { return nil }
             let progress = item.notification.progress
             guard let notBefore = progress.notBefore, notBefore > now else { return sequence }
-            guard let after = terms.overtakenAfter, progress.attempts >= after else { return nil }
+            guard !item.isEvent, let after = terms.overtakenAfter, progress.attempts >= after else { return nil }
         }
         return nil
     }
@@ -271,7 +278,10 @@ package struct PlannerLaws {
 
     /// Everything is taken from now on: it all has to come to an end, and nothing may be left over.
     private mutating func finish() {
-        for key in closed.sorted() { planner.reopen(key) }
+        for key in terms.keys.sorted() {
+            terms[key]?.isGated = false
+            planner.reopen(key)
+        }
         closed = []
         var rounds = 0
         while violations.isEmpty, rounds < 10_000 {

@@ -167,10 +167,11 @@ struct ReplayTests {
             return try bench.run(.replay(draft)).replay?.id
         }
         let first = try ask(0)
+        bench.now = .second(1)
         for number in 1..<RouterLimits.replaysRemembered + 50 { _ = try ask(number) }
         #expect(bench.engine.replays.count == RouterLimits.replaysRemembered + 50)
         #expect(try ask(0) == first)
-        bench.now = .second(3600)
+        bench.now = .second(3601)
         #expect(try ask(nil) != nil)
         #expect(bench.engine.replays.count == RouterLimits.replaysRemembered)
         #expect(try ask(0) != first)

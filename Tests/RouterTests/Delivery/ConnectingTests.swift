@@ -1,0 +1,46 @@
+import RouterPlugin
+import Testing
+
+@testable import Router
+
+/// What of a lane would tell its session to connect, as the delegate's lane asks: what would start now, and nothing that rests.
+@Suite("Lanes: who connects next")
+struct ConnectingTests {
+    private static func lane(_ events: [NotificationSequence: SceneEventKind], of sequences: [NotificationSequence])
+        -> Lane
+    {
+        var lane = Lane(key: .gallery("A"))
+        for sequence in sequences {
+            var notification = UnsettledNotification.numbered(sequence)
+            notification.event = events[sequence].map { SceneEvent($0) }
+            lane.enqueue(QueuedDelivery(notification, payload: [1]))
+        }
+        return lane
+    }
+
+    private static func terms(isGated: Bool, connects: Bool = true) -> LaneTerms {
+        LaneTerms(url: "https://a.example/", connects: connects, isGated: isGated)
+    }
+
+    @Test("A notification connects who is not connected, unless the gate is closed")
+    func notification() {
+        let lane = Self.lane([:], of: [1, 2])
+        #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == 1)
+        #expect(lane.nextConnect(Self.terms(isGated: true), at: .epoch) == nil)
+        #expect(lane.nextConnect(Self.terms(isGated: false, connects: false), at: .epoch) == nil)
+    }
+
+    @Test("An event goes past what rests, and connects")
+    func event() {
+        let lane = Self.lane([2: .willConnect], of: [1, 2])
+        #expect(lane.nextConnect(Self.terms(isGated: true), at: .epoch) == 2)
+        // Before that event the session is not connected: so the notification connects it.
+        #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == 1)
+    }
+
+    @Test("What has to wait until the session was told that the gate is open connects nobody")
+    func opening() {
+        let lane = Self.lane([2: .showApplicationScreen], of: [1, 2])
+        #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == nil)
+    }
+}
