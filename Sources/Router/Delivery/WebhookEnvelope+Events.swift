@@ -2,11 +2,27 @@ package import RouterPlugin
 
 extension WebhookEnvelope {
     /// The whole body of an event, whose data was written when it happened.
-    package static func body(of event: SceneEvent, at time: Timestamp, data: [UInt8]) -> [UInt8] {
+    ///
+    /// - Parameter session: As it is now. Who connects is told what the scene was doing as it is known by then: when the
+    ///   event came about, the scene may still have been asked.
+    package static func body(
+        of event: SceneEvent, at time: Timestamp, data: [UInt8], session: SceneSession? = nil
+    ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("type", event.kind.rawValue)
             body.field("timestamp", time)
-            body.raw("data", data)
+            if event.kind == .willConnect, let session, var members = (try? JSONValue(parsing: data))?.asObject {
+                let options = ConnectionOptions(of: .object(members))
+                if var object = members["session"]?.asObject {
+                    object["userInfo"] = session.userInfo
+                    members["session"] = .object(object)
+                }
+                members["connectionOptions"] = .object(options.members(for: session))
+                members["userActivity"] = options.userActivity(of: session)
+                body.field("data", JSONValue.object(members))
+            } else {
+                body.raw("data", data)
+            }
         }
     }
 
@@ -21,7 +37,7 @@ extension WebhookEnvelope {
             data.object("session") { describe(session, in: &$0) }
             if let number = event.number { write(number, to: &data) }
             switch event.kind {
-            case .willConnect: write(options ?? ConnectionOptions(), of: session, to: &data)
+            case .willConnect: write(options ?? ConnectionOptions(), of: nil, to: &data)
             case .didDisconnect: if let dismissal { data.field("dismissal", dismissal.rawValue) }
             default: break
             }
@@ -38,7 +54,7 @@ extension WebhookEnvelope {
         JSONWriter.object { data in
             data.field("application", session.key.application)
             data.object("session") { describe(session, in: &$0) }
-            write(options, of: session, to: &data)
+            write(options, of: nil, to: &data)
         }
     }
 

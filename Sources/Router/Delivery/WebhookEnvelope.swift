@@ -32,7 +32,10 @@ package enum WebhookEnvelope {
             event.field("timestamp", notification.receivedAt)
             event.object("data") { data in
                 data.field("application", notification.application)
-                data.object("session") { describe(session, in: &$0) }
+                data.object("session") { object in
+                    describe(session, in: &object)
+                    if session.activationState == .unattached { object.field("userInfo", session.userInfo) }
+                }
                 if let connects { write(connects, to: &data) }
                 data.field("targetContentIdentifier", notification.contentID)
                 data.object("decision") { decision in
@@ -63,10 +66,10 @@ package enum WebhookEnvelope {
     }
 
     /// Why the scene is to connect, what it was doing before, and what it is to go on with of these.
-    static func write(_ options: ConnectionOptions, of session: SceneSession, to data: inout JSONObjectWriter) {
-        var members = options.content
-        if let activity = session.stateRestorationActivity { members["stateRestorationActivity"] = activity }
-        data.field("connectionOptions", JSONValue.object(members))
+    ///
+    /// - Parameter session: Whose scene; nil if what it was doing is not said yet.
+    static func write(_ options: ConnectionOptions, of session: SceneSession?, to data: inout JSONObjectWriter) {
+        data.field("connectionOptions", JSONValue.object(options.members(for: session)))
         if let activation = options.activation { data.field("activation", JSONValue.object(activation)) }
         if let activity = options.userActivity(of: session) { data.field("userActivity", activity) }
     }

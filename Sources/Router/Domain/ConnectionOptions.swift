@@ -53,15 +53,26 @@ package struct ConnectionOptions: Hashable, Sendable {
 
     /// What the delegate was told when it was asked for the scene's configuration.
     package init(of question: [UInt8]) {
-        let data = try? JSONValue(parsing: question)
-        content = data?["connectionOptions"]?.asObject ?? JSONObject()
-        activation = data?["activation"]?.asObject
+        self.init(of: (try? JSONValue(parsing: question)) ?? .null)
+    }
+
+    /// What the data of an event says.
+    init(of data: JSONValue) {
+        content = data["connectionOptions"]?.asObject ?? JSONObject()
+        activation = data["activation"]?.asObject
+    }
+
+    /// What is brought to the scene, and what it was doing before.
+    func members(for session: SceneSession?) -> JSONObject {
+        var members = content
+        if let activity = session?.stateRestorationActivity { members["stateRestorationActivity"] = activity }
+        return members
     }
 
     /// What the scene goes on with, as Apple's sample has it: the activity that is brought to it, or else what it was
     /// doing before.
-    package func userActivity(of session: SceneSession) -> JSONValue? {
-        content["userActivities"]?.asArray?.first ?? session.stateRestorationActivity
+    package func userActivity(of session: SceneSession?) -> JSONValue? {
+        content["userActivities"]?.asArray?.first ?? session?.stateRestorationActivity
     }
 
     /// The activity that is brought to it, if that is what is brought.

@@ -137,7 +137,7 @@ extension Engine {
         var told: [Callback] = []
         // One that has no configuration yet comes forward when it has.
         if !session.awaitsConfiguration {
-            if session.activationState == .unattached { session.renewLease(at: now) }
+            session.renewLease(at: now)
             session.lastActivatedAt = now
             session.pass(to: .foregroundActive, at: now) { event, state in
                 var callback = Callback(event: event, session: state)
@@ -197,8 +197,8 @@ extension Engine {
         var told: [Callback] = []
         if session.activationState == .unattached {
             session.pass(to: .background, at: now) { told.append(Callback(event: $0, session: $1)) }
-            session.renewLease(at: now)
         }
+        session.renewLease(at: now)
         told.append(Callback(event: session.connection.next(.refresh), session: session))
         plan.changes.append(.putSession(session))
         plan.reply = .session(session, created: false)

@@ -23,7 +23,7 @@ extension Engine {
         switch attempt.answer {
         case nil: break
         case .unreadable(let code): fault = code
-        case .change(let change): patch = change
+        case .change(let change): (patch, fault) = trusted(change, answering: attempt.sequence, of: key)
         case .configuration(let name): fault = self.fault(of: name, answering: attempt.sequence)
         }
         let isConnecting = attempt.connects != nil && speaks(attempt, in: key)
@@ -48,6 +48,37 @@ extension Engine {
         plan.reads += change.reads
         plan.writes += change.writes
         return fault
+    }
+
+    /// What was under way to the sessions of a gate is answered for the person who was there before its reset.
+    mutating func mistrustAnswers(at gate: GateKey) {
+        guard let sessions = tenants[gate.application]?.sessions.values else { return }
+        for session in sessions where session.device == gate.device {
+            guard let queue = planner.lanes[session.key]?.queue else { continue }
+            askedBeforeReset.formUnion(queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence))
+        }
+    }
+
+    /// An answer without what a reset of the gate has wiped since it was asked for; and the fault, if there was any of it.
+    ///
+    /// What a scene is doing counts for a person who is there: a question that a crash has put off until after the reset
+    /// is answered for nobody.
+    private func trusted(
+        _ change: SessionPatch, answering sequence: NotificationSequence, of key: SessionKey
+    ) -> (patch: SessionPatch, fault: String?) {
+        let isQuestion = planner.delivery(sequence)?.notification.event?.kind == .stateRestorationActivity
+        guard askedBeforeReset.contains(sequence) || isQuestion && isNobodyAt(key) else { return (change, nil) }
+        var patch = change
+        patch.userInfo = nil
+        patch.stateRestorationActivity = nil
+        let isWhole = change.userInfo == nil && change.stateRestorationActivity == nil
+        return (patch, isWhole ? nil : "reset-meanwhile")
+    }
+
+    /// Whether nobody has passed the gate of a session since it was reset, or somebody was at it for the first time.
+    private func isNobodyAt(_ key: SessionKey) -> Bool {
+        guard let session = session(key), let gate = gate(GateKey(of: session)) else { return false }
+        return gate.term > 0 && gate.onboardingID == nil
     }
 
     /// Of several that are under way one tells the session to connect: they would contend for it.

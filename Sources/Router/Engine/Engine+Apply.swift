@@ -47,6 +47,7 @@ extension Engine {
             case .addDedupeKeys: break
             case .reschedule(let sequence, let progress):
                 planner.reschedule(sequence, progress)
+                askedBeforeReset.remove(sequence)
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
             case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
             case .reassign(let sequence, let decision, let placement):
@@ -61,6 +62,7 @@ extension Engine {
                 let ended = release(sequence) ?? planner.remove(sequence)?.notification
                 if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
                 questions[sequence] = nil
+                askedBeforeReset.remove(sequence)
             case .forget, .forgetAnswer: hasForgotten = true
             case .putReplay(let replay): followUps += put(replay, at: now)
             case .forgetReplay(let id): replays[id] = nil

@@ -71,10 +71,11 @@ extension Engine {
             var session = latest[known.key] ?? known
             session.userInfo = .object(JSONObject())
             session.stateRestorationActivity = nil
-            guard session != known else { continue }
-            plan.changes.append(.putSession(session))
+            // What a scene answers in the same transaction is answered for the person who has gone.
             plan.reads.append(.session(session.key))
             plan.writes.append(.session(session.key))
+            guard session != known else { continue }
+            plan.changes.append(.putSession(session))
         }
     }
 }

@@ -128,8 +128,10 @@ extension Engine {
 
     mutating func put(_ gate: OnboardingGate) {
         let (id, device) = (gate.key.application, gate.key.device)
-        let wasOpen = tenants[id]?.gates[device]?.isOpen == true
+        let before = tenants[id]?.gates[device]
+        let wasOpen = before?.isOpen == true
         tenants[id]?.gates[device] = gate
+        if gate.state == .resetting, before?.state != .resetting { mistrustAnswers(at: gate.key) }
         guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
         // What waits in lanes may go on; or it rests from now on, and the events behind it go past it.
         guard let device else {

@@ -29,6 +29,8 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     var newest: [CollapseKey: NotificationSequence] = [:]
     /// The sessions that wait for a configuration, by the event that asks the delegate for it.
     var questions: [NotificationSequence: SessionKey] = [:]
+    /// What was under way to the sessions of a gate when that was reset.
+    var askedBeforeReset: Set<NotificationSequence> = []
     var timers = TimerQueue()
     /// What has not been told yet.
     var events: [DeliveryEvent] = []

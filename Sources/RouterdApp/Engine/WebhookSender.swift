@@ -37,11 +37,12 @@ package struct WebhookSender: Sendable {
             application: attempt.notification.application)
     }
 
-    /// An event was written when it happened; a notification is told to the session as it is.
+    /// An event was written when it happened, but for what a scene was doing; a notification is told to the session as it is.
     private static func body(of attempt: AttemptStart, payload: [UInt8]) -> [UInt8] {
         let notification = attempt.notification
         if let event = notification.event {
-            return WebhookEnvelope.body(of: event, at: notification.receivedAt, data: payload)
+            return WebhookEnvelope.body(
+                of: event, at: notification.receivedAt, data: payload, session: attempt.session)
         }
         // Nobody but a session is sent a notification.
         guard let session = attempt.session else { return payload }

@@ -29,10 +29,6 @@ struct ActivationTests {
             options: ActivationOptions(requestingSession: requester))
     }
 
-    private func data(_ attempt: AttemptStart) throws -> JSONValue {
-        try JSONValue(parsing: try #require(attempt.payload))
-    }
-
     // MARK: Existing sessions
 
     /// The state in which the session is asked for, and what it is told.
@@ -46,14 +42,17 @@ struct ActivationTests {
     @Test("An existing session comes forward, and is told of the activity where UIKit tells it", arguments: steps)
     func comesForward(state: ActivationState, expected: [String]) throws {
         var bench = try Workbench(Self.application(), [Scene("A", state)])
+        try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "edit"] }
+        bench.now = .second(7)
         let session = try bench.run(.activate(try Self.request("A", about: "doc/1"))).session
-        #expect(session?.activationState == .foregroundActive && session?.lastActivatedAt == bench.now)
+        #expect(session?.activationState == .foregroundActive && session?.lastActivatedAt == .second(7))
         let told = try bench.deliverAll()
         #expect(told.map(\.kind) == expected)
         guard state == .unattached else { return }
-        let activity = try data(told[0])["connectionOptions"]?["userActivities"]?.asArray?.first
+        let activity = try bench.sent(told[0])["connectionOptions"]?["userActivities"]?.asArray?.first
         #expect(activity?["targetContentIdentifier"] == "doc/1")
-        #expect(try data(told[0])["userActivity"] == activity, "The activity comes before what the scene was doing.")
+        #expect(
+            try bench.sent(told[0])["userActivity"] == activity, "The activity comes before what the scene was doing.")
     }
 
     @Test("Without an activity there is nothing to go on with but what the scene was doing")
@@ -63,8 +62,8 @@ struct ActivationTests {
         try bench.run(.activate(try Self.request("A")))
         let told = try bench.deliverAll()
         #expect(told.map(\.kind) == ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"])
-        #expect(try data(told[0])["userActivity"]?["activityType"] == "edit")
-        #expect(try data(told[0])["activation"] == .object(JSONObject()))
+        #expect(try bench.sent(told[0])["userActivity"]?["activityType"] == "edit")
+        #expect(try bench.sent(told[0])["activation"] == .object(JSONObject()))
     }
 
     @Test("The session that prefers the content comes forward, but not the one that asks")
@@ -81,16 +80,17 @@ struct ActivationTests {
 
     @Test("What merely could show it is left alone: a new scene is made")
     func newScene() throws {
-        var bench = try Workbench(Self.application(), [Scene("list", .foregroundActive)])
+        var bench = try Workbench(Self.application(), [Scene("list", .foregroundActive, device: "pad")])
         let reply = try bench.run(.activate(try Self.request(about: "doc/1", from: "list")))
         guard case .session(let session, created: true) = reply else {
             Issue.record("answered \(reply)")
             return
         }
         #expect(session.configuration == "Detail" && session.activationState == .foregroundActive)
+        #expect(session.device == "pad", "It opens where it was asked for.")
         let told = try bench.deliverAll()
         #expect(told.map(\.kind) == ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"])
-        #expect(try data(told[0])["activation"]?["requestingSession"] == "list")
+        #expect(try bench.sent(told[0])["activation"]?["requestingSession"] == "list")
         #expect(bench.session("list")?.activationState == .foregroundActive)
     }
 
@@ -106,7 +106,7 @@ struct ActivationTests {
         try bench.finish(question, .status(200), answer: .configuration("Detail"))
         let told = try bench.deliverAll()
         #expect(told.map(\.kind) == ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"])
-        #expect(try data(told[0])["session"]?["configuration"] == "Detail")
+        #expect(try bench.sent(told[0])["session"]?["configuration"] == "Detail")
         #expect(bench.engine.session(made.key)?.activationState == .foregroundActive)
     }
 
@@ -169,6 +169,17 @@ struct ActivationTests {
     }
 
     // MARK: Refreshing
+
+    @Test("Who is activated or refreshed has its lease renewed, wherever it stands", arguments: [true, false])
+    func lease(isActivated: Bool) throws {
+        for state in [ActivationState.unattached, .background, .foregroundActive] {
+            var bench = try Workbench(Self.application(), [Scene("A", state)])
+            try bench.patch(.gallery("A")) { $0.leaseSeconds = .set(10) }
+            bench.now = .second(7)
+            try bench.run(isActivated ? .activate(try Self.request("A")) : .refreshSession(.gallery("A")))
+            #expect(bench.session("A")?.leaseExpiresAt == .second(17), "\(state)")
+        }
+    }
 
     @Test("A refresh connects a scene in the background, and is told once as long as it has not been taken")
     func refresh() throws {

@@ -62,9 +62,30 @@ struct AnswerTests {
         _ = try bench.deliverAll()
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         let connect = try #require(try bench.start().first)
-        let data = try JSONValue(parsing: try bench.store.payload(of: connect.notification.sequence) ?? [])
+        let data = try bench.sent(connect)
         #expect(connect.kind == "scene.willConnect")
         #expect(data["connectionOptions"]?["stateRestorationActivity"] == activity)
+    }
+
+    @Test("Who connects is told what was answered meanwhile")
+    func lateRestoration() throws {
+        var bench = try Self.bench(.foregroundInactive)
+        try bench.patch(Self.A) { $0.stateRestorationActivity = ["activityType": "old"] }
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let asked = try #require(try bench.start().first)
+        try bench.run(.disconnectSession(Self.A))
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let answer = Self.change { patch in
+            patch.stateRestorationActivity = ["activityType": "new"]
+            patch.userInfo = ["page": 7]
+        }
+        try bench.finish(asked, .status(200), answer: answer)
+        for _ in 0..<2 { try bench.finish(try #require(try bench.start().first), .status(200)) }
+        let connect = try #require(try bench.start().first)
+        let data = try bench.sent(connect)
+        #expect(connect.kind == "scene.willConnect")
+        #expect(data["connectionOptions"]?["stateRestorationActivity"]?["activityType"] == "new")
+        #expect(data["userActivity"]?["activityType"] == "new" && data["session"]?["userInfo"] == ["page": 7])
     }
 
     @Test("A bad answer is noted at the attempt, and changes nothing", arguments: [true, false])

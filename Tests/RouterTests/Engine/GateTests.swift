@@ -89,6 +89,40 @@ struct GateTests {
         #expect(sent.count == 5 && sent == sent.sorted())
     }
 
+    @Test("A held notification connects nobody before the gate opens")
+    func connectingNobody() throws {
+        var bench = try Self.bench()
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", .unattached, device: "pad"))))
+        let pad = GateKey(application: .gallery, device: "pad")
+        #expect(try bench.accept(device: "pad").accepted?.placement == .gated("pad"))
+        #expect(try bench.deliverAll().isEmpty)
+        // Somebody else opens it, and goes.
+        let key = SessionKey.gallery("E")
+        try bench.run(.putSession(key, .of(Scene("E", can: "FALSEPREDICATE", .background, device: "pad"))))
+        try bench.run(.gate(.open(key)))
+        #expect(try !bench.deliverAll().contains { $0.receiver.session == "D" })
+        try bench.run(.gate(.report(.succeed(storing: nil), by: key, term: 1)))
+        #expect(bench.engine.gate(pad)?.isOpen == true)
+        let sent = try bench.deliverAll().filter { $0.receiver.session == "D" }
+        #expect(sent.count == 1 && sent.first?.connects != nil)
+    }
+
+    @Test("What a scene is activated for rests in its lane, and comes when the gate opens")
+    func activating() throws {
+        var bench = try Self.bench()
+        let activity = try UserActivity(["activityType": "edit"])
+        var application = Self.application()
+        application.manifest.userActivityTypes = ["edit"]
+        try bench.run(.putApplication(.of(application)))
+        try bench.run(.activate(ActivationRequest(application: .gallery, session: "B", userActivity: activity)))
+        let told = try bench.deliverAll().map(\.kind)
+        #expect(told.contains("scene.didBecomeActive") && !told.contains("scene.continueUserActivity"))
+        let byState = try bench.store.census().byState
+        #expect(byState[.waiting] == 1 && byState[.held] == nil)
+        try Self.open(&bench)
+        #expect(try bench.store.census().byState[.waiting] == nil)
+    }
+
     @Test("What waits in lanes when the gate closes stays there, and events go on")
     func pausing() throws {
         var bench = try Self.bench()
@@ -384,6 +418,40 @@ struct GateTests {
         #expect(bench.session("A")?.userInfo == .object(JSONObject()))
         #expect(bench.session("D")?.userInfo == ["name": "Ada"])
         #expect(bench.engine.gate(Self.phone)?.state == .resetting)
+    }
+
+    /// The answer comes when the next person is there, or the daemon was killed and has asked again before.
+    @Test("What a scene was asked before a reset, and answers after it, is not kept", arguments: [false, true])
+    func answeredTooLate(isKilled: Bool) throws {
+        var bench = try Self.bench()
+        try Self.open(&bench)
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        _ = try bench.start().filter { $0.kind == "scene.willResignActive" }.map { try bench.finish($0, .status(200)) }
+        var asked = try #require(try bench.start().first { $0.kind == "scene.stateRestorationActivity" })
+        if isKilled { try bench.crash() }
+        try bench.run(.gate(.reset(Self.phone)))
+        if isKilled {
+            asked = try #require(try bench.start().first { $0.kind == "scene.stateRestorationActivity" })
+        } else {
+            let reset = try #require(bench.engine.gate(Self.phone))
+            let responsible = SessionKey(application: .gallery, session: try #require(reset.responsible))
+            try bench.run(.gate(.report(.succeed(storing: nil), by: responsible, term: reset.term)))
+            let next = try #require(try bench.run(.gate(.open(Self.B))).gate)
+            try bench.run(.gate(.report(.succeed(storing: "another person"), by: Self.B, term: next.term)))
+            #expect(bench.engine.gate(Self.phone)?.isOpen == true)
+        }
+        var patch = SessionPatch()
+        patch.stateRestorationActivity = ["activityType": "letter"]
+        patch.userInfo = ["name": "Ada"]
+        try bench.finish(asked, .status(200), answer: .change(patch))
+        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("A")?.stateRestorationActivity == nil)
+        let stored = try #require(try bench.stored(asked.notification.sequence))
+        #expect(stored.state == .delivered && stored.attempts.map(\.answerFault) == ["reset-meanwhile"])
+        // The next person's scene is heard again.
+        try bench.finish(
+            try #require(try bench.start().first { $0.receiver == Self.A }), .status(200), answer: .change(patch))
+        #expect(bench.session("A")?.userInfo == ["name": "Ada"])
     }
 
     @Test("Who wants no events is told nothing, and is held all the same")

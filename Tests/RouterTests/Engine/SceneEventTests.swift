@@ -276,6 +276,15 @@ extension AttemptStart {
 }
 
 extension Workbench {
+    /// The data of the webhook that an attempt at an event sends.
+    func sent(_ attempt: AttemptStart) throws -> JSONValue {
+        let event = try #require(attempt.notification.event)
+        let payload = try store.payload(of: attempt.notification.sequence) ?? []
+        let body = WebhookEnvelope.body(
+            of: event, at: attempt.notification.receivedAt, data: payload, session: attempt.session)
+        return try #require(try JSONValue(parsing: body)["data"])
+    }
+
     /// Delivers all that may start, one after another; everybody takes everything.
     mutating func deliverAll() throws -> [AttemptStart] {
         var delivered: [AttemptStart] = []
