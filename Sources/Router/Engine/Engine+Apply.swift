@@ -59,10 +59,7 @@ extension Engine {
                 // It may have been one of many that wait for a session that is gone.
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
                 if let gate = held[sequence]?.heldBy { gates.insert(gate) }
-                let ended = release(sequence) ?? planner.remove(sequence)?.notification
-                if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
-                questions[sequence] = nil
-                askedBeforeReset.remove(sequence)
+                settled(sequence)
             case .forget, .forgetAnswer: hasForgotten = true
             case .putReplay(let replay): followUps += put(replay, at: now)
             case .forgetReplay(let id): replays[id] = nil
@@ -73,6 +70,13 @@ extension Engine {
         if hasForgotten { followUps.append(.forget) }
         followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
+    }
+
+    private mutating func settled(_ sequence: NotificationSequence) {
+        let ended = release(sequence) ?? planner.remove(sequence)?.notification
+        if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
+        questions[sequence] = nil
+        askedBeforeReset.remove(sequence)
     }
 
     private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) {
