@@ -39,9 +39,14 @@ package struct Chooser: Sendable {
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
         if rules.isEmpty {
-            guard let best = tenant.registry.best(for: query), let session = tenant.sessions[best.session]
+            guard let best = tenant.registry.best(for: query), let place = tenant.sessions.index(forKey: best.session)
             else { return noCandidate([], tenant, notification) }
-            return finished(.taken(session, best.tier, because: nil), [], tenant, notification)
+            // Of the session its conditions only: a copy of all of it retains every one of its members.
+            let reason = Self.reason(
+                tenant.sessions.values[place].conditions, best.tier, contentIsNamed: notification.contentID != nil)
+            let decision = Decision(
+                tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
+            return (.session(best.session), decision)
         }
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         for tier in MatchTier.allCases {
@@ -59,7 +64,7 @@ package struct Chooser: Sendable {
         let version = tenant.registry.version
         switch ending {
         case .taken(let session, let tier, let because):
-            let reason = because ?? Self.reason(session, tier, contentIsNamed: notification.contentID != nil)
+            let reason = because ?? Self.reason(session.conditions, tier, contentIsNamed: notification.contentID != nil)
             let decision = Decision(
                 tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
                 registryVersion: version)
@@ -103,11 +108,13 @@ package struct Chooser: Sendable {
     }
 
     /// What made the session a candidate, in the words of its own predicate.
-    package static func reason(_ session: SceneSession, _ tier: MatchTier, contentIsNamed: Bool) -> String {
+    package static func reason(
+        _ conditions: ActivationConditions, _ tier: MatchTier, contentIsNamed: Bool
+    ) -> String {
         guard contentIsNamed else { return "no content id: the most relevant session" }
         return switch tier {
-        case .prefers: boundedReason("prefers: \(session.conditions.prefersToActivate)")
-        case .can: boundedReason("can: \(session.conditions.canActivate)")
+        case .prefers: boundedReason("prefers: \(conditions.prefersToActivate)")
+        case .can: boundedReason("can: \(conditions.canActivate)")
         }
     }
 }

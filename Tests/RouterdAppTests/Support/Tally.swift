@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import Testing
 
 /// Counts what happens, and lets tests wait until enough of it has happened.
 final class Tally: Sendable {
@@ -62,7 +63,8 @@ final class Tally: Sendable {
             try? await reached(count)
             isReached.signal()
         }
-        // Only so that a test that fails comes to an end.
-        _ = isReached.wait(timeout: .now() + 60)
+        // So that a test that fails comes to an end.
+        guard isReached.wait(timeout: .now() + 60) == .timedOut else { return }
+        Issue.record("The count is not \(count) after a minute.")
     }
 }
