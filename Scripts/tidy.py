@@ -103,6 +103,16 @@ def link_faults(path: Path) -> Iterator[Fault]:
                 yield path, number, f"{target} does not exist"
 
 
+def code_faults(path: Path, known: str) -> Iterator[Fault]:
+    """Every code of a problem stands in the document for those who handle them."""
+    statuses = (
+        "badRequest|unauthorized|forbidden|notFound|conflict|unprocessableContent|tooManyRequests|serviceUnavailable")
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        found = re.search(rf"\.(?:{statuses}), \"([a-z-]+)\"", line)
+        if found and f"`{found[1]}`" not in known:
+            yield path, number, f"docs/API.md does not have the code {found[1]}"
+
+
 def main() -> int:
     faults: list[Fault] = []
     for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift"):
@@ -110,6 +120,9 @@ def main() -> int:
     for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
         if "Fixtures" not in path.parts:
             faults += text_faults(path)
+    known_codes = (ROOT / "docs/API.md").read_text()
+    for path in tracked("Sources/RouterdApp/*.swift"):
+        faults += code_faults(path, known_codes)
     for path in tracked("*.md"):
         faults += link_faults(path)
     for path, number, what in faults:

@@ -124,7 +124,9 @@ extension Request {
             guard names.contains(name) else {
                 throw Problem(
                     .badRequest, "unknown-parameter",
-                    "There is no such query parameter; there are: \(names.joined(separator: ", ")).")
+                    names.isEmpty
+                        ? "There are no query parameters here."
+                        : "There is no such query parameter; there are: \(names.joined(separator: ", ")).")
             }
             terms.append((name, value))
         }
