@@ -126,7 +126,7 @@ extension Engine {
             told.add(type, application, gate.responsible, device: device, view)
         }
         if let progress = gate.progress, progress != before.progress {
-            let detail = RouterEventDetail.progress(ProgressView(progress))
+            let detail = RouterEventDetail.progress(progress)
             told.add(.gateDidProgress, application, gate.responsible, device: device, detail)
         }
     }
@@ -202,14 +202,5 @@ extension AttemptView {
         self.init(
             number: attempt.number, status: attempt.status, failure: attempt.failure?.kind.rawValue,
             milliseconds: attempt.metrics.total / 1000)
-    }
-}
-
-extension ProgressView {
-    fileprivate init(_ report: ProgressReport) {
-        self.init(
-            operationID: report.operationID, step: report.step, currentStepNumber: report.currentStepNumber,
-            totalNumberOfSteps: report.totalNumberOfSteps, parameters: report.parameters,
-            defaultMessage: report.defaultMessage)
     }
 }

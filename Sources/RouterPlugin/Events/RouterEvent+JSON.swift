@@ -57,7 +57,7 @@ extension GateView {
     }
 }
 
-extension ProgressView {
+extension ProgressReport {
     fileprivate func write(to object: inout JSONObjectWriter) {
         object.field("operationId", operationID)
         object.field("step", step)

@@ -45,7 +45,7 @@ public enum RouterEventDetail: Hashable, Sendable {
     /// How the gate stands.
     case gate(GateView)
     /// How far it has come at the gate.
-    case progress(ProgressView)
+    case progress(ProgressReport)
     /// How a notification was decided.
     case decision(DeliveryView, tier: Tier, state: String)
     /// What came of an attempt.
@@ -102,34 +102,5 @@ public struct GateView: Hashable, Sendable {
         self.state = state
         self.responsible = responsible
         self.term = term
-    }
-}
-
-/// A report of progress as events show it.
-public struct ProgressView: Hashable, Sendable {
-    /// What the steps belong to.
-    public let operationID: String
-    /// The step's name.
-    public let step: String
-    /// From 1 on.
-    public let currentStepNumber: Int
-    /// How many there are.
-    public let totalNumberOfSteps: Int
-    /// What the step's text is made with.
-    public let parameters: [String]
-    /// For who has no text of its own for the step.
-    public let defaultMessage: String
-
-    /// All parts at once.
-    public init(
-        operationID: String, step: String, currentStepNumber: Int, totalNumberOfSteps: Int, parameters: [String],
-        defaultMessage: String
-    ) {
-        self.operationID = operationID
-        self.step = step
-        self.currentStepNumber = currentStepNumber
-        self.totalNumberOfSteps = totalNumberOfSteps
-        self.parameters = parameters
-        self.defaultMessage = defaultMessage
     }
 }

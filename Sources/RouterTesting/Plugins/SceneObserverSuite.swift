@@ -65,7 +65,7 @@ public enum SceneObserverSuite: Sendable {
             .gate(GateView(state: word(), responsible: SessionID(unchecked: word()), term: .max)),
             .gate(GateView(state: word(), responsible: nil, term: 0)),
             .progress(
-                ProgressView(
+                ProgressReport(
                     operationID: word(), step: word(), currentStepNumber: 1, totalNumberOfSteps: .max,
                     parameters: [word(), ""], defaultMessage: "")),
             .decision(delivery, tier: .undeliverable, state: word()),

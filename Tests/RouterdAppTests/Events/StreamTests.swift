@@ -35,7 +35,7 @@ struct StreamTests {
             sequence: sequence, type: .gateDidProgress, time: Timestamp(milliseconds: 0),
             application: ApplicationID(unchecked: application),
             detail: .progress(
-                ProgressView(
+                ProgressReport(
                     operationID: "o", step: String(repeating: "x", count: filling), currentStepNumber: 1,
                     totalNumberOfSteps: 1, parameters: [], defaultMessage: "")))
     }
