@@ -24,6 +24,7 @@ enum Migrations {
         ("gates", [gates]),
         ("passcodes", [passcodes]),
         ("observers", [observers]),
+        ("left-at", [leftAt]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -395,5 +396,12 @@ enum Migrations {
         -- Who is told what happens: a JSON array of names.
         ALTER TABLE application ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
         ALTER TABLE session ADD COLUMN observers TEXT NOT NULL DEFAULT '[]';
+        """
+
+    private static let leftAt = """
+        -- Since when an application is open and nobody is in its foreground. It was when the application is locked, by a
+        -- policy that may be another one since: who finds nothing begins to count.
+        ALTER TABLE passcode_lock RENAME COLUMN locks_at TO left_at;
+        UPDATE passcode_lock SET left_at = NULL;
         """
 }

@@ -7,7 +7,7 @@ enum PasscodeRows {
     /// In the order in which they are written and read.
     fileprivate static let columns = """
         application, device, hash, chosen_at, device_key, tries, trial, is_on_trial, not_before, challenge,
-        challenge_expires_at, challenge_term, proven_term, locks_at
+        challenge_expires_at, challenge_term, proven_term, left_at
         """
 
     /// In order of their keys.
@@ -28,7 +28,7 @@ enum PasscodeRows {
                 PasscodeLock(
                     key, hash: hash, chosenAt: chosenAt, deviceKey: deviceKey, tries: tries, trial: trial,
                     isOnTrial: isOnTrial, notBefore: notBefore, challenge: challenge,
-                    provenTerm: row.optionalInt64(), locksAt: row.optionalTime()))
+                    provenTerm: row.optionalInt64(), leftAt: row.optionalTime()))
         }
         return locks
     }
@@ -56,7 +56,7 @@ extension ChangeWriter {
             $0.bind(lock.challenge?.expiresAt.milliseconds)
             $0.bind(lock.challenge?.term)
             $0.bind(lock.provenTerm)
-            $0.bind(lock.locksAt?.milliseconds)
+            $0.bind(lock.leftAt?.milliseconds)
         }
     }
 }

@@ -64,7 +64,7 @@ final class FlawedStore: Store {
                 PasscodeLock(
                     $0.key, hash: $0.hash, chosenAt: $0.chosenAt, deviceKey: $0.deviceKey, tries: 0, trial: $0.trial,
                     isOnTrial: $0.isOnTrial, notBefore: $0.notBefore, challenge: $0.challenge,
-                    provenTerm: $0.provenTerm, locksAt: $0.locksAt)
+                    provenTerm: $0.provenTerm, leftAt: $0.leftAt)
             }
         }
         if flaw == .losesOne { _ = state.unsettled.popLast() }

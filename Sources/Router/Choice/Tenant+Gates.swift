@@ -32,6 +32,9 @@ extension Tenant {
 }
 
 extension SceneSession {
+    /// Whether a person may be looking at it.
+    package var isInForeground: Bool { activationState >= .foregroundInactive }
+
     /// The gate at which it stands and takes part; nil if it is not there.
     func place(under settings: OnboardingSettings?) -> GateKey? {
         guard let settings, activationState != .unattached, disabled == nil, discardedAt == nil,

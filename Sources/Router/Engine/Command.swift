@@ -304,6 +304,8 @@ package enum Refusal: Error, Hashable, Sendable {
     case gateOff(ApplicationID)
     /// The session is not connected, or takes no part, and has no say at its gate.
     case notAtGate(SessionKey)
+    /// The session is in the background, and unlocks nothing from there.
+    case notInForeground(SessionKey)
     /// The gate does not take this now, or not from this session.
     case gate(OnboardingGate.Refusal)
     case passcode(PasscodeLock.Refusal)

@@ -15,7 +15,7 @@ extension Engine {
         for change in changes {
             switch change {
             case .putApplication(let application):
-                put(application, &closed)
+                followUps += put(application, &closed)
                 gates.formUnion(behindGates.keys.lazy.filter { $0.application == application.id })
             case .deleteApplication(let id): closed.formUnion(delete(id))
             case .putSession(let session):
@@ -79,7 +79,8 @@ extension Engine {
         askedBeforeReset.remove(sequence)
     }
 
-    private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) {
+    private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) -> [FollowUp] {
+        let isGatedAnew = tenants[application.id]?.application.gates != application.gates
         if tenants[application.id] == nil {
             tenants[application.id] = Tenant(application: application)
         } else {
@@ -91,10 +92,13 @@ extension Engine {
         }
         findObsoleteLocks(of: application.id)
         let delegate = SessionKey.delegate(of: application.id)
-        guard planner.lanes[delegate] != nil else { return }
-        if application.delegate != nil { return planner.reopen(delegate) }
-        planner.close(delegate)
-        closed.insert(delegate)
+        if planner.lanes[delegate] != nil, application.delegate != nil {
+            planner.reopen(delegate)
+        } else if planner.lanes[delegate] != nil {
+            planner.close(delegate)
+            closed.insert(delegate)
+        }
+        return isGatedAnew ? rewatchLocks(of: application.id) : []
     }
 
     /// What is known of endpoints follows from what was recorded, in that order.

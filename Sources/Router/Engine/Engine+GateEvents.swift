@@ -20,7 +20,7 @@ extension Engine {
             tell(waiting, .showProgressScreen, gate, at: now, plan: &plan)
         case .wipe:
             wipe(at: gate.key, in: tenant, plan: &plan)
-            forgetPasscode(at: gate.key, in: &plan)
+            forget(passcodeLock(gate.key, in: PlannedState(plan.changes)), in: &plan)
         }
     }
 

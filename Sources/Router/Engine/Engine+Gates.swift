@@ -29,7 +29,7 @@ extension Engine {
         }
         plan.reads.append(.gate(key))
         plan.writes.append(.gate(key))
-        var visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings)
+        var visit = visit(key, under: settings, in: PlannedState(plan.changes))
         if let refusal = passcodeRefusal(of: request, at: visit.gate, in: tenant) { return .refused(refusal) }
         do {
             visit.actions = try visit.gate.handle(event(of: request, at: visit, in: tenant, now: now))
@@ -38,7 +38,7 @@ extension Engine {
         }
         plan.reply = .gate(visit.gate)
         // It was not needed to come to the end.
-        if visit.gate.isOpen, isLeftOver(passcodeLock(key)) { forgetPasscode(at: key, in: &plan) }
+        if visit.gate.isOpen, isLeftOver(passcodeLock(key)) { forget(passcodeLock(key), in: &plan) }
         finish(visit, in: tenant, at: now, plan: &plan)
         return plan
     }

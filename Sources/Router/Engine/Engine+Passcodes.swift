@@ -97,7 +97,11 @@ extension Engine {
         let place: PasscodePlace
         do throws(Refusal) {
             place = try passcodePlace(of: request.speaker)
-            if case .finish(let trial, _, _) = request.step, trial.key != place.key { throw .passcode(.staleTrial) }
+            if case .finish(let trial, _, _) = request.step {
+                if trial.key != place.key { throw .passcode(.staleTrial) }
+            } else {
+                try checkForeground(of: request.speaker.session, at: place)
+            }
         } catch {
             return abandon(request, because: error, at: now)
         }
@@ -109,8 +113,9 @@ extension Engine {
             reads: [.application(speaker.application), .session(speaker), .gate(place.key)],
             writes: [.gate(place.key)])
         renewLease(of: session, at: now, in: &plan)
-        var visit = GateVisit(gate: tenant.gate(of: place.key.device), settings: place.settings)
-        var lock = passcodeLock(place.key)
+        let state = PlannedState(plan.changes)
+        var visit = visit(place.key, under: place.settings, in: state)
+        var lock = passcodeLock(place.key, in: state)
         do throws(PasscodeLock.Refusal) {
             let result = try perform(request, lock: &lock, under: place.policy, at: now)
             plan.reply = .passcode(result, visit.gate)
@@ -128,6 +133,13 @@ extension Engine {
         if case .passcode(let result, _) = plan.reply { plan.reply = .passcode(result, visit.gate) }
         finish(visit, in: tenant, at: now, plan: &plan)
         return plan
+    }
+
+    /// Who unlocks an application looks at it: it would be left open, or be locked at once. What comes of a try that was
+    /// begun there counts all the same.
+    private func checkForeground(of key: SessionKey, at place: PasscodePlace) throws(Refusal) {
+        guard gate(place.key)?.state == .locked, session(key)?.isInForeground != true else { return }
+        throw .notInForeground(key)
     }
 
     private func perform(
@@ -198,10 +210,10 @@ extension Engine {
     }
 
     /// There is no passcode any more.
-    func forgetPasscode(at key: GateKey, in plan: inout Plan) {
-        guard var lock = passcodeLocks[key] else { return }
-        lock.reset()
-        if lock != passcodeLocks[key] { plan.changes.append(.putPasscodeLock(lock)) }
+    func forget(_ lock: PasscodeLock, in plan: inout Plan) {
+        var wiped = lock
+        wiped.reset()
+        if wiped != lock { plan.changes.append(.putPasscodeLock(wiped)) }
     }
 
     // MARK: Applying
@@ -209,7 +221,7 @@ extension Engine {
     /// A lock as it was committed.
     mutating func put(_ lock: PasscodeLock) {
         passcodeLocks[lock.key] = lock
-        if let time = lock.locksAt { timers.set(.passcode(lock.key), at: time) }
+        if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
     }
 }
 

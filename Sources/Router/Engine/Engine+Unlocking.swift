@@ -13,12 +13,13 @@ extension Engine {
         guard let tenant = tenants[id], let keys = obsoleteLocks[id] else { return Plan() }
         let settings = tenant.application.gates.onboarding ?? OnboardingSettings()
         var plan = Plan(reads: [.application(id)])
-        let locks = passcodeLocks
+        let (locks, state) = (passcodeLocks, PlannedState([]))
         for key in keys.lazy.reversed().filter({ locks[$0]?.isBlank == false }).prefix(moveLimit) {
             plan.reads.append(.gate(key))
             plan.writes.append(.gate(key))
-            forgetPasscode(at: key, in: &plan)
-            var visit = GateVisit(gate: tenant.gate(of: key.device), settings: settings)
+            // Each key comes once: nothing of it is planned yet.
+            forget(passcodeLock(key, in: state), in: &plan)
+            var visit = visit(key, under: settings, in: state)
             guard visit.gate.state == .locked else { continue }
             visit.actions += (try? visit.gate.handle(.close)) ?? []
             finish(visit, in: tenant, at: now, plan: &plan)

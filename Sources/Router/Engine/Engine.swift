@@ -91,10 +91,12 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     /// nothing more to be told, and let go what has waited for gates.
     package var recoveryFollowUps: [FollowUp] {
         let discarded = tenants.values.flatMap(\.discarded.values).map(\.key)
+        let gates =
+            flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
+            + tenants.keys.sorted().flatMap { locksToWatch(of: $0) }
         return planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
-            + flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
-            + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }
+            + gates + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -123,9 +125,9 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
     ) throws(StoreError) -> Plan {
         var plan = try plan(only: command, at: now, lookup: lookup)
         try configure(after: command, at: now, lookup: lookup, in: &plan)
-        guard let moves = SessionMoves(plan.changes) else { return plan }
-        attendGates(moves, at: now, in: &plan)
-        watchForeground(moves, at: now, in: &plan)
+        let state = PlannedState(plan.changes)
+        if state.movesSessions { attendGates(state, at: now, in: &plan) }
+        watchForeground(PlannedState(plan.changes), at: now, in: &plan)
         return plan
     }
 

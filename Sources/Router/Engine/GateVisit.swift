@@ -3,12 +3,20 @@ import RouterPlugin
 /// A gate while a plan looks at it: who comes and goes with that plan, and what there is to tell.
 struct GateVisit {
     var gate: OnboardingGate
+    /// As it was when the visit began.
+    let known: OnboardingGate
     let settings: OnboardingSettings
     /// Those that have been connected in the plan.
     var come: [SceneSession] = []
     /// Those that have left in it.
     var gone: Set<SessionID> = []
     var actions: [OnboardingGate.Action] = []
+
+    init(_ gate: OnboardingGate, under settings: OnboardingSettings) {
+        self.gate = gate
+        known = gate
+        self.settings = settings
+    }
 
     /// The best of those that are there before the plan and stay.
     func best<Registry>(in tenant: Tenant<Registry>) -> SessionID? {

@@ -34,6 +34,8 @@ package enum PlanKey: Hashable, Sendable {
     ///
     /// Who only asks whether it is open leaves it out, like who chooses: what stands in a lane waits there too.
     case gate(GateKey)
+    /// Which gates of the application are not as they were: who says something else of gates looks at all of them.
+    case gates(ApplicationID)
     /// Which sessions the application has.
     case sessions(ApplicationID)
     /// Whether the application is about to get a session that the router makes.

@@ -294,6 +294,6 @@ extension PasscodeLock {
     var withoutTries: PasscodeLock {
         PasscodeLock(
             key, hash: hash, chosenAt: chosenAt, deviceKey: deviceKey, tries: 0, trial: trial, isOnTrial: false,
-            notBefore: nil, challenge: challenge, provenTerm: provenTerm, locksAt: locksAt)
+            notBefore: nil, challenge: challenge, provenTerm: provenTerm, leftAt: leftAt)
     }
 }

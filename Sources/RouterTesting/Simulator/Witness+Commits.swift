@@ -35,7 +35,7 @@ extension Witness {
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
         checkGates(changes, before, held)
-        checkLocks(before, at: now)
+        checkLocks(changes, before, at: now)
         checkHearers(changes)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false

@@ -98,22 +98,40 @@ extension Witness {
             "passcode: \(gate.key) opened without proof, from \(state)")
     }
 
-    /// The last scene that leaves the foreground starts the clock, or locks at once; the first one that comes stops it.
-    mutating func checkLocks(_ before: Registrations, at now: Timestamp) {
-        for (key, lock) in ledger.registrations.locks where lock.hash != nil {
-            let settings = ledger.registrations.applications[key.application]?.gates
-            guard let settings, settings == before.applications[key.application]?.gates, let policy = settings.passcode
-            else { continue }
-            let (wasThere, isThere) = (before.isInForeground(key), ledger.registrations.isInForeground(key))
-            guard wasThere != isThere else { continue }
-            let end = now.advanced(byMilliseconds: Int64(policy.lockTimeoutSeconds) * 1000)
-            if isThere || !ledger.registrations.gate(key).isOpen {
-                require(lock.locksAt == nil, "passcode: the clock runs at \(key), which is in use or closed")
-            } else if policy.lockTimeoutSeconds >= 0 {
-                let isRunning = lock.locksAt.map { $0 > now && $0 <= end } ?? false
-                require(isRunning, "passcode: \(key) was left, and is not going to be locked")
+    /// Whatever a transaction has moved: it leaves nothing open that nobody is in the foreground of, unless the clock runs.
+    mutating func checkLocks(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
+        var keys: Set<GateKey> = []
+        for change in changes {
+            switch change {
+            case .putGate(let gate): keys.insert(gate.key)
+            case .putPasscodeLock(let lock): keys.insert(lock.key)
+            case .putSession(let session):
+                let stands = [before, ledger.registrations].map { $0.standing(of: session.key) }
+                if stands[0] != stands[1] { keys.formUnion(stands.compactMap { $0?.gate }) }
+            case .deleteSession(let key): if let stood = before.standing(of: key) { keys.insert(stood.gate) }
+            default: break
             }
         }
+        for key in keys {
+            let gates = ledger.registrations.applications[key.application]?.gates
+            // Another policy is looked at in a transaction of its own.
+            guard gates == before.applications[key.application]?.gates else { continue }
+            checkClock(key)
+            let lock = ledger.registrations.lock(key)
+            let end = gates?.passcode.flatMap { lock.locksAt(under: $0) }
+            require(end.map { $0 > now } ?? true, "passcode: \(key) was left for too long, and is open")
+        }
+    }
+
+    /// The clock runs while the application is open and nobody is in the foreground.
+    private mutating func checkClock(_ key: GateKey) {
+        let registrations = ledger.registrations
+        guard let lock = registrations.locks[key], lock.hash != nil,
+            registrations.applications[key.application]?.gates.passcode != nil
+        else { return }
+        let isLeft = registrations.gate(key).isOpen && !registrations.isInForeground(key)
+        require(isLeft || lock.leftAt == nil, "passcode: the clock runs at \(key), which is in use or closed")
+        require(!isLeft || lock.leftAt != nil, "passcode: \(key) was left, and no clock runs")
     }
 
     /// Whoever is told of a gate is connected.
@@ -149,7 +167,8 @@ extension Witness {
             require(known == lock || known == lock.recovered, "the engine knows the passcode of \(key) differently")
             let isAskedFor = ledger.registrations.applications[key.application]?.gates.passcode != nil
             require(isAskedFor || lock.isBlank, "P8 the passcode of \(key) is kept, and nobody asks for one")
-            if let end = lock.locksAt { checkWake(engine, end, "the lock of \(key)", at: now) }
+            checkClock(key)
+            if let end = engine.locksAt(key) { checkWake(engine, end, "the lock of \(key)", at: now) }
         }
     }
 }
@@ -163,13 +182,27 @@ extension PasscodeLock {
 
 }
 
+/// Where a session takes part.
+private struct Standing: Equatable {
+    let gate: GateKey
+    let isInForeground: Bool
+}
+
 extension Registrations {
     func gate(_ key: GateKey) -> OnboardingGate { gates[key] ?? OnboardingGate(key) }
 
     func lock(_ key: GateKey) -> PasscodeLock { locks[key] ?? PasscodeLock(key) }
 
+    /// The gate at which a session takes part, and whether it is in the foreground there.
+    fileprivate func standing(of key: SessionKey) -> Standing? {
+        guard let session = sessions[key] else { return nil }
+        let gate = GateKey(of: session)
+        guard present(at: gate).contains(where: { $0.key == key }) else { return nil }
+        return Standing(gate: gate, isInForeground: session.isInForeground)
+    }
+
     /// Whether a scene that takes part is in the foreground.
     func isInForeground(_ key: GateKey) -> Bool {
-        present(at: key).contains { $0.activationState >= .foregroundInactive }
+        present(at: key).contains(where: \.isInForeground)
     }
 }

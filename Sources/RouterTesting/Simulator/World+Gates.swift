@@ -68,15 +68,28 @@ extension World {
         where known.gates.onboarding != nil {
             var application = known
             application.gates = GateSettings()
-            var draft = ApplicationDraft(application: application, delegate: nil, endpoints: [:])
-            draft.delegate = known.delegate.map { EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "") }
-            for configuration in known.manifest.sceneConfigurations {
-                draft.endpoints[configuration.name] = configuration.endpoint.map {
-                    EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "")
-                }
-            }
-            ask(.putApplication(draft), "switch the gate of \(id) off")
+            put(application, "switch the gate of \(id) off")
         }
+    }
+
+    /// Somebody thinks anew of the passcodes of an application that is in use, and now and then of its gates.
+    mutating func changePolicy(of id: ApplicationID) {
+        guard var application = witness.ledger.registrations.applications[id] else { return }
+        application.gates.passcode = drawPolicy()
+        if happens(300) { application.gates.onboarding?.demoConfiguration = happens(500) ? "Kiosk" : nil }
+        put(application, "change the policy of \(id)")
+    }
+
+    /// An application as it is known, but for what was changed of it.
+    private mutating func put(_ application: Application, _ why: String) {
+        var draft = ApplicationDraft(application: application, delegate: nil, endpoints: [:])
+        draft.delegate = application.delegate.map { EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "") }
+        for configuration in application.manifest.sceneConfigurations {
+            draft.endpoints[configuration.name] = configuration.endpoint.map {
+                EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "")
+            }
+        }
+        ask(.putApplication(draft), why)
     }
 
     /// What is about to happen at gates, as far as is known before it does.

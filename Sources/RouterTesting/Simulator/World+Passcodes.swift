@@ -8,6 +8,7 @@ extension World {
     /// Somebody has to do with a passcode: mostly what leads into the application.
     mutating func speakOfPasscode() {
         guard let key = pick(lockedGates()), !happens(50) else { return arrive() }
+        if happens(30) { return changePolicy(of: key.application) }
         let gate = witness.ledger.registrations.gate(key)
         if gate.isOpen, happens(600) {
             return witness.ledger.registrations.isInForeground(key) ? leave(key) : comeBack(key)
@@ -27,6 +28,8 @@ extension World {
         case say(GateRequest)
         case create(PasscodeRequest.Speaker)
         case input(PasscodeRequest.Speaker, String)
+        /// What is locked is unlocked by who looks at it.
+        case comeForward(SessionKey)
     }
 
     /// Nil if nobody is there, or if there is nothing more to do.
@@ -44,6 +47,7 @@ extension World {
             return .say(.report(.succeed(storing: nil), by: name, term: gate.term))
         }
         let isLeftOver = gate.state == .onboarding && lock.provenTerm != gate.term
+        if gate.state == .locked, registrations.sessions[name]?.isInForeground != true { return .comeForward(name) }
         guard let hash = lock.hash, !isLeftOver, let passcode = minted[hash] else { return .create(speaker) }
         return .input(speaker, passcode)
     }
@@ -53,6 +57,7 @@ extension World {
         case .say(let request): ask(.gate(request), "next at the gate: \(request)")
         case .create(let speaker): create(by: speaker)
         case .input(let speaker, let passcode): input(by: speaker, typing: passcode)
+        case .comeForward(let session): comeForward(session)
         }
     }
 
@@ -128,6 +133,10 @@ extension World {
     /// One of them is used again.
     private mutating func comeBack(_ key: GateKey) {
         guard let session = pick(witness.ledger.registrations.present(at: key).map(\.key).sorted()) else { return }
+        comeForward(session)
+    }
+
+    private mutating func comeForward(_ session: SessionKey) {
         var patch = SessionPatch()
         patch.activationState = .foregroundActive
         ask(.patchSession(session, patch), "\(session) comes to the foreground")

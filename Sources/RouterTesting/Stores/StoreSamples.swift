@@ -164,7 +164,7 @@ enum StoreSamples {
             chosenAt: Timestamp(milliseconds: -1), deviceKey: DeviceKey([4, 0, 255]), tries: 7, trial: .max,
             isOnTrial: true, notBefore: .distantFuture,
             challenge: DeviceChallenge(text: text, expiresAt: Timestamp(milliseconds: 0), term: .max), provenTerm: 0,
-            locksAt: Timestamp(milliseconds: 1))
+            leftAt: Timestamp(milliseconds: 1))
         return [full, PasscodeLock(GateKey(application: application, device: DeviceID(unchecked: text)))]
     }
 

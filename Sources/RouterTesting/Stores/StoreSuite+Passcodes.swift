@@ -24,7 +24,7 @@ extension StoreSuite {
             try trial.reopen()
         }
         var changed = PasscodeLock(elsewhere[0].key)
-        changed.leaveForeground(under: PasscodePolicy(), at: Timestamp(milliseconds: 1))
+        changed.leaveForeground(at: Timestamp(milliseconds: 1))
         try trial.store.commit([.putPasscodeLock(changed), .deleteApplication(gallery)])
         let left = [changed, elsewhere[1]].sorted { $0.key < $1.key }
         trial.expectSame(try trial.store.recover().passcodeLocks, left, "the locks that are left")

@@ -13,7 +13,7 @@ package enum PasscodeStatusBody {
             body.field("hasDeviceKey", lock.deviceKey != nil)
             body.field("triesRemaining", triesRemaining(policy.triesRemaining(after: lock.tries)))
             if let time = lock.notBefore, time > now { body.field("notBefore", time.rfc3339) }
-            if let time = lock.locksAt { body.field("locksAt", time.rfc3339) }
+            if let time = lock.locksAt(under: policy) { body.field("locksAt", time.rfc3339) }
             body.object("policy") { policy.write(to: &$0) }
         }
     }

@@ -167,6 +167,7 @@ extension Problem {
         case .signingKeys(let error): self.init(error)
         case .gateOff(let id): self = .gateOff(id)
         case .notAtGate(let key): self = .notAtGate(key.session)
+        case .notInForeground(let key): self = .notInForeground(key.session)
         case .gate(let refusal): self.init(refusal)
         case .passcode(let refusal): self.init(refusal)
         case .idempotencyConflict:
@@ -202,6 +203,13 @@ extension Problem {
 
     private static func gateOff(_ id: ApplicationID) -> Problem {
         Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+    }
+
+    private static func notInForeground(_ session: SessionID) -> Problem {
+        Problem(
+            .conflict, "not-in-foreground",
+            "The session \(session) is in the background; what is locked is unlocked by who looks at it.",
+            pointer: "/session")
     }
 
     private static func notAtGate(_ session: SessionID) -> Problem {

@@ -347,6 +347,15 @@ struct GateTests {
         #expect(batch.conflicts(with: try bench.plan(.disconnectSession(Self.B))))
     }
 
+    @Test("Who switches to demo mode sees the gate that was opened in the same transaction")
+    func conflictWithSettings() throws {
+        let bench = try Self.bench()
+        var batch = Batch()
+        batch.append(try bench.plan(.gate(.open(Self.A))))
+        let demo = Self.application(OnboardingSettings(demoConfiguration: "Demo"))
+        #expect(batch.conflicts(with: try bench.plan(.putApplication(.of(demo)))))
+    }
+
     @Test("A word at the gate renews the lease")
     func lease() throws {
         var bench = try Self.bench()

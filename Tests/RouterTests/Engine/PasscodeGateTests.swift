@@ -60,13 +60,14 @@ struct PasscodeGateTests {
         return bench
     }
 
-    /// Likewise, and it is locked.
+    /// Likewise, and it is locked, and somebody is back.
     private static func locked(
         _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
     ) throws -> Workbench {
         var bench = try opened(policy, deviceKey: deviceKey)
         try bench.run(.patchSession(A, SessionPatch(state: .background)))
         try #require(bench.engine.gate(phone)?.state == .locked)
+        try bench.run(.patchSession(A, SessionPatch(state: .foregroundActive)))
         _ = try bench.deliverAll()
         return bench
     }
@@ -236,6 +237,7 @@ struct PasscodeGateTests {
         let changes = told.filter { $0.kind == "application.passcodeSceneDidChange" }.map(\.receiver)
         #expect(Set(changes) == [Self.A, .delegate(of: .gallery)])
         #expect(told.filter { $0.kind == "scene.hideApplicationScreen" }.map(\.receiver) == [Self.B])
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
         _ = try Self.type(&bench, Self.right)
         let shown = try bench.deliverAll().filter { $0.kind == "scene.showApplicationScreen" }.map(\.receiver)
         #expect(Set(shown) == [Self.A, Self.B])
@@ -269,6 +271,7 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
         // The try is used up, and nobody has to wait for its end.
         #expect(bench.engine.passcodeLock(Self.phone).tries == 1)
+        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundActive)))
         #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
     }
 

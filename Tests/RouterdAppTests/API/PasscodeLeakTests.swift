@@ -53,6 +53,8 @@ struct PasscodeLeakTests {
                 try await tryAll()
                 try await daemon.move("win-1", to: "background")
                 try await tryAll()
+                try await daemon.move("win-1", to: "foregroundActive")
+                try await tryAll()
                 for path in [
                     TestDaemon.gallery, "\(Tablet.gate)?device=tablet", "\(Tablet.gate)/passcode?device=tablet",
                 ] {

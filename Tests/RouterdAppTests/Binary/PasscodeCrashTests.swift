@@ -46,7 +46,7 @@ struct PasscodeCrashTests {
             try await run(directory, logRounds: 14) { daemon, program in
                 try await daemon.putTablet(receiver)
                 try await daemon.takeOn(passcode: "1234")
-                try await daemon.move("win-1", to: "background")
+                try await daemon.leaveAndComeBack()
                 let (term, port) = (try await daemon.term, daemon.port)
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {

@@ -44,13 +44,14 @@ enum PasscodeStory {
         expectProblem(try await daemon.type("1234", by: "win-2"), 409, "not-responsible")
         let stale = try await daemon.atGate("passcode/input", #""passcode":"1234""#, term: term - 1)
         expectProblem(stale, 409, "stale-term")
+        expectProblem(try await daemon.type("1234"), 409, "not-in-foreground")
+        try await daemon.move("win-1", to: "foregroundActive")
         expectRefused(try await daemon.type("4321"), 403, "invalid-passcode", triesRemaining: 2)
         #expect(try await daemon.passcodeStatus["triesRemaining"] == 2)
         #expect(try await daemon.gateState == "locked" && notifications(receiver).isEmpty)
     }
 
     private static let unlocked: Step = { daemon, receiver in
-        try await daemon.move("win-1", to: "foregroundActive")
         let answer = try await daemon.type("1234")
         #expect(answer.status == 200 && answer["state"] == "opened", "\(answer.text)")
         #expect(try await daemon.passcodeStatus["triesRemaining"] == 3)
@@ -66,14 +67,13 @@ enum PasscodeStory {
     }
 
     private static let oldOne: Step = { daemon, _ in
-        try await daemon.move("win-1", to: "background")
+        try await daemon.leaveAndComeBack()
         expectRefused(try await daemon.type("1234"), 403, "invalid-passcode", triesRemaining: 2)
         #expect(try await daemon.type("5678")["state"] == "opened")
     }
 
     private static let exhausted: Step = { daemon, receiver in
-        try await daemon.move("win-1", to: "foregroundActive")
-        try await daemon.move("win-1", to: "background")
+        try await daemon.leaveAndComeBack()
         #expect(try await daemon.notifyTablet("n5")["state"] == "held")
         for left: Int64 in [2, 1] {
             expectRefused(try await daemon.type("0000"), 403, "invalid-passcode", triesRemaining: left)

@@ -122,7 +122,7 @@ struct PasscodeTests {
     @Test func oneMayTypeItOnAnotherKeyboard() async throws {
         try await withTablet { daemon, _ in
             try await daemon.takeOn(passcode: "\u{E9}t\u{E9}s")
-            try await daemon.move("win-1", to: "background")
+            try await daemon.leaveAndComeBack()
             #expect(try await daemon.type("e\u{301}te\u{301}s")["state"] == "opened")
         }
     }
@@ -130,7 +130,7 @@ struct PasscodeTests {
     @Test func whoTriesTooFastHasToWait() async throws {
         try await withTablet(policy: #"{"minLength":4,"lockTimeoutSeconds":0}"#) { daemon, _ in
             try await daemon.takeOn(passcode: "1234")
-            try await daemon.move("win-1", to: "background")
+            try await daemon.leaveAndComeBack()
             for _ in 0..<4 {
                 expectRefused(try await daemon.type("0000"), 403, "invalid-passcode", triesRemaining: -1)
             }
@@ -145,7 +145,7 @@ struct PasscodeTests {
     @Test func triesAtOnceAreCountedOneByOne() async throws {
         try await withTablet { daemon, _ in
             try await daemon.takeOn(passcode: "1234")
-            try await daemon.move("win-1", to: "background")
+            try await daemon.leaveAndComeBack()
             let term = try await daemon.term
             let codes = try await withThrowingTaskGroup(of: String.self) { group in
                 for number in 0..<20 {
@@ -169,7 +169,7 @@ struct PasscodeTests {
         try await withTablet { daemon, _ in
             let key = device.publicKey.x963Representation.base64EncodedString()
             try await daemon.takeOn(passcode: "1234", deviceKey: key)
-            try await daemon.move("win-1", to: "background")
+            try await daemon.leaveAndComeBack()
             func answer(by key: P256.Signing.PrivateKey) async throws -> (fields: String, answer: Answer) {
                 let challenge = try await daemon.atGate("passcode/challenge")
                 #expect(challenge.status == 201)
@@ -186,8 +186,7 @@ struct PasscodeTests {
             #expect(right.status == 200 && right["state"] == "opened", "\(right.text)")
             // Once is all that it is good for, in this term and in the next.
             expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "wrong-gate-state")
-            try await daemon.move("win-1", to: "foregroundActive")
-            try await daemon.move("win-1", to: "background")
+            try await daemon.leaveAndComeBack()
             expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "stale-challenge")
             // The change of a passcode leaves it as it is.
             #expect(try await daemon.change("1234", to: "5678").status == 200)

@@ -38,6 +38,12 @@ extension APICaller {
         #expect(try await call(.patch, path, #"{"activationState":"\#(state)"}"#).status == 200)
     }
 
+    /// What is to lock at once is locked, and somebody looks at it.
+    func leaveAndComeBack(_ window: String = "win-1") async throws {
+        for state in ["background", "foregroundActive"] { try await move(window, to: state) }
+        #expect(try await gateState == "locked")
+    }
+
     var gateState: String? {
         get async throws { try await call(.get, "\(Tablet.gate)?device=tablet")["state"].asString }
     }

@@ -89,8 +89,8 @@ package struct PasscodeLock: Hashable, Sendable {
     package internal(set) var challenge: DeviceChallenge?
     /// In which term of the gate somebody has shown to know the passcode, or to have the device.
     package internal(set) var provenTerm: Int64?
-    /// When the application is locked, if nobody comes back to it before.
-    package internal(set) var locksAt: Timestamp?
+    /// Since when the application is open and nobody is in its foreground; nil while that is not so.
+    package internal(set) var leftAt: Timestamp?
 
     package init(_ key: GateKey) {
         self.key = key
@@ -99,7 +99,7 @@ package struct PasscodeLock: Hashable, Sendable {
     /// A lock as it was kept.
     package init(
         _ key: GateKey, hash: PasscodeHash?, chosenAt: Timestamp?, deviceKey: DeviceKey?, tries: Int, trial: Int64,
-        isOnTrial: Bool, notBefore: Timestamp?, challenge: DeviceChallenge?, provenTerm: Int64?, locksAt: Timestamp?
+        isOnTrial: Bool, notBefore: Timestamp?, challenge: DeviceChallenge?, provenTerm: Int64?, leftAt: Timestamp?
     ) {
         self.key = key
         self.hash = hash
@@ -111,7 +111,7 @@ package struct PasscodeLock: Hashable, Sendable {
         self.notBefore = notBefore
         self.challenge = challenge
         self.provenTerm = provenTerm
-        self.locksAt = locksAt
+        self.leftAt = leftAt
     }
 
     // MARK: Choosing
@@ -218,14 +218,21 @@ package struct PasscodeLock: Hashable, Sendable {
 
     // MARK: Locking
 
-    /// The application is not in the foreground any more: the time runs, if it does not yet.
-    package mutating func leaveForeground(under policy: PasscodePolicy, at now: Timestamp) {
-        guard hash != nil, locksAt == nil, policy.lockTimeoutSeconds >= 0 else { return }
-        locksAt = now.advanced(byMilliseconds: Int64(policy.lockTimeoutSeconds) * 1000)
+    /// Nobody is in the foreground: the time runs, if it does not yet.
+    package mutating func leaveForeground(at now: Timestamp) {
+        guard hash != nil, leftAt == nil else { return }
+        leftAt = now
     }
 
-    /// Somebody is back, or the application is locked.
-    package mutating func stopClock() { locksAt = nil }
+    /// Somebody is back, or the application is not open any more.
+    package mutating func stopClock() { leftAt = nil }
+
+    /// When the application is locked, if nobody comes back to it before: as the policy is now, not as it was when it was
+    /// left. Nil if it is not going to be.
+    package func locksAt(under policy: PasscodePolicy) -> Timestamp? {
+        guard let leftAt, policy.lockTimeoutSeconds >= 0 else { return nil }
+        return leftAt.advanced(byMilliseconds: Int64(policy.lockTimeoutSeconds) * 1000)
+    }
 
     // MARK: Recovery
 

@@ -30,7 +30,7 @@ struct PasscodeLockTests {
     @Test func whereThereIsNoPasscodeNothingIsTried() throws {
         var lock = PasscodeLock(Self.key)
         #expect(throws: PasscodeLock.Refusal.notCreated) { try lock.begin(under: limited, at: at(0)) }
-        lock.leaveForeground(under: limited, at: at(0))
+        lock.leaveForeground(at: at(0))
         #expect(lock == PasscodeLock(Self.key))
     }
 
@@ -126,7 +126,7 @@ struct PasscodeLockTests {
         _ = try lock.begin(under: limited, at: at(0))
         _ = try lock.finish(1, wrong, term: 1, under: limited, at: at(0))
         _ = try lock.challenge("n", term: 1, under: limited, at: at(0))
-        lock.leaveForeground(under: limited, at: at(0))
+        lock.leaveForeground(at: at(0))
         lock.reset()
         var expected = PasscodeLock(Self.key)
         expected.trial = 1
@@ -285,17 +285,17 @@ struct PasscodeLockTests {
     func theTimeRunsFromTheFirstWord(timeout: Int, seconds: Int64) throws {
         let policy = PasscodePolicy(lockTimeoutSeconds: timeout)
         var lock = try created()
-        lock.leaveForeground(under: policy, at: at(0))
-        lock.leaveForeground(under: policy, at: at(5))
-        #expect(lock.locksAt == at(seconds))
+        lock.leaveForeground(at: at(0))
+        lock.leaveForeground(at: at(5))
+        #expect(lock.locksAt(under: policy) == at(seconds))
         lock.stopClock()
-        #expect(lock.locksAt == nil)
+        #expect(lock.locksAt(under: policy) == nil)
     }
 
     @Test func neverIsNever() throws {
         var lock = try created()
-        lock.leaveForeground(under: PasscodePolicy(lockTimeoutSeconds: -1), at: at(0))
-        #expect(lock.locksAt == nil)
+        lock.leaveForeground(at: at(0))
+        #expect(lock.locksAt(under: PasscodePolicy(lockTimeoutSeconds: -1)) == nil)
     }
 
     // MARK: Crashes
