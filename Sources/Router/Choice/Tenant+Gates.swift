@@ -22,11 +22,17 @@ extension Tenant {
     func visitPresent(
         at device: DeviceID?, under settings: OnboardingSettings, _ visit: (SceneSession) -> Bool
     ) {
+        visitConnected(at: device) { session in
+            session.device == device && settings.involves(session) ? visit(session) : true
+        }
+    }
+
+    /// Likewise all that are connected, whether they take part or not; nil stands for those of all devices.
+    func visitConnected(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
         registry.visit(.can, for: RegistryQuery(device: device, contentID: nil)) { id in
             guard let session = sessions[id] else { return true }
             // Those behind it are not connected either.
-            guard session.activationState != .unattached else { return false }
-            return session.device == device && settings.involves(session) ? visit(session) : true
+            return session.activationState != .unattached && visit(session)
         }
     }
 }

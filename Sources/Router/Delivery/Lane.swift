@@ -9,6 +9,8 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var payload: [UInt8]?
     /// Its end is being committed: it has expired, or was called back.
     package var isEnding = false
+    /// It names a device, and its session has gone to another one.
+    package var isAstray = false
 
     package var isEvent: Bool { notification.event != nil }
 
@@ -21,6 +23,11 @@ package struct QueuedDelivery: Hashable, Sendable {
             expiration: notification.expiration, receivedAt: notification.receivedAt, progress: notification.progress)
         self.payload = payload
     }
+}
+
+extension UnsettledNotification {
+    /// Whether it names a device, and not that one. Events are for their session wherever it is.
+    func isAstray(on place: DeviceID?) -> Bool { event == nil && device != nil && device != place }
 }
 
 /// The ordered queue of deliveries of one session.
@@ -60,6 +67,8 @@ package struct Lane: Sendable {
     private var discards = 0
     /// Those that tell the session that its gate is open.
     private var openings = 0
+    /// Those that have to go elsewhere, as soon as they are not under way.
+    private var astray = 0
     private var isEventInFlight = false
 
     package init(key: SessionKey) {
@@ -73,12 +82,16 @@ package struct Lane: Sendable {
     /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
     package var urgency: Priority? { Priority.ranked.first { waitingByRank[$0.rank] > 0 } }
 
+    /// Whether its session is not where all that it was chosen for could find it.
+    var isLeft: Bool { isClosed || isLeaving || astray > 0 }
+
     /// Whether something waits here that has to go elsewhere.
-    package var needsVacating: Bool { (isClosed || isLeaving) && queue.contains(where: hasToGo) }
+    package var needsVacating: Bool { isLeft && queue.contains(where: hasToGo) }
 
     /// Whether it waits here in vain.
     private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
-        delivery.machine.isWaiting && !delivery.isEnding && (isClosed || isLeaving && !delivery.isEvent)
+        delivery.machine.isWaiting && !delivery.isEnding
+            && (isClosed || isLeaving && !delivery.isEvent || delivery.isAstray)
     }
 
     /// Up to that many deliveries that have to go elsewhere, first ones first.
@@ -103,6 +116,15 @@ package struct Lane: Sendable {
         if delivery.isEvent { events += 1 }
         if delivery.isDiscard { discards += 1 }
         if delivery.isOpening { openings += 1 }
+        if delivery.isAstray { astray += 1 }
+    }
+
+    /// The session is on that device now: what names another one has to go elsewhere.
+    mutating func move(to device: DeviceID?) {
+        for index in queue.indices {
+            queue[index].isAstray = queue[index].notification.isAstray(on: device)
+        }
+        astray = queue.count(where: \.isAstray)
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -122,6 +144,7 @@ package struct Lane: Sendable {
         if delivery.isEvent { events -= 1 }
         if delivery.isDiscard { discards -= 1 }
         if delivery.isOpening { openings -= 1 }
+        if delivery.isAstray { astray -= 1 }
         if case .inFlight = delivery.machine.state {
             inFlight -= 1
             if delivery.isEvent { isEventInFlight = false }
@@ -233,7 +256,7 @@ package struct Lane: Sendable {
         var overtaken = 0
         for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
             let isEvent = queue[index].isEvent
-            if isLeaving || isGated, !isEvent { continue }
+            if isLeaving || isGated || astray > 0, !isEvent { continue }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let progress = queue[index].machine.progress
             guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,

@@ -82,9 +82,9 @@ package struct LanePlanner: Sendable {
 
     package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
 
-    /// The delivery's lane, if its session is gone or about to go.
+    /// The delivery's lane, if its session is gone, about to go, or on another device.
     func closedLane(of sequence: NotificationSequence) -> SessionKey? {
-        laneOf[sequence].flatMap { key in lanes[key].flatMap { $0.isClosed || $0.isLeaving ? key : nil } }
+        laneOf[sequence].flatMap { key in lanes[key].flatMap { $0.isLeft ? key : nil } }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -156,6 +156,12 @@ package struct LanePlanner: Sendable {
     /// The session was discarded: only events are started for it.
     package mutating func leave(_ key: SessionKey) {
         lanes[key]?.isLeaving = true
+        look(at: key)
+    }
+
+    /// The session is on another device than before.
+    mutating func move(_ key: SessionKey, to device: DeviceID?) {
+        lanes[key]?.move(to: device)
         look(at: key)
     }
 

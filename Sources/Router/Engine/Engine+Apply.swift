@@ -120,10 +120,15 @@ extension Engine {
     }
 
     private mutating func put(_ session: SceneSession, _ closed: inout Set<SessionKey>) {
-        let before = self.session(session.key)?.disabled
+        let known = self.session(session.key)
+        let before = known?.disabled
         if before == nil, let reason = session.disabled { events.append(.sessionDisabled(session.key, reason)) }
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
+        if known?.device != session.device, planner.lanes[session.key] != nil {
+            planner.move(session.key, to: session.device)
+            closed.insert(session.key)
+        }
         if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
         if let end = session.farewellEndsAt {
             timers.set(.farewell(session.key), at: end)
@@ -192,9 +197,11 @@ extension Engine {
         let isOpen =
             session.isDelegate
             ? tenant?.application.delegate != nil : tenant?.scene(session).map { $0.disabled == nil } ?? false
-        planner.enqueue(QueuedDelivery(notification, payload: payload), in: key, sessionExists: isOpen)
+        var delivery = QueuedDelivery(notification, payload: payload)
+        delivery.isAstray = tenant?.scene(session).map { notification.isAstray(on: $0.device) } ?? false
+        planner.enqueue(delivery, in: key, sessionExists: isOpen)
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }
-        if !isOpen || isLeaving { closed.insert(key) }
+        if !isOpen || isLeaving || delivery.isAstray { closed.insert(key) }
     }
 }

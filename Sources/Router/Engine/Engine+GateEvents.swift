@@ -14,7 +14,9 @@ extension Engine {
         case .hideApplicationScreens: tell(waiting, .hideApplicationScreen, gate, at: now, plan: &plan)
         case .hideApplicationScreen(let session):
             tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, at: now, plan: &plan)
-        case .showApplicationScreens: tell(attending, .showApplicationScreen, gate, at: now, plan: &plan)
+        case .showApplicationScreens:
+            let others = bystanders(at: gate.key, in: tenant)
+            tell(attending + others, .showApplicationScreen, gate, at: now, plan: &plan)
         case .showProgress:
             for session in waiting { supersedeProgress(of: session.key, at: now, in: &plan) }
             tell(waiting, .showProgressScreen, gate, at: now, plan: &plan)
@@ -24,7 +26,7 @@ extension Engine {
         }
     }
 
-    private mutating func tell(
+    mutating func tell(
         _ sessions: [SceneSession], _ kind: SceneEventKind, _ gate: OnboardingGate, at now: Timestamp,
         plan: inout Plan
     ) {
@@ -33,6 +35,17 @@ extension Engine {
                 SceneEvent(kind), WebhookEnvelope.data(of: gate, for: session), for: session.key,
                 device: session.device, at: now, in: &plan)
         }
+    }
+
+    /// Those that are connected and take no part in demo mode: they may have been told to hide before it began.
+    private func bystanders(at key: GateKey, in tenant: Tenant<Registry>) -> [SceneSession] {
+        guard let settings = tenant.application.gates.onboarding, settings.demoConfiguration != nil else { return [] }
+        var found: [SceneSession] = []
+        tenant.visitConnected(at: key.device) { session in
+            if session.device == key.device, !settings.involves(session) { found.append(session) }
+            return found.count < RouterLimits.sessionsToldOfGate
+        }
+        return found.sorted { $0.creationSequence < $1.creationSequence }
     }
 
     private mutating func announce(

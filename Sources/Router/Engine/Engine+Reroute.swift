@@ -15,13 +15,13 @@ extension Engine {
         return plan
     }
 
-    /// A session is gone: moves what waits in its lane, a bounded number at a time.
+    /// A session is gone, or on another device: moves what waits in its lane for it there, a bounded number at a time.
     ///
     /// What is under way there stays until its outcome is known: it may have arrived.
     mutating func planVacate(
         _ key: SessionKey, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
-        guard let lane = planner.lanes[key], lane.isClosed || lane.isLeaving else { return Plan() }
+        guard let lane = planner.lanes[key], lane.isLeft else { return Plan() }
         var plan = Plan()
         for delivery in lane.outgoing(limit: moveLimit) {
             let made = lastCreationSequence

@@ -128,6 +128,7 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         let state = PlannedState(plan.changes)
         if state.movesSessions { attendGates(state, at: now, in: &plan) }
         watchForeground(PlannedState(plan.changes), at: now, in: &plan)
+        if state.movesSessions { tellScreens(PlannedState(plan.changes), at: now, in: &plan) }
         return plan
     }
 

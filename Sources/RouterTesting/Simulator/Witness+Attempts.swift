@@ -11,6 +11,8 @@ extension Witness {
         require(!entry.isSettled, "12.3 sent after its settlement: \(sequence)")
         require(entry.heldUntil == nil && entry.heldBy == nil, "12.6 sent while it is held: \(sequence)")
         require(!rests(entry), "12.6 sent through a closed gate: \(sequence)")
+        require(
+            !isElsewhere(entry, ledger.registrations), "12.6 sent to another device than it is for: \(sequence)")
         require(entry.underWay == nil, "12.2 two attempts of \(sequence) at a time")
         checkTurn(attempt)
         require(entry.recall == nil, "sent after it was called back: \(sequence)")
@@ -61,7 +63,8 @@ extension Witness {
             // What is for somebody else now waits for its new place.
             if ledger.registrations.discarded[key] != nil, entry.accepted.event == nil { continue }
             // Events do not wait for gates.
-            if rests(entry), attempt.notification.event != nil { continue }
+            let isPassed = rests(entry) || isElsewhere(entry, ledger.registrations)
+            if isPassed, attempt.notification.event != nil { continue }
             require(
                 entry.underWay != nil || entry.isExpired(at: now) || entry.recall != nil
                     || isAside(entry, in: key, at: now),

@@ -37,6 +37,7 @@ extension Witness {
         checkGates(changes, before, held)
         checkLocks(changes, before, at: now)
         checkHearers(changes)
+        checkShown(changes, before)
         for entry in obsolete {
             let isNewerThere = ledger.newest(like: entry).map { $0 > entry.accepted.sequence } ?? false
             require(isNewerThere, "superseded by nothing: \(entry.accepted.sequence)")
@@ -215,8 +216,9 @@ extension Witness {
             let lane = entry.lane
             let isThere = lane.flatMap(before.openSession) != nil
             isExhausted = exhausted[sequence] != nil
-            require(!isThere || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
-            require(!isThere || isExhausted, "moved from a session that is there: \(sequence)")
+            let isLeft = !isThere || isElsewhere(entry, before)
+            require(isLeft || exhausted[sequence] != true, "may have arrived, and goes elsewhere: \(sequence)")
+            require(isLeft || isExhausted, "moved from a session that is there: \(sequence)")
             require(decision.rerouteOf == lane?.session, "\(sequence) does not say where it comes from")
         }
         let settlement = changes.lazy.compactMap { change -> Placement? in

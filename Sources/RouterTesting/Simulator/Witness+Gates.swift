@@ -148,6 +148,14 @@ extension Witness {
         }
     }
 
+    /// Whether it names a device, and stands in the lane of a session that has gone to another one.
+    func isElsewhere(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
+        guard entry.accepted.event == nil, let device = entry.accepted.device, let lane = entry.lane,
+            let session = registrations.sessions[lane]
+        else { return false }
+        return session.device != device
+    }
+
     /// Whether it waits in a lane that is looked at when its time has run out.
     func mayExpire(_ entry: LedgerEntry, _ engine: Engine<IndexedRegistry>) -> Bool {
         guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
@@ -159,13 +167,35 @@ extension Witness {
 
     /// What is held behind an open gate, or for a session that has gone, is on its way elsewhere.
     mutating func checkHeldAtRest(_ entry: LedgerEntry) {
-        guard let gate = entry.heldBy else { return }
         let sequence = entry.accepted.sequence
+        let isLost = entry.underWay == nil && isElsewhere(entry, ledger.registrations)
+        require(!isLost, "P8 \(sequence) waits in the lane of a session that is on another device")
+        guard let gate = entry.heldBy else { return }
         require(!ledger.registrations.isOpen(gate), "P8 \(sequence) waits behind \(gate), which is open")
         require(!isAstray(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
     }
 
     // MARK: - Telling
+
+    /// Whoever could not show the application and can now is told, whatever it was that has changed.
+    mutating func checkShown(_ changes: [StoreChange], _ before: Registrations) {
+        var shown: Set<SessionKey> = []
+        for case .insert(let accepted) in changes where accepted.event?.kind == .showApplicationScreen {
+            guard let session = accepted.decision.session else { continue }
+            shown.insert(SessionKey(application: accepted.application, session: session))
+        }
+        for (key, session) in ledger.registrations.sessions where !shown.contains(key) {
+            let stood = [before.sessions[key], session].compactMap(\.self).filter {
+                $0.activationState != .unattached && $0.disabled == nil
+            }
+            let events = [before, ledger.registrations].map {
+                $0.applications[key.application]?.delivery.lifeCycleEvents
+            }
+            guard stood.count == 2, events == [true, true] else { continue }
+            let isShownNow = ledger.registrations.isOpen(GateKey(of: session))
+            require(before.isOpen(GateKey(of: stood[0])) || !isShownNow, "gate: \(key) stays hidden")
+        }
+    }
 
     /// When another term begins, or the gate closes, those that wait are told to hide; when it opens, all are told to show;
     /// and who is responsible is told to the delegate and to that session.

@@ -259,6 +259,105 @@ struct GateTests {
         #expect(try bench.stored(sequence)?.state == .delivered)
     }
 
+    // MARK: Other settings, other devices
+
+    /// What the windows of the phone are told, by their names.
+    private static func told(_ bench: inout Workbench, _ kind: String) throws -> Set<SessionID> {
+        Set(try bench.deliverAll().filter { $0.kind == "scene.\(kind)" }.map(\.receiver.session))
+    }
+
+    @Test("A gate that is switched off shows what it has hidden, before what it has held")
+    func shownWhenOff() throws {
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        try bench.accept(device: "phone")
+        _ = try bench.deliverAll()
+        try bench.run(.putApplication(.of(Self.application(nil))))
+        let told = try bench.deliverAll()
+        let shown = told.filter { $0.kind == "scene.showApplicationScreen" }.map(\.receiver)
+        #expect(Set(shown) == [Self.A, Self.B, Self.C] && shown.count == 3)
+        #expect(told.filter { $0.receiver == Self.A }.map(\.kind).last == "scene.notification")
+    }
+
+    @Test("A gate that is switched on hides the windows that are there, but that of whom is responsible")
+    func hiddenWhenOn() throws {
+        var bench = try Self.bench(nil)
+        try bench.run(.putApplication(.of(Self.application())))
+        #expect(try Self.told(&bench, "hideApplicationScreen") == ["A", "B", "C"])
+        // Where it was open before, nobody is hidden.
+        try Self.open(&bench)
+        for settings in [nil, OnboardingSettings()] {
+            try bench.run(.putApplication(.of(Self.application(settings))))
+            #expect(try bench.deliverAll().isEmpty)
+        }
+    }
+
+    @Test("Who takes no part in demo mode is told when the gate opens, for it was told to hide before")
+    func shownToBystanders() throws {
+        let demo = SceneConfiguration(
+            name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
+        var bench = try Self.bench()
+        try bench.run(.gate(.open(Self.A)))
+        #expect(try Self.told(&bench, "hideApplicationScreen") == ["B", "C"])
+        let settings = OnboardingSettings(demoConfiguration: "Demo")
+        try bench.run(.putApplication(.of(Self.application(settings, configurations: [.standard, demo]))))
+        #expect(try Self.told(&bench, "hideApplicationScreen") == ["A"])
+        var draft = SessionDraft.of(Scene("D", device: "phone"))
+        draft.configuration = "Demo"
+        try bench.run(.putSession(.gallery("D"), draft))
+        let term = try #require(bench.engine.gate(Self.phone)?.term)
+        try bench.run(.gate(.report(.succeed(storing: nil), by: .gallery("D"), term: term)))
+        #expect(try Self.told(&bench, "showApplicationScreen") == ["A", "B", "C", "D"])
+    }
+
+    @Test("Who was hidden and goes to a device that is open is told to show")
+    func shownElsewhere() throws {
+        var bench = try Self.bench()
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
+        try Self.open(&bench, by: .gallery("D"))
+        try bench.run(.gate(.open(Self.A)))
+        _ = try bench.deliverAll()
+        try bench.patch(Self.B) { $0.device = .set("pad") }
+        #expect(try Self.told(&bench, "showApplicationScreen") == ["B"])
+        try bench.patch(Self.B) { $0.device = .set("phone") }
+        #expect(try Self.told(&bench, "hideApplicationScreen") == ["B"])
+    }
+
+    @Test("What names a device is held by its gate, though the session that it rested for has gone to an open one")
+    func moved() throws {
+        var bench = try Self.bench()
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
+        try Self.open(&bench, by: .gallery("D"))
+        try Self.open(&bench)
+        let named = try #require(try bench.accept(device: "phone").accepted)
+        let free = try #require(try bench.accept().accepted)
+        #expect(named.decision.session == "A" && free.decision.session == "A")
+        try bench.run(.gate(.reset(Self.phone)))
+        try bench.patch(Self.A) { $0.device = .set("pad") }
+        #expect(bench.engine.held[named.sequence]?.heldBy == Self.phone)
+        #expect(bench.engine.held[named.sequence]?.decision.rerouteOf == "A")
+        let sent = try bench.deliverAll().filter { $0.notification.event == nil }
+        #expect(sent.map(\.notification.sequence) == [free.sequence])
+    }
+
+    @Test(
+        "It is not sent to the other device in between, nor after a crash, nor for its retry", arguments: [false, true])
+    func movedUnderWay(crashes: Bool) throws {
+        var bench = try Self.bench()
+        try Self.open(&bench)
+        let sequence = try #require(try bench.accept(device: "phone").accepted?.sequence)
+        let attempt = try #require(try bench.start().first { $0.notification.sequence == sequence })
+        var patch = SessionPatch()
+        patch.device = .set("pad")
+        let (_, followUps) = try bench.step(.patchSession(Self.A, patch))
+        try bench.run(.gate(.reset(GateKey(application: .gallery, device: "pad"))))
+        try bench.follow(followUps)
+        #expect(bench.engine.isInFlight(sequence))
+        if crashes { try bench.crash() } else { try bench.finish(attempt, .status(500)) }
+        #expect(try bench.stored(sequence)?.decision.session == "B")
+        #expect(try bench.deliverAll().filter { $0.notification.event == nil }.map(\.receiver) == [Self.B])
+    }
+
     // MARK: Taking over
 
     /// All ways in which a session stops to take part.
