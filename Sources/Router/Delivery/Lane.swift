@@ -254,9 +254,13 @@ package struct Lane: Sendable {
     ) -> (index: Int?, retryAt: Timestamp?) {
         var retryAt: Timestamp?
         var overtaken = 0
+        var isBehindAstray = false
         for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
             let isEvent = queue[index].isEvent
-            if isLeaving || isGated || astray > 0, !isEvent { continue }
+            if queue[index].isAstray { isBehindAstray = true }
+            if isLeaving || isGated || queue[index].isAstray, !isEvent { continue }
+            // What stays does not go before what is about to be decided anew: that may come to stay after all.
+            if isBehindAstray, !isEvent { return (nil, retryAt) }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let progress = queue[index].machine.progress
             guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,

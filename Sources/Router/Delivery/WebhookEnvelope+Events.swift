@@ -13,7 +13,7 @@ extension WebhookEnvelope {
             body.field("timestamp", time)
             if event.kind == .willConnect, let session, var members = (try? JSONValue(parsing: data))?.asObject {
                 let options = ConnectionOptions(of: .object(members))
-                if var object = members["session"]?.asObject {
+                if session.userInfo != .object(JSONObject()), var object = members["session"]?.asObject {
                     object["userInfo"] = session.userInfo
                     members["session"] = .object(object)
                 }

@@ -34,7 +34,9 @@ package enum WebhookEnvelope {
                 data.field("application", notification.application)
                 data.object("session") { object in
                     describe(session, in: &object)
-                    if session.activationState == .unattached { object.field("userInfo", session.userInfo) }
+                    if session.activationState == .unattached, session.userInfo != .object(JSONObject()) {
+                        object.field("userInfo", session.userInfo)
+                    }
                 }
                 if let connects { write(connects, to: &data) }
                 data.field("targetContentIdentifier", notification.contentID)

@@ -50,9 +50,10 @@ struct PasscodeCrashTests {
                 let (term, port) = (try await daemon.term, daemon.port)
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        _ = try? await ServedDaemon.connected(to: program, port: port) { other in
-                            try await other.atGate("passcode/input", #""passcode":"1234""#, term: term)
-                        }
+                        let body = #"{"session":"win-1","term":\#(term),"passcode":"1234"}"#
+                        _ = try? await RawConnection.exchange(
+                            "POST \(Tablet.gate)/passcode/input HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+                                + "content-length: \(body.utf8.count)\r\n\r\n\(body)", with: port)
                     }
                     group.addTask {
                         // It is counted before it is compared, and that takes longer than this.
