@@ -126,9 +126,13 @@ package struct Engine<Registry: SessionRegistry>: Sendable {
         var plan = try plan(only: command, at: now, lookup: lookup)
         try configure(after: command, at: now, lookup: lookup, in: &plan)
         let state = PlannedState(plan.changes)
-        if state.movesSessions { attendGates(state, at: now, in: &plan) }
+        guard state.movesSessions else {
+            watchForeground(state, at: now, in: &plan)
+            return plan
+        }
+        attendGates(state, at: now, in: &plan)
         watchForeground(PlannedState(plan.changes), at: now, in: &plan)
-        if state.movesSessions { tellScreens(PlannedState(plan.changes), at: now, in: &plan) }
+        tellScreens(PlannedState(plan.changes), at: now, in: &plan)
         return plan
     }
 
