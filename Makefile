@@ -11,7 +11,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -67,6 +67,10 @@ chaos: release  ## Break things around the daemon for some twelve minutes and ju
 check-chaos: setup  ## The short form: the verdict's own tests, the zoo, three kills, a few crash points.
 	python3 -m unittest discover -s Tests/chaos -q
 	python3 Tests/chaos/run.py zoo storm sweep --kills 3 --points 1 --without-open --routerd $(ROUTERD)
+
+sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
+	$(SWIFT) build --build-tests $(STRICT)
+	ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --filter StoryCrashTests
 
 fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)

@@ -78,12 +78,12 @@ extension Engine {
         var sessions = [WebhookEnvelope.discarded(session)]
         plan.reads.append(.discards(id))
         plan.writes.append(.discards(id))
-        if let waiting = planner.lanes[receiver]?.queue.last, waiting.machine.isWaiting, !waiting.isEnding,
-            waiting.notification.recall == nil
-        {
-            let sequence = waiting.notification.sequence
-            plan.reads.append(.delivery(sequence))
-            let earlier = WebhookEnvelope.discardedSessions(in: try data(of: waiting, lookup))
+        let last = planner.lanes[receiver]?.queue.last
+        // One that is under way may come to its end in the same transaction, and wait by then.
+        if let last { plan.reads.append(.delivery(last.notification.sequence)) }
+        if let last, last.machine.isWaiting, !last.isEnding, last.notification.recall == nil {
+            let sequence = last.notification.sequence
+            let earlier = WebhookEnvelope.discardedSessions(in: try data(of: last, lookup))
             if !earlier.isEmpty, let all = WebhookEnvelope.joined(earlier, sessions, of: id) {
                 sessions = all
                 plan.changes.append(.settle(sequence, .superseded, at: now))
@@ -103,9 +103,11 @@ extension Engine {
     ) throws(StoreError) -> Bool {
         let id = failed.application
         let receiver = SessionKey.delegate(of: id)
+        guard failed.event?.kind == .didDiscardSceneSessions else { return false }
+        // Another set may come in the same transaction.
+        plan.reads += [.application(id), .discards(id)]
         // An application that wants no events any more is told what it was to be told, and nothing new.
-        guard failed.event?.kind == .didDiscardSceneSessions, failed.recall == nil,
-            tenants[id]?.application.delivery.lifeCycleEvents == true,
+        guard failed.recall == nil, tenants[id]?.application.delivery.lifeCycleEvents == true,
             let next = planner.lanes[receiver]?.queue.first(where: { $0.isNextSet(after: failed.sequence) })
         else { return false }
         let earlier = WebhookEnvelope.discardedSessions(in: try lookup.payload(of: failed.sequence) ?? [])
@@ -116,7 +118,6 @@ extension Engine {
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
         }
-        plan.reads += [.application(id), .discards(id)]
         plan.writes.append(.discards(id))
         insert(
             SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: all, of: id), for: receiver, at: now,

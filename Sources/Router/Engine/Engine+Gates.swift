@@ -1,4 +1,4 @@
-import RouterPlugin
+package import RouterPlugin
 
 extension Engine {
     /// A gate as it stands; nil if the application is not there or has not switched it on.
@@ -9,6 +9,13 @@ extension Engine {
 
     /// How many notifications wait behind a gate.
     package func heldCount(behind key: GateKey) -> Int { behindGates[key]?.count ?? 0 }
+
+    /// The gates of an application that something has happened to, or behind which something waits, in order.
+    package func gates(of id: ApplicationID) -> [OnboardingGate] {
+        guard let tenant = tenants[id], tenant.application.gates.onboarding != nil else { return [] }
+        let waiting = behindGates.keys.filter { $0.application == id && tenant.gates[$0.device] == nil }
+        return (tenant.gates.values + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
+    }
 
     mutating func planGate(_ request: GateRequest, at now: Timestamp) -> Plan {
         let id = request.application
@@ -37,8 +44,10 @@ extension Engine {
             return .refused(.gate(error))
         }
         plan.reply = .gate(visit.gate)
-        // It was not needed to come to the end.
-        if visit.gate.isOpen, isLeftOver(passcodeLock(key)) { forget(passcodeLock(key), in: &plan) }
+        let lock = passcodeLock(key)
+        // The one who chose it has not come to the end of onboarding; or it was not needed to come there.
+        let hasFailed = visit.known.state == .onboarding && visit.gate.state == .notOpened
+        if hasFailed || visit.gate.isOpen && isLeftOver(lock) { forget(lock, in: &plan) }
         finish(visit, in: tenant, at: now, plan: &plan)
         return plan
     }

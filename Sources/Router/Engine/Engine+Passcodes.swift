@@ -192,8 +192,10 @@ extension Engine {
     /// Why a flow cannot be at its end; nil if it can. Who takes a person on has had a passcode chosen, and who has one back
     /// has had it typed, in the same term.
     func passcodeRefusal(of request: GateRequest, at gate: OnboardingGate, in tenant: Tenant<Registry>) -> Refusal? {
-        guard case .report(.succeed, _, _) = request, gate.state == .onboarding || gate.state == .restoring,
-            let policy = tenant.application.gates.passcode
+        guard case .report(.succeed, by: let session, term: let term) = request,
+            let policy = tenant.application.gates.passcode,
+            gate.state == .onboarding || gate.state == .restoring,
+            gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
         else { return nil }
         let lock = passcodeLock(gate.key)
         let isOptional = policy.noPasscodeRequired && (lock.hash == nil || isLeftOver(lock))

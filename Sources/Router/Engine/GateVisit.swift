@@ -46,7 +46,7 @@ struct GateVisit {
         guard gate.responsible == session || settings.closesWithLastScene else { return }
         let next = best(in: tenant)
         hear(.left(session, next: next))
-        if settings.closesWithLastScene, next == nil, come.isEmpty { hear(.close) }
+        if settings.closesWithLastScene, next == nil { hear(.close) }
     }
 
     mutating func connected(_ session: SceneSession) {

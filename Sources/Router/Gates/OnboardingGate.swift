@@ -223,7 +223,8 @@ package struct OnboardingGate: Hashable, Sendable {
         return [.announceResponsible] + (wasOpen ? [.hideApplicationScreens] : [])
     }
 
-    private func isCurrent(_ claim: Claim) -> Bool { claim.term == term && claim.session == responsible }
+    /// Whether the responsible session speaks, and knows that it is.
+    func isCurrent(_ claim: Claim) -> Bool { claim.term == term && claim.session == responsible }
 
     private func check(_ claim: Claim, in isRightState: Bool) throws(Refusal) {
         guard claim.term == term else { throw .staleTerm(current: term) }

@@ -116,11 +116,25 @@ extension Witness {
             let gates = ledger.registrations.applications[key.application]?.gates
             // Another policy is looked at in a transaction of its own.
             guard gates == before.applications[key.application]?.gates else { continue }
+            checkWipe(key, before)
             checkClock(key)
             let lock = ledger.registrations.lock(key)
             let end = gates?.passcode.flatMap { lock.locksAt(under: $0) }
             require(end.map { $0 > now } ?? true, "passcode: \(key) was left for too long, and is open")
         }
+    }
+
+    /// A passcode goes with a reset, with an onboarding that comes to nothing, or ends without it, or where nobody asks for one.
+    private mutating func checkWipe(_ key: GateKey, _ before: Registrations) {
+        let lock = before.lock(key)
+        guard lock.hash != nil, ledger.registrations.lock(key).hash == nil else { return }
+        let (old, new) = (before.gate(key), ledger.registrations.gate(key))
+        let isInVain = old.state == .onboarding && new.state == .notOpened
+        let isLeftOver = old.state == .onboarding && new.isOpen && lock.provenTerm != old.term
+        let isAskedFor = ledger.registrations.applications[key.application]?.gates.passcode != nil
+        require(
+            new.state == .resetting || isInVain || isLeftOver || !isAskedFor,
+            "passcode: that of \(key) is gone, and the gate went from \(old.state) to \(new.state)")
     }
 
     /// The clock runs while the application is open and nobody is in the foreground.

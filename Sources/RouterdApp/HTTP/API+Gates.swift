@@ -11,14 +11,11 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let found = await host.read { engine in
-            engine.tenants[id].map { tenant in
-                let gates = tenant.application.gates.onboarding == nil ? [] : Array(tenant.gates.values)
-                return gates.map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
+            engine.tenants[id].map { _ in
+                engine.gates(of: id).map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
             }
         }
-        guard let gates = found?.sorted(by: { $0.gate.key < $1.gate.key }) else {
-            throw Problem(.unknownApplication(id))
-        }
+        guard let gates = found else { throw Problem(.unknownApplication(id)) }
         // The one of no device comes first, and no device is named so.
         let page = Page(of: gates, after: after, limit: limit) { $0.gate.key.device.map { "/\($0)" } ?? "-" }
         return .json(

@@ -93,6 +93,21 @@ struct DiscardTests {
         #expect(try Self.set(try bench.start().first, in: bench) == ["B"])
     }
 
+    @Test("What comes while a set fails is told together with it, whichever is first", arguments: [false, true])
+    func together(failsFirst: Bool) throws {
+        var bench = try Self.bench([Scene("A", .unattached), Scene("B", .unattached)])
+        try bench.run(.deleteSession(.gallery("A")))
+        let failed = bench.finished(try #require(try bench.start().first), .failure(.connectFailed))
+        let commands = failsFirst ? [failed, .deleteSession(.gallery("B"))] : [.deleteSession(.gallery("B")), failed]
+        var batch = Batch()
+        batch.append(try bench.plan(commands[0]))
+        #expect(batch.conflicts(with: try bench.plan(commands[1])), "Neither would know of the other one.")
+        for command in commands { try bench.run(command) }
+        let told = try bench.deliverAll()
+        #expect(told.count == 1)
+        #expect(try Self.set(told.first, in: bench) == ["A", "B"])
+    }
+
     @Test("Notifications of a discarded session go to the next one at once, its events do not")
     func moves() throws {
         var bench = try Self.bench([Scene("A", .foregroundActive), Scene("B")])

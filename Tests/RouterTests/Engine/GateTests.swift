@@ -519,12 +519,19 @@ struct GateTests {
     func wiping() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
-        for key in [Self.A, .gallery("D")] { try bench.patch(key) { $0.userInfo = ["name": "Ada"] } }
+        for key in [Self.A, .gallery("D")] {
+            try bench.patch(key) {
+                $0.userInfo = ["name": "Ada"]
+                $0.stateRestorationActivity = ["activityType": "letter"]
+            }
+        }
         try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
         let gate = try #require(bench.engine.gate(Self.phone))
         try bench.run(.gate(.report(.reset, by: Self.A, term: gate.term)))
         #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("A")?.stateRestorationActivity == nil)
         #expect(bench.session("D")?.userInfo == ["name": "Ada"])
+        #expect(bench.session("D")?.stateRestorationActivity == ["activityType": "letter"])
         #expect(bench.engine.gate(Self.phone)?.state == .resetting)
     }
 

@@ -72,6 +72,19 @@ struct PasscodeGateTests {
         return bench
     }
 
+    /// A phone whose windows were closed, and B has come back.
+    private static func restoring() throws -> Workbench {
+        var bench = try opened()
+        var application = application(PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 300))
+        application.gates.onboarding?.closesWithLastScene = true
+        try bench.run(.putApplication(.of(application)))
+        for key in [A, B] { try bench.run(.disconnectSession(key)) }
+        try bench.run(.patchSession(B, SessionPatch(state: .foregroundInactive)))
+        try bench.run(.gate(.open(B)))
+        try #require(bench.engine.gate(phone)?.state == .restoring)
+        return bench
+    }
+
     private static func type(
         _ bench: inout Workbench, _ verdict: PasscodeLock.Verdict, choosing hash: PasscodeHash? = nil,
         by key: SessionKey = A
@@ -133,15 +146,8 @@ struct PasscodeGateTests {
     }
 
     @Test("Who comes back types the passcode in the same term")
-    func restoring() throws {
-        var bench = try Self.opened()
-        var application = Self.application(PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 300))
-        application.gates.onboarding?.closesWithLastScene = true
-        try bench.run(.putApplication(.of(application)))
-        for key in [Self.A, Self.B] { try bench.run(.disconnectSession(key)) }
-        try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
-        try bench.run(.gate(.open(Self.B)))
-        #expect(bench.engine.gate(Self.phone)?.state == .restoring)
+    func comingBack() throws {
+        var bench = try Self.restoring()
         #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
         #expect(try Self.type(&bench, Self.wrong, by: Self.B).passcode == .outcome(.wrong(triesRemaining: 2)))
         #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
@@ -291,6 +297,25 @@ struct PasscodeGateTests {
         #expect(lock.tries == 1 && !lock.isOnTrial, "The trial is over, and its try is used up.")
     }
 
+    @Test("Who has gone to a device that is in use opens nothing there, and leaves no trial behind")
+    func elsewhereInUse() throws {
+        var bench = try Self.locked()
+        let C = SessionKey.gallery("C")
+        try bench.run(.putSession(C, .of(Scene("C", .foregroundActive, device: "pad"))))
+        let pad = try #require(try bench.run(.gate(.open(C))).gate)
+        let creator = PasscodeRequest.Speaker(C, term: pad.term, for: .creation)
+        try bench.run(.passcode(PasscodeRequest(.create(try passcodeHash(1), deviceKey: nil), by: creator)))
+        try bench.run(.gate(.report(.succeed(storing: nil), by: C, term: pad.term)))
+        guard case .trial(let trial)? = try Self.ask(&bench, .begin).passcode else { throw Unexpected() }
+        try bench.patch(Self.A) { $0.device = .set("pad") }
+        let speaker = PasscodeRequest.Speaker(Self.A, term: pad.term, for: .change)
+        let late = PasscodeRequest(.finish(trial, Self.right, choosing: try passcodeHash(2)), by: speaker)
+        #expect(try bench.run(.passcode(late)).refusal == .passcode(.staleTrial))
+        #expect(try bench.engine.passcodeLock(pad.key).hash == passcodeHash(1))
+        let lock = bench.engine.passcodeLock(Self.phone)
+        #expect(lock.tries == 1 && !lock.isOnTrial, "The trial is over, and its try is used up.")
+    }
+
     private struct Unexpected: Error {}
 
     @Test("At the limit all begins anew: the passcode, what is kept of the person, and the gate")
@@ -423,6 +448,46 @@ struct PasscodeGateTests {
         #expect(lock.hash == chosen && lock.deviceKey == DeviceKey([4]))
         #expect(bench.engine.gate(Self.phone)?.state == .opened)
         #expect(try Self.ask(&bench, .begin).refusal == .gate(.wrongState(.opened)))
+    }
+
+    @Test("Who tries too often to change it while the application is used begins anew too")
+    func changedTooOften() throws {
+        var bench = try Self.opened()
+        let chosen = try passcodeHash(2)
+        for left in [2, 1] {
+            let reply = try Self.type(&bench, Self.wrong, choosing: chosen, by: Self.B)
+            #expect(reply.passcode == .outcome(.wrong(triesRemaining: left)))
+        }
+        #expect(try Self.type(&bench, Self.wrong, choosing: chosen, by: Self.B).passcode == .outcome(.exhausted))
+        #expect(bench.engine.gate(Self.phone)?.state == .resetting)
+        #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
+    }
+
+    @Test("Whatever is said of a passcode renews the lease of who says it")
+    func lease() throws {
+        var bench = try Self.locked()
+        try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
+        for _ in 0..<2 {
+            try bench.advance(to: bench.now.advanced(byMilliseconds: 9000))
+            _ = try Self.type(&bench, Self.wrong)
+        }
+        #expect(bench.engine.gate(Self.phone)?.responsible == "A")
+    }
+
+    @Test("A passcode that was chosen by who came to nothing is forgotten")
+    func failed() throws {
+        var bench = try Self.fresh()
+        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        try Self.create(&bench)
+        try bench.run(.gate(.report(.fail, by: Self.A, term: gate.term)))
+        #expect(bench.engine.gate(Self.phone)?.state == .notOpened)
+        #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
+        // Who comes back and fails has one as before.
+        bench = try Self.restoring()
+        let term = try #require(bench.engine.gate(Self.phone)?.term)
+        try bench.run(.gate(.report(.fail, by: Self.B, term: term)))
+        #expect(bench.engine.gate(Self.phone)?.state == .notOpened)
+        #expect(bench.engine.passcodeLock(Self.phone).hash != nil)
     }
 
     @Test("An old passcode opens nothing until it is changed")

@@ -90,12 +90,15 @@ struct Workbench {
     mutating func finish(
         _ attempt: AttemptStart, _ result: TransferResult, answer: ReceiverAnswer? = nil
     ) throws -> Reply {
-        try run(
-            .attemptFinished(
-                FinishedAttempt(
-                    sequence: attempt.notification.sequence, number: attempt.number,
-                    session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now,
-                    result: result, connects: attempt.connects, answer: answer)))
+        try run(finished(attempt, result, answer: answer))
+    }
+
+    /// What says that an attempt has come to its end.
+    func finished(_ attempt: AttemptStart, _ result: TransferResult, answer: ReceiverAnswer? = nil) -> Command {
+        .attemptFinished(
+            FinishedAttempt(
+                sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
+                url: attempt.endpoint.url, startedAt: now, result: result, connects: attempt.connects, answer: answer))
     }
 
     /// Lets time pass; what comes due is done.

@@ -120,6 +120,12 @@ struct GateTests {
                 cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
             } while !cursor.isEmpty
             #expect(devices == [.null, "phone"])
+            // Nobody has opened it, but somebody may want to.
+            try await daemon.putSession("win-4", at: "http://127.0.0.1:9/", #""device":"pad""#)
+            #expect(try await daemon.post("{}", query: "?device=pad")["state"] == "held")
+            let all = try await daemon.call(.get, "\(TestDaemon.gallery)/gates")["gates"].asArray
+            #expect(all?.map { $0["device"] ?? .null } == [.null, "pad", "phone"])
+            #expect(all?[1]["state"] == "notOpened" && all?[1]["held"] == 1)
             let patch = #"{"userInfo":{"name":"Ada"}}"#
             try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-2", patch)
             let reset = try await daemon.call(.post, "\(Self.gate)/reset", #"{"device":"phone"}"#)

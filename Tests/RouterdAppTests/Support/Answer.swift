@@ -16,6 +16,12 @@ struct Answer: Sendable {
         bytes = body.map { Array($0.readableBytesView) } ?? []
     }
 
+    init(_ answer: RawAnswer) {
+        status = answer.status
+        headers = HTTPFields(answer.headers)
+        bytes = answer.body
+    }
+
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The body as JSON; null if it is none.

@@ -34,8 +34,13 @@ final class Program: Sendable {
     private static let spawning = Mutex(())
 
     /// Starts the binary; input is what it reads from its standard input.
-    convenience init(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws {
-        let child = try Self.spawning.withLock { _ in try Self.spawn(arguments, input, environment) }
+    ///
+    /// - Parameter wrapper: A program that becomes the binary, and its arguments.
+    convenience init(
+        _ arguments: [String], input: String = "", environment: [String: String] = [:], under wrapper: [String] = []
+    ) throws {
+        let words = wrapper + [try Self.path] + arguments
+        let child = try Self.spawning.withLock { _ in try Self.spawn(words, input, environment) }
         self.init(child)
     }
 
@@ -53,9 +58,8 @@ final class Program: Sendable {
     }
 
     private static func spawn(
-        _ arguments: [String], _ input: String, _ environment: [String: String]
+        _ command: [String], _ input: String, _ environment: [String: String]
     ) throws -> Child {
-        let path = try Self.path
         let source = try Self.file(holding: input)
         let (output, errors) = (try Self.pipe(), try Self.pipe())
         defer { for descriptor in [source, output.writing, errors.writing] { Glibc.close(descriptor) } }
@@ -80,11 +84,11 @@ final class Program: Sendable {
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("ROUTERD_") }
         variables["COLUMNS"] = "80"
         variables.merge(environment) { $1 }
-        var words = ([path] + arguments).map { strdup($0) } + [nil]
+        var words = command.map { strdup($0) } + [nil]
         var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for word in words + settings { free(word) } }
         var pid: pid_t = 0
-        let code = posix_spawn(&pid, path, &actions, &attributes, &words, &settings)
+        let code = posix_spawnp(&pid, command[0], &actions, &attributes, &words, &settings)
         guard code == 0 else { throw ProgramError(reason: String(cString: strerror(code))) }
         return Child(pid: pid, output: output.reading, errors: errors.reading)
     }

@@ -12,10 +12,11 @@ struct ServedDaemon: APICaller {
 
     /// Starts the binary and waits until it listens.
     static func start(
-        _ arguments: [String] = [], database: String, environment: [String: String] = [:]
+        _ arguments: [String] = [], database: String, environment: [String: String] = [:], under wrapper: [String] = []
     ) async throws -> (program: Program, port: Int) {
         let program = try Program(
-            ["serve", "--listen", "127.0.0.1:0", "--database", database] + arguments, environment: environment)
+            ["serve", "--listen", "127.0.0.1:0", "--database", database] + arguments, environment: environment,
+            under: wrapper)
         let address = try await program.line(beginning: "listening on http://127.0.0.1:")
         guard let port = Int(address) else { throw ProgramError(reason: "not a port: \(address)") }
         return (program, port)

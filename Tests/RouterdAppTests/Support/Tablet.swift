@@ -68,10 +68,10 @@ extension APICaller {
         try await atGate("passcode/input", #""passcode":"\#(passcode)""#, by: window)
     }
 
-    func change(_ passcode: String, to chosen: String) async throws -> Answer {
+    func change(_ passcode: String, to chosen: String, by window: String = "win-1") async throws -> Answer {
         try await atGate(
             "passcode/change",
-            #""passcode":"\#(passcode)","newPasscode":"\#(chosen)","confirmation":"\#(chosen)""#)
+            #""passcode":"\#(passcode)","newPasscode":"\#(chosen)","confirmation":"\#(chosen)""#, by: window)
     }
 
     var passcodeStatus: Answer {

@@ -65,10 +65,6 @@ extension PasscodeLock {
         guard policy.allowsBiometrics else { throw .biometricsNotAllowed }
         guard deviceKey != nil else { throw .noDeviceKey }
         guard !isExpired(under: policy, at: now) else { throw .expired }
-        guard policy.triesRemaining(after: tries) != 0 else {
-            // The last one may be right: that is compared just now.
-            try checkTime(at: now)
-            throw .exhausted
-        }
+        try checkTries(under: policy, at: now)
     }
 }

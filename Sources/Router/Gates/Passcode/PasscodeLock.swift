@@ -148,8 +148,8 @@ package struct PasscodeLock: Hashable, Sendable {
     /// A passcode is about to be compared.
     package mutating func begin(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) -> Trial {
         guard let hash else { throw .notCreated }
+        try checkTries(under: policy, at: now)
         try checkTime(at: now)
-        guard policy.triesRemaining(after: tries) != 0 else { throw .exhausted }
         tries += 1
         trial += 1
         isOnTrial = true
@@ -197,7 +197,14 @@ package struct PasscodeLock: Hashable, Sendable {
         isOnTrial && trial.number == self.trial && trial.key == key && trial.hash == hash
     }
 
-    func checkTime(at now: Timestamp) throws(Refusal) {
+    func checkTries(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) {
+        guard policy.triesRemaining(after: tries) == 0 else { return }
+        // The last one may be right: that is compared just now.
+        if isOnTrial { try checkTime(at: now) }
+        throw .exhausted
+    }
+
+    private func checkTime(at now: Timestamp) throws(Refusal) {
         guard let notBefore, now < notBefore else { return }
         throw .tooSoon(seconds: (notBefore.milliseconds - now.milliseconds + 999) / 1000)
     }
@@ -210,7 +217,7 @@ package struct PasscodeLock: Hashable, Sendable {
 
     /// How long to wait after so many wrong tries, in milliseconds: nothing at first, and then twice as long each time.
     static func delay(after tries: Int) -> Int64 {
-        let exponent = tries - RouterLimits.passcodeTriesAtOnce
+        let exponent = tries - RouterLimits.passcodeTriesAtOnce + 1
         guard exponent > 0 else { return 0 }
         let seconds = exponent < 31 ? Int64(1) << exponent : .max
         return min(seconds, RouterLimits.passcodeDelaySeconds) * 1000
