@@ -50,6 +50,8 @@ package struct Daemon: Sendable {
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.
     ///
+    /// Throws what the store has refused if it stops because memory and store disagree.
+    ///
     /// - Parameter onListening: Called once, with the port that requests are taken at.
     package func run(
         stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], onListening: @escaping @Sendable (Int) async -> Void
@@ -62,9 +64,12 @@ package struct Daemon: Sendable {
                 await onListening(port)
             })
         let delivery = DeliveryService(host: host, transport: transport)
+        // It ends by throwing; the others then stop as they do at a signal.
+        let contradictions = ServiceGroupConfiguration.ServiceConfiguration(
+            service: ContradictionService(host: host), failureTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
-            services: [.init(service: delivery), .init(service: http)], gracefulShutdownSignals: signals,
-            logger: quiet(logger))
+            services: [.init(service: delivery), .init(service: http), contradictions],
+            gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(2 * DaemonLimits.drainMilliseconds)
         do {
             try await ServiceGroup(configuration: group).run()
@@ -133,5 +138,16 @@ private struct DeliveryService: Service {
         await host.stopStarting()
         await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
         await host.drained()
+    }
+}
+
+/// Ends the daemon when memory is not what the store has.
+private struct ContradictionService: Service {
+    let host: EngineHost
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            for await contradiction in host.contradictions { throw contradiction }
+        }
     }
 }

@@ -87,6 +87,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case .success: return .settle(.delivered)
         case .unusable: return .settle(.deadLettered(.endpointUnusable))
         case .egressRefused: return .settle(.deadLettered(.egressRefused))
+        case .payloadMissing: return .settle(.deadLettered(.payloadMissing))
         case .refused: return .settle(.deadLettered(.rejectedByReceiver))
         case .gone: return .moveOn(next)
         case .notSent:

@@ -1,3 +1,5 @@
+package import RouterPlugin
+
 /// Something about an endpoint that somebody should hear of.
 package enum EndpointEvent: Hashable, Sendable {
     case breaker(EndpointKey, Breaker.Transition)
@@ -20,4 +22,6 @@ package enum DeliveryEvent: Hashable, Sendable {
     /// The session's endpoint has answered that there is nobody any more.
     case sessionDisabled(SessionKey, DisabledReason)
     case sessionEnabled(SessionKey)
+    /// A notification was given up for want of its payload.
+    case payloadMissing(NotificationID)
 }

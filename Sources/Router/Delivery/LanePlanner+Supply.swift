@@ -212,7 +212,7 @@ extension ResponseClass {
         case .success, .rejected, .backPressure, .gone, .refused: .answered
         case .misdirected, .unauthorized, .transient: .failed(.status(status ?? 0))
         case .unreachable(let kind): .failed(.failure(kind))
-        case .unusable, .egressRefused, .notSent: .nothing
+        case .unusable, .egressRefused, .payloadMissing, .notSent: .nothing
         }
     }
 }

@@ -11,6 +11,7 @@
 ///     no response                               unreachable     retry
 ///     the URL cannot be used                    unusable        deadLetter
 ///     the egress guard refused it               egressRefused   deadLetter
+///     the store has lost its payload            payloadMissing  deadLetter
 ///     not sent, for we are shutting down        notSent         wait, as if it had not been tried
 ///
 /// An application's `StatusTable` may say otherwise of statuses; `refused` comes of nothing else.
@@ -25,6 +26,7 @@ package enum ResponseClass: Hashable, Sendable {
     case unreachable(TransferFailure.Kind)
     case unusable
     case egressRefused
+    case payloadMissing
     case notSent
     /// The application does not want this answer to be followed by another attempt.
     case refused
@@ -38,6 +40,7 @@ package enum ResponseClass: Hashable, Sendable {
             switch failure.kind {
             case .unusableURL: self = .unusable
             case .egressRefused: self = .egressRefused
+            case .payloadMissing: self = .payloadMissing
             case .shuttingDown, .noSocket: self = .notSent
             default: self = .unreachable(failure.kind)
             }
@@ -65,7 +68,7 @@ package enum ResponseClass: Hashable, Sendable {
         case .rejected: .retryBriefly
         case .backPressure, .notSent: .wait
         case .gone: .moveOn
-        case .unusable, .egressRefused, .refused: .deadLetter
+        case .unusable, .egressRefused, .payloadMissing, .refused: .deadLetter
         }
     }
 
@@ -99,7 +102,9 @@ extension TransferFailure.Kind {
     package var isAmbiguous: Bool {
         switch self {
         case .timedOut, .connectionLost, .garbled, .other: true
-        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .shuttingDown, .noSocket: false
+        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .payloadMissing, .shuttingDown,
+            .noSocket:
+            false
         }
     }
 }

@@ -26,6 +26,8 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case endpointUnusable = "endpoint-unusable"
     /// The egress guard does not let the daemon connect to the endpoint.
     case egressRefused = "egress-refused"
+    /// The store has no payload of it any more, which nobody but a damaged or altered database can explain.
+    case payloadMissing = "payload-missing"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
     /// An event, and its receiver is gone: nobody else is to be told.

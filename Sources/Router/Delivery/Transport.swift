@@ -111,6 +111,8 @@ package struct TransferFailure: Hashable, Sendable {
         case unusableURL = "unusable-url"
         /// The egress guard does not let this application connect there.
         case egressRefused = "egress-refused"
+        /// The store has no payload of it: there is nothing to send, now or later.
+        case payloadMissing = "payload-missing"
         case shuttingDown = "shutting-down"
         /// This machine had no socket to give: too many files are open, or memory is short.
         case noSocket = "no-socket"

@@ -54,12 +54,12 @@ extension Engine {
                 if let gate = held[sequence]?.heldBy { gates.insert(gate) }
                 reassign(sequence, decision, placement, &closed)
                 if held[sequence].map(isAstray) == true { followUps.append(.release(sequence)) }
-            case .settle(let sequence, _, let time):
+            case .settle(let sequence, let settlement, let time):
                 forgetLater(time)
                 // It may have been one of many that wait for a session that is gone.
                 if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
                 if let gate = held[sequence]?.heldBy { gates.insert(gate) }
-                settled(sequence)
+                settled(sequence, as: settlement)
             case .forget, .forgetAnswer: hasForgotten = true
             case .putReplay(let replay): followUps += put(replay, at: now)
             case .forgetReplay(let id): replays[id] = nil
@@ -72,8 +72,9 @@ extension Engine {
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
     }
 
-    private mutating func settled(_ sequence: NotificationSequence) {
+    private mutating func settled(_ sequence: NotificationSequence, as settlement: Settlement) {
         let ended = release(sequence) ?? planner.remove(sequence)?.notification
+        if settlement == .deadLettered(.payloadMissing), let ended { events.append(.payloadMissing(ended.id)) }
         if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
         questions[sequence] = nil
         askedBeforeReset.remove(sequence)

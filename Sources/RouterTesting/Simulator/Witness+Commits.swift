@@ -255,6 +255,7 @@ extension Witness {
         case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
             .deadLettered(.egressRefused):
             require(entry.recorded > 0, "given up without an attempt: \(sequence)")
+        case .deadLettered(.payloadMissing): fail("no payload of \(sequence), though the disk has lost nothing")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
         case .superseded: if entry.accepted.event == nil { obsolete.append(entry) }

@@ -13,6 +13,13 @@ struct DeliveryEventLog {
     /// How often which kind came since the start, in order of their names.
     var figures: [(name: String, count: Int)] { counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
+    /// The store has refused a change because it is not what memory says: never, but for a fault of the daemon's or for
+    /// somebody else who writes to the database.
+    mutating func addContradiction(_ error: StoreError) {
+        counts["storeContradicted", default: 0] += 1
+        logger.error("a change contradicts the store", metadata: ["error": "\(error)"])
+    }
+
     mutating func add(_ events: [DeliveryEvent]) {
         for event in events {
             counts[event.name, default: 0] += 1
@@ -30,6 +37,9 @@ struct DeliveryEventLog {
             case .sessionDisabled(let session, let reason):
                 let metadata: Logger.Metadata = ["session": "\(session)", "reason": "\(reason.rawValue)"]
                 logger.notice("session disabled", metadata: metadata)
+            case .payloadMissing(let notification):
+                let metadata: Logger.Metadata = ["notification": "\(notification)"]
+                logger.error("a notification was given up: its payload is not in the database", metadata: metadata)
             case .sessionEnabled(let session):
                 logger.notice("session takes part again", metadata: ["session": "\(session)"])
             }
@@ -57,6 +67,7 @@ extension DeliveryEvent {
         case .endpoint(.trouble(_, .redirects)): "endpointRedirects"
         case .sessionDisabled: "sessionDisabled"
         case .sessionEnabled: "sessionEnabled"
+        case .payloadMissing: "payloadMissing"
         }
     }
 }

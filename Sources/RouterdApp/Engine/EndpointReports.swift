@@ -15,7 +15,7 @@ struct EndpointReports {
     /// - Parameter statuses: What the application says an answer means.
     mutating func add(_ result: TransferResult, of session: SessionKey, _ statuses: StatusTable) {
         switch ResponseClass(result.outcome, statuses: statuses) {
-        case .notSent: break
+        case .notSent, .payloadMissing: break
         case .success:
             guard failing.remove(session) != nil else { return }
             logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])

@@ -45,6 +45,10 @@ package actor EngineHost {
     package nonisolated let feed: EventFeed
     /// Those that are told of it.
     package nonisolated let observers: ObserverDispatcher
+    /// What the store has refused of the engine's own work because memory is not what the store has. There is no going on
+    /// from there: whoever runs the engine ends it, and the next start makes memory anew, from the store.
+    package nonisolated let contradictions: AsyncStream<StoreError>
+    private nonisolated let contradict: AsyncStream<StoreError>.Continuation
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
@@ -61,6 +65,7 @@ package actor EngineHost {
         self.health = StoreHealth(logger: logger)
         self.events = DeliveryEventLog(logger: logger)
         self.startedAt = clock.wall
+        (contradictions, contradict) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
@@ -203,10 +208,11 @@ package actor EngineHost {
                 health.committed()
             }
         } catch  where error.code == .conflict && finished.items.count > 1 {
-            // One of them contradicts the store, which is a fault of the engine's. The others must not suffer for it.
-            logger.error("a change contradicts the store; each is committed alone", metadata: ["error": "\(error)"])
-            for single in finished.singles {
-                var single = single
+            // One of them contradicts the store, or another one of them. The others must not suffer for it: each is planned
+            // anew, as the one before it has left things, and committed alone.
+            for item in finished.items {
+                var single = OpenBatch()
+                add(item.command, item.ticket, item.place, to: &single)
                 commit(&single)
             }
             return
@@ -229,9 +235,14 @@ package actor EngineHost {
         ownWork += followUps.map { .followUp($0) }
     }
 
-    /// What a client waits for is refused; what the engine owes to itself is tried again.
+    /// What a client waits for is refused; what the engine owes to itself is tried again, unless it would be refused for
+    /// ever.
     private func failed(_ command: Command, _ ticket: Ticket?, _ place: Int, _ error: StoreError) {
-        health.refused(because: error, at: clock.now)
+        if error.code == .conflict {
+            contradicted(error, isOwed: ticket == nil)
+        } else {
+            health.refused(because: error, at: clock.now)
+        }
         if let ticket {
             ticket.fill(place, with: .refused(.storeUnavailable(error)))
         } else if isDraining {
@@ -241,6 +252,17 @@ package actor EngineHost {
             postponed.append(command)
             postponedUntil = clock.now.advanced(byMilliseconds: DaemonLimits.storeRetryMilliseconds)
         }
+    }
+
+    /// A change that was planned by what memory says, and sent alone, is not one that the store can make. A client is told,
+    /// and may ask for something else. What the engine owes can neither be done nor be let go: its delivery would keep its
+    /// slot and its lane for ever.
+    private func contradicted(_ error: StoreError, isOwed: Bool) {
+        events.addContradiction(error)
+        guard isOwed, !isDraining else { return }
+        logger.critical("memory is not what the store has: the daemon ends, to be started anew from the store")
+        isDraining = true
+        contradict.yield(error)
     }
 
     private func settled(_ command: Command) {
@@ -282,7 +304,7 @@ package actor EngineHost {
         }
         do {
             guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
-                throw StoreError(.corrupt, "the payload of \(attempt.notification.id) is missing")
+                return finish(WebhookSender.payloadMissing)
             }
             transport.start(try sender.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
         } catch let error as WebhookSecretError {

@@ -11,15 +11,6 @@ struct OpenBatch {
     private(set) var batch = Batch()
     private(set) var items: [Item] = []
 
-    /// The same, one batch a command.
-    var singles: [OpenBatch] {
-        zip(items, batch.plans).map { item, plan in
-            var single = OpenBatch()
-            single.append(item.command, plan, item.ticket, item.place)
-            return single
-        }
-    }
-
     mutating func append(_ command: Command, _ plan: Plan, _ ticket: Ticket?, _ place: Int) {
         batch.append(plan)
         items.append(Item(command: command, ticket: ticket, place: place))

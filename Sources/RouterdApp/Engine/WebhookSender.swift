@@ -54,6 +54,10 @@ package struct WebhookSender: Sendable {
         TransferResult(outcome: .failure(TransferFailure(kind: .shuttingDown, message: "\(error)")))
     }
 
+    /// The outcome of an attempt that there is nothing to send for.
+    package static let payloadMissing = TransferResult(
+        outcome: .failure(TransferFailure(kind: .payloadMissing, message: "The database has no payload of it.")))
+
     /// The outcome of an attempt that no request can be made for, now or later.
     package static func unusable(because error: WebhookSecretError) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .unusableURL, message: "\(error)")))

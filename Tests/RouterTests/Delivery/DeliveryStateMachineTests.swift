@@ -41,7 +41,8 @@ struct DeliveryStateMachineTests {
 
     static let outcomes: [ResponseClass] = [
         .success, .misdirected, .rejected, .unauthorized, .backPressure(retryAfterSeconds: nil), .gone,
-        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .notSent, .refused,
+        .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .payloadMissing,
+        .notSent, .refused,
     ]
 
     // MARK: Start
@@ -92,6 +93,7 @@ struct DeliveryStateMachineTests {
         (.success, .settle(.delivered)),
         (.unusable, .settle(.deadLettered(.endpointUnusable))),
         (.egressRefused, .settle(.deadLettered(.egressRefused))),
+        (.payloadMissing, .settle(.deadLettered(.payloadMissing))),
         (.refused, .settle(.deadLettered(.rejectedByReceiver))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
         (.notSent, .retry(DeliveryProgress(notBefore: .second(5)))),
@@ -188,6 +190,7 @@ struct DeliveryStateMachineTests {
             case .success: .settle(.delivered)
             case .unusable: .settle(.deadLettered(.endpointUnusable))
             case .egressRefused: .settle(.deadLettered(.egressRefused))
+            case .payloadMissing: .settle(.deadLettered(.payloadMissing))
             case .refused: .settle(.deadLettered(.rejectedByReceiver))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
             case .notSent: .retry(DeliveryProgress(notBefore: .second(5)))

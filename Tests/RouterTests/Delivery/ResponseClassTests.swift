@@ -42,6 +42,7 @@ struct ResponseClassTests {
             switch kind {
             case .unusableURL: .unusable
             case .egressRefused: .egressRefused
+            case .payloadMissing: .payloadMissing
             case .shuttingDown, .noSocket: .notSent
             case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .other:
                 .unreachable(kind)

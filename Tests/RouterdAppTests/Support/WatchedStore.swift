@@ -17,6 +17,7 @@ final class WatchedStore: Store {
     private let refuses = Mutex<(@Sendable ([StoreChange]) -> Bool)?>(nil)
     private let gate = DispatchSemaphore(value: 0)
     private let isGated = Mutex(false)
+    private let hasLostPayloads = Mutex(false)
 
     init(_ base: SQLiteStore) {
         self.base = base
@@ -32,6 +33,9 @@ final class WatchedStore: Store {
     }
 
     func recoverDisk() { fault.withLock { $0 = nil } }
+
+    /// From now on there is no payload of anything.
+    func losePayloads() { hasLostPayloads.withLock { $0 = true } }
 
     /// Keeps the next commit waiting until `open`.
     func close() { isGated.withLock { $0 = true } }
@@ -65,7 +69,7 @@ final class WatchedStore: Store {
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
-        try base.payload(of: sequence)
+        hasLostPayloads.withLock { $0 } ? nil : try base.payload(of: sequence)
     }
 
     func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { try base.notification(id) }
