@@ -110,6 +110,48 @@ struct EdgeTests {
         }
     }
 
+    /// A body that comes a byte at a time, about fifty a second.
+    struct Drip: Sendable {
+        let name: String
+        let length: Int
+        var bytesPerSecond = 1_000_000
+        var request = Int64(60)
+        let answer: String
+    }
+
+    private static let drips = [
+        Drip(name: "its grace is over, and bytes buy nothing", length: 9000, answer: "408 request-timeout"),
+        Drip(name: "slower than the least rate", length: 9000, bytesPerSecond: 100, answer: "408 request-timeout"),
+        Drip(
+            name: "fast enough, and for too long", length: 9000, bytesPerSecond: 1, request: 2,
+            answer: "408 request-timeout"),
+        Drip(name: "fast enough, beyond its grace", length: 100, bytesPerSecond: 10, answer: "202"),
+    ]
+
+    /// That bytes go on coming is not enough, and that they come slowly is no reason.
+    @Test(arguments: drips)
+    func bodiesMayDripAtALeastRate(_ drip: Drip) async throws {
+        let change = { (settings: inout EdgeSettings) in
+            settings.times.bodyGrace = .seconds(1)
+            settings.times.bodyBytesPerSecond = drip.bytesPerSecond
+            settings.times.request = .seconds(drip.request)
+        }
+        let isTaken = drip.answer == "202"
+        try await withPort(change, accepting: isTaken ? 1 : 0) { _, port in
+            let start = ContinuousClock.now
+            let (sent, answers) = try await RawConnection.to(port) { connection in
+                connection.send("\(RawCase.head)Connection: close\r\nContent-Length: \(drip.length)\r\n\r\n")
+                let body = "{\(String(repeating: " ", count: drip.length - 2))}"
+                let sent = connection.drip(body, waitingMilliseconds: 20)
+                return (sent, try connection.answersToTheEnd())
+            }
+            #expect(answers.map(\.summary) == [drip.answer], "\(drip.name)")
+            #expect(answers.last?.headers["connection"] == "close")
+            #expect(start.duration(to: .now) >= .seconds(1), "\(drip.name): before its grace was over")
+            #expect(isTaken ? sent == drip.length : sent > 1 && sent < drip.length, "\(drip.name): \(sent) bytes")
+        }
+    }
+
     /// However fast the body comes: in the end it must be there.
     @Test func requestsHaveToEnd() async throws {
         try await withPort({ $0.times.request = .seconds(1) }) { _, port in

@@ -53,6 +53,18 @@ final class RawConnection {
         }
     }
 
+    /// Sends a byte at a time, and looks after each for so long whether an answer comes; returns how many were sent by then.
+    func drip(_ text: String, waitingMilliseconds: Int32) -> Int {
+        var sent = 0
+        for byte in text.utf8 {
+            send(String(UnicodeScalar(byte)))
+            sent += 1
+            var place = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&place, 1, waitingMilliseconds) > 0 { break }
+        }
+        return sent
+    }
+
     /// Says that nothing more will be sent.
     func closeOurSide() { shutdown(descriptor, Int32(SHUT_WR)) }
 
