@@ -35,9 +35,10 @@ package struct EndpointHealth: Sendable {
         return breaker.admits(underWay: underWay, at: now)
     }
 
-    /// An attempt has taken that long.
-    mutating func took(milliseconds: Int64) {
-        if milliseconds >= RouterLimits.slowAttemptMilliseconds {
+    /// An attempt has taken that long. One that has run out of its time is slow, however short an application makes that:
+    /// it would have gone on.
+    mutating func took(milliseconds: Int64, _ outcome: ResponseClass) {
+        if milliseconds >= RouterLimits.slowAttemptMilliseconds || outcome == .unreachable(.timedOut) {
             quickAnswersMissing = RouterLimits.quickAnswersToRecover
         } else if quickAnswersMissing > 0 {
             quickAnswersMissing -= 1

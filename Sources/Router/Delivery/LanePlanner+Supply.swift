@@ -61,7 +61,7 @@ extension LanePlanner {
     ) {
         advance(to: now)
         guard let flight = flights[sequence], var health = endpoints[flight.endpoint] else { return }
-        health.took(milliseconds: milliseconds)
+        health.took(milliseconds: milliseconds, outcome)
         let transition = health.breaker.ended(
             outcome.signal(status: status), isProbe: flight.isProbe, at: now, using: &generator)
         // After the answer has been counted: the ramp begins anew.

@@ -30,10 +30,13 @@ struct HangingTests {
 
         static let endpoints = 10_000
         private static let millisecondsOfAnAnswer: Int64 = 500
-        private static let millisecondsToTimeOut: Int64 = 15_000
 
         private var planner: LanePlanner
         private let hanging: Int
+        /// How many notifications come at a time for an endpoint that hangs, so that it always has more of them.
+        private let burst: Int
+        private let millisecondsToTimeOut: Int64
+        private var lastSequence = NotificationSequence(0)
         private var generator = SeededGenerator(seed: 9)
         private var answers = Ends()
         private var timeouts = Ends()
@@ -41,29 +44,38 @@ struct HangingTests {
         private var accepted: [NotificationSequence: (at: Int64, number: Int)] = [:]
         private var latencies: [Int64] = []
 
-        init(_ caps: DeliveryCaps, hanging: Int) {
+        private init(_ caps: DeliveryCaps, hanging: Int, burst: Int, _ millisecondsToTimeOut: Int64) {
             planner = LanePlanner(caps: caps)
             self.hanging = hanging
+            self.burst = burst
+            self.millisecondsToTimeOut = millisecondsToTimeOut
         }
 
-        /// The time within which so many of the healthy endpoints had their notifications, in milliseconds.
-        static func percentile99(_ caps: DeliveryCaps, hanging: Int) -> Int64 {
-            var town = Town(caps, hanging: hanging)
+        /// The time within which so many of the healthy endpoints had their notifications, in milliseconds; and how many
+        /// are left in lanes.
+        static func run(
+            _ caps: DeliveryCaps, hanging: Int, burst: Int = 1, millisecondsToTimeOut: Int64 = 15_000
+        ) -> (percentile99: Int64, left: Int) {
+            var town = Town(caps, hanging: hanging, burst: burst, millisecondsToTimeOut)
             // Sixty a second: half of what sixty-four slots can do.
-            for number in 0..<24_000 as Range<Int64> { town.live(until: number * 1000 / 60, sequence: number + 1) }
+            for number in 0..<24_000 as Range<Int64> { town.live(until: number * 1000 / 60) }
             let sorted = town.latencies.sorted()
-            return sorted[sorted.count * 99 / 100]
+            return (sorted[sorted.count * 99 / 100], town.planner.count)
         }
 
-        private mutating func live(until time: Int64, sequence: Int64) {
+        private mutating func live(until time: Int64) {
             while min(answers.next, timeouts.next) <= time {
                 finish(answers.next <= timeouts.next ? answers.take() : timeouts.take())
             }
             let number = Int.random(in: 0..<Self.endpoints, using: &generator)
             let session = SessionID(unchecked: String(number))
-            let notification = UnsettledNotification.numbered(NotificationSequence(sequence), to: session)
-            accepted[notification.sequence] = (time, number)
-            planner.enqueue(QueuedDelivery(notification, payload: nil), in: .gallery(session), sessionExists: true)
+            for _ in 0..<(number < hanging ? burst : 1) {
+                lastSequence = NotificationSequence(lastSequence.value + 1)
+                let notification = UnsettledNotification.numbered(lastSequence, to: session)
+                accepted[notification.sequence] = (time, number)
+                planner.enqueue(
+                    QueuedDelivery(notification, payload: nil), in: .gallery(session), sessionExists: true)
+            }
             start(at: time)
         }
 
@@ -73,7 +85,7 @@ struct HangingTests {
             let isHanging = number < hanging
             planner.learn(
                 from: end.sequence, isHanging ? .unreachable(.timedOut) : .success, status: nil,
-                milliseconds: isHanging ? Self.millisecondsToTimeOut : Self.millisecondsOfAnAnswer, at: now,
+                milliseconds: isHanging ? millisecondsToTimeOut : Self.millisecondsOfAnAnswer, at: now,
                 using: &generator)
             if isHanging {
                 planner.reschedule(
@@ -101,7 +113,7 @@ struct HangingTests {
                     let isHanging = (accepted[delivery.notification.sequence]?.number ?? 0) < hanging
                     let sequence = delivery.notification.sequence
                     if isHanging {
-                        timeouts.append(End(at: time + Self.millisecondsToTimeOut, sequence: sequence))
+                        timeouts.append(End(at: time + millisecondsToTimeOut, sequence: sequence))
                     } else {
                         answers.append(End(at: time + Self.millisecondsOfAnAnswer, sequence: sequence))
                     }
@@ -116,15 +128,28 @@ struct HangingTests {
     @Test("The slowest of a hundred healthy deliveries take less than twice as long as with nobody hanging")
     func shielded() {
         let caps = DeliveryCaps(slots: 64, perOrigin: 64)
-        let baseline = Town.percentile99(caps, hanging: 0)
-        let hanging = Town.percentile99(caps, hanging: Town.endpoints / 100)
+        let baseline = Town.run(caps, hanging: 0).percentile99
+        let hanging = Town.run(caps, hanging: Town.endpoints / 100).percentile99
         #expect(hanging < 2 * baseline, "\(hanging) ms, \(baseline) ms without")
     }
 
-    /// Otherwise the test above would say nothing of the slots.
-    @Test("Without slots for slow endpoints they would take much longer")
-    func unshielded() {
+    /// Those that hang always have more to send, and would go on at once. How soon an application gives an attempt up is its
+    /// own affair.
+    @Test("A backlog of those that hang is not felt either", arguments: [15_000, 2000] as [Int64])
+    func backlog(millisecondsToTimeOut: Int64) {
+        let caps = DeliveryCaps(slots: 64, perOrigin: 64)
+        let baseline = Town.run(caps, hanging: 0)
+        let hanging = Town.run(
+            caps, hanging: Town.endpoints / 100, burst: 50, millisecondsToTimeOut: millisecondsToTimeOut)
+        #expect(hanging.percentile99 < 2 * baseline.percentile99, "\(hanging) ms, \(baseline) ms without")
+        #expect(hanging.left > 50 * Town.endpoints / 100, "\(hanging.left) wait at the end")
+    }
+
+    /// Otherwise the tests above would say nothing of the slots.
+    @Test("Without slots for slow endpoints they would take much longer", arguments: [1, 50])
+    func unshielded(burst: Int) {
         let caps = DeliveryCaps(slots: 64, perOrigin: 64, slow: 64)
-        #expect(Town.percentile99(caps, hanging: Town.endpoints / 100) > 2 * Town.percentile99(caps, hanging: 0))
+        let hanging = Town.run(caps, hanging: Town.endpoints / 100, burst: burst).percentile99
+        #expect(hanging > 2 * Town.run(caps, hanging: 0).percentile99, "\(hanging) ms")
     }
 }
