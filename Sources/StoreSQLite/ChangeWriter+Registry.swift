@@ -58,16 +58,16 @@ extension ChangeWriter {
         INSERT INTO session
           (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
            endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
-           last_activated_at, disabled, epoch, last_event, is_told, discarded_at, observers, creation_sequence, application,
-           id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           last_activated_at, disabled, disabled_at, epoch, last_event, is_told, discarded_at, observers,
+           creation_sequence, application, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let updateSession = """
         UPDATE session SET
           role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
           preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
-          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, epoch = ?, last_event = ?,
-          is_told = ?, discarded_at = ?, observers = ?
+          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, disabled_at = ?, epoch = ?,
+          last_event = ?, is_told = ?, discarded_at = ?, observers = ?
         WHERE creation_sequence = ? AND application = ? AND id = ?
         """
 
@@ -187,7 +187,8 @@ extension ChangeWriter {
             $0.bind(session.leaseSeconds)
             $0.bind(session.leaseExpiresAt?.milliseconds)
             $0.bind(session.lastActivatedAt?.milliseconds)
-            $0.bind(session.disabled?.rawValue)
+            $0.bind(session.disabled?.reason.rawValue)
+            $0.bind(session.disabled?.since?.milliseconds)
             $0.bind(session.connection.epoch)
             $0.bind(session.connection.lastEvent)
             $0.bind(session.connection.isTold)

@@ -25,6 +25,7 @@ enum Migrations {
         ("passcodes", [passcodes]),
         ("observers", [observers]),
         ("left-at", [leftAt]),
+        ("disabled-at", [disabledAt]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -403,5 +404,10 @@ enum Migrations {
         -- policy that may be another one since: who finds nothing begins to count.
         ALTER TABLE passcode_lock RENAME COLUMN locks_at TO left_at;
         UPDATE passcode_lock SET left_at = NULL;
+        """
+
+    private static let disabledAt = """
+        -- Since when a session takes no part; NULL for those that were disabled when nobody kept it.
+        ALTER TABLE session ADD COLUMN disabled_at INTEGER;
         """
 }

@@ -7,8 +7,8 @@ extension Recovery {
     private static let selectSessions = """
         SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
                prefers_to_activate, preference_level, endpoint_url, endpoint_keys, state_restoration_activity,
-               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, epoch, last_event, is_told,
-               discarded_at, observers
+               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, disabled_at, epoch, last_event,
+               is_told, discarded_at, observers
         FROM session ORDER BY creation_sequence
         """
 
@@ -54,7 +54,7 @@ private struct SessionReader {
             endpoint: try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .session(key)),
             stateRestorationActivity: try row.optionalCached(in: activity), userInfo: try row.cached(in: userInfo),
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
-            creationSequence: creationSequence, disabled: try disabledReason(row.optionalText()),
+            creationSequence: creationSequence, disabled: try disabled(row.optionalText(), since: row.optionalTime()),
             connection: SceneConnection(epoch: row.int64(), lastEvent: row.int64(), isTold: row.bool()),
             discardedAt: row.optionalTime(), observers: try row.cached(in: observers))
     }
@@ -79,11 +79,11 @@ private struct SessionReader {
         try TextList.decode(String(decoding: bytes, as: UTF8.self)).map(PluginID.init(unchecked:))
     }
 
-    private func disabledReason(_ text: String?) throws(StoreError) -> DisabledReason? {
+    private func disabled(_ text: String?, since time: Timestamp?) throws(StoreError) -> Disabled? {
         guard let text else { return nil }
         guard let reason = DisabledReason(rawValue: text) else {
             throw StoreError(.corrupt, "a session is disabled for an unknown reason")
         }
-        return reason
+        return Disabled(reason, since: time)
     }
 }

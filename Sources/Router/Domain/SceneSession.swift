@@ -55,8 +55,8 @@ package struct SceneSession: Hashable, Sendable {
     package var lastActivatedAt: Timestamp?
     /// Position in the order of creation over all sessions; the last tie-break of the choice.
     package var creationSequence: Int64
-    /// Why it takes no part in routing; nil if it does.
-    package var disabled: DisabledReason?
+    /// Why it takes no part in routing, and since when; nil if it does.
+    package var disabled: Disabled?
     package var connection: SceneConnection
     /// When it was discarded, if it is only there until its scene has been told.
     package var discardedAt: Timestamp?
@@ -68,7 +68,7 @@ package struct SceneSession: Hashable, Sendable {
         activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
         endpoint: Endpoint? = nil, stateRestorationActivity: JSONValue? = nil,
         userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
-        lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: DisabledReason? = nil,
+        lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: Disabled? = nil,
         connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil, observers: [PluginID] = []
     ) {
         self.key = key
@@ -99,6 +99,18 @@ package struct SceneSession: Hashable, Sendable {
     /// Any word from the session renews its lease.
     package mutating func renewLease(at now: Timestamp) {
         leaseExpiresAt = leaseSeconds.map { now.advanced(byMilliseconds: Int64($0) * 1000) }
+    }
+}
+
+/// That a session takes no part in routing.
+package struct Disabled: Hashable, Sendable {
+    package var reason: DisabledReason
+    /// Nil if it was disabled by a version that did not keep the time.
+    package var since: Timestamp?
+
+    package init(_ reason: DisabledReason, since: Timestamp?) {
+        self.reason = reason
+        self.since = since
     }
 }
 

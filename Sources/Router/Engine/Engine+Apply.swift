@@ -123,7 +123,9 @@ extension Engine {
     private mutating func put(_ session: SceneSession, _ closed: inout Set<SessionKey>) {
         let known = self.session(session.key)
         let before = known?.disabled
-        if before == nil, let reason = session.disabled { events.append(.sessionDisabled(session.key, reason)) }
+        if before == nil, let disabled = session.disabled {
+            events.append(.sessionDisabled(session.key, disabled.reason))
+        }
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
         if known?.device != session.device, planner.lanes[session.key] != nil {

@@ -150,7 +150,7 @@ extension Engine {
             plan.reads += [.application(session.application), .session(session)]
             // A session that has moved since is not gone: what waits is tried where it is now.
             if var gone = self.session(session), isReached(gone, at: attempt.url) {
-                gone.disabled = .gone
+                gone.disabled = Disabled(.gone, since: now)
                 plan.changes.append(.putSession(gone))
                 plan.writes.append(.session(session))
             }

@@ -34,10 +34,10 @@ package struct BreakerStatus: Hashable, Sendable {
     package let ramp: Int?
     package let isSlow: Bool
 
-    init(_ health: EndpointHealth?, _ disabled: DisabledReason?) {
+    init(_ health: EndpointHealth?, _ disabled: Disabled?) {
         let last = health?.breaker.last
         phase = disabled == nil ? health?.breaker.phase ?? .closed : .disabled
-        since = disabled == nil ? last?.at : nil
+        since = if let disabled { disabled.since } else { last?.at }
         reason = disabled == nil ? last?.reason : .gone
         nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
         gatedUntil = health?.gatedUntil
@@ -57,7 +57,7 @@ extension Engine {
             key: key, waiting: lane?.queue.count { $0.machine.isWaiting } ?? 0, inFlight: lane?.inFlight ?? 0,
             oldestReceivedAt: lane?.queue.first?.notification.receivedAt,
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
-            disabled: disabled, breaker: BreakerStatus(health, disabled), waitsFor: lane?.waitsFor?.kind)
+            disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: lane?.waitsFor?.kind)
     }
 
     /// Where the session is reached.

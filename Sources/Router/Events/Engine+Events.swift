@@ -95,8 +95,8 @@ extension Engine {
         } else if session.isOther(than: before) {
             told.add(.sessionChanged, session, .session(session.activationState))
         }
-        if before.disabled == nil, let reason = session.disabled {
-            told.add(.sessionDisabled, session, .disabled(reason: reason.rawValue))
+        if before.disabled == nil, let disabled = session.disabled {
+            told.add(.sessionDisabled, session, .disabled(reason: disabled.reason.rawValue))
         }
         if before.disabled != nil, session.disabled == nil { told.add(.sessionEnabled, session) }
     }

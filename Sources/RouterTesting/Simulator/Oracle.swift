@@ -40,7 +40,7 @@ struct Oracle {
             }
         }
         let configurations = application.manifest.sceneConfigurations
-        let goneURLs = sessions.filter { $0.disabled == .gone }.compactMap { session in
+        let goneURLs = sessions.filter { $0.disabled?.reason == .gone }.compactMap { session in
             (session.endpoint ?? configurations.first { $0.name == session.configuration }?.endpoint)?.url
         }
         let open = configurations.filter { configuration in

@@ -78,7 +78,8 @@ enum StoreSamples {
             stateRestorationActivity: try JSONValue(parsing: Array(#"{"é":"é","deep":[[{}]]}"#.utf8)),
             userInfo: try JSONValue(parsing: Array(userInfo.utf8)),
             leaseSeconds: 90, leaseExpiresAt: Timestamp(milliseconds: 1_700_000_090_000),
-            lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created, disabled: .gone,
+            lastActivatedAt: Timestamp(milliseconds: -1), creationSequence: created,
+            disabled: Disabled(.gone, since: Timestamp(milliseconds: 1_700_000_000_002)),
             connection: SceneConnection(epoch: .max, lastEvent: 7, isTold: true),
             discardedAt: Timestamp(milliseconds: 1_700_000_000_001),
             observers: [PluginID(unchecked: "b.b"), PluginID(unchecked: "a")])

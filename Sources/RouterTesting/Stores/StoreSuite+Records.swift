@@ -38,6 +38,7 @@ extension StoreSuite {
         sessions[0].disabled = nil
         sessions[0].leaseExpiresAt = nil
         sessions[1].activationState = .foregroundActive
+        sessions[1].disabled = Disabled(.gone, since: nil)
         // Made anew under its old name: it goes to the end.
         var anew = sessions.remove(at: 2)
         anew.creationSequence = 1001

@@ -68,13 +68,18 @@ struct EndpointTests {
         #expect(try bench.start().map(\.receiver.application) == [.other])
     }
 
-    @Test("A session that was disabled shows so, and that it is back", arguments: [410])
-    func disabled(status: Int) throws {
-        var bench = try Self.failing(1, with: .status(status))
+    @Test("A session that was disabled shows so and since when, and that it is back", arguments: [false, true])
+    func disabled(isCrashing: Bool) throws {
+        var bench = try Self.failing(1, with: .status(410))
+        let time = bench.now
+        try bench.advance(to: .second(60))
+        let told = bench.engine.takeEvents()
+        if isCrashing { try bench.crash() }
         let shown = bench.engine.laneStatus(Self.A).breaker
-        #expect(shown.phase == .disabled && shown.reason == .gone)
+        #expect(shown.phase == .disabled && shown.reason == .gone && shown.since == time)
         try bench.run(.resume(Self.A))
-        #expect(bench.engine.takeEvents() == [.sessionDisabled(Self.A, .gone), .sessionEnabled(Self.A)])
+        #expect(told + bench.engine.takeEvents() == [.sessionDisabled(Self.A, .gone), .sessionEnabled(Self.A)])
+        #expect(bench.engine.laneStatus(Self.A).breaker.since == nil)
     }
 
     @Test(

@@ -127,7 +127,7 @@ struct ExhaustionTests {
         var bench = try Workbench(.gallery(statuses: statuses), Self.three)
         try bench.accept()
         try bench.finish(try #require(try bench.start().first), .status(404))
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         try bench.finish(try #require(try bench.start().first), .status(502))
         #expect(try bench.stored(1)?.reason == "rejected-by-receiver")
         #expect(try bench.stored(1)?.attempts.map(\.session) == ["A", "B"])

@@ -34,7 +34,7 @@ struct ExpiryTests {
         try bench.finish(try #require(try bench.start().first), .status(410))
         #expect(try bench.start().isEmpty)
         #expect(try bench.stored(1)?.state == .expired)
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
     }
 
     @Test("Of many that expire at once a few are ended at a time")

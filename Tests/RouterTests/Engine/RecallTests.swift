@@ -78,7 +78,7 @@ struct RecallTests {
         let newer = try accept(&bench)
         try bench.finish(attempt, .status(410))
         #expect(try state(bench, older) == .superseded)
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         #expect(try bench.start().map(\.notification.sequence) == [newer])
     }
 

@@ -15,7 +15,7 @@ struct RerouteTests {
         try bench.finish(try #require(try bench.start().first), .status(500))
         try bench.advance(to: .second(60))
         try bench.finish(try #require(try bench.start().first), .status(410))
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         let moved = try #require(try bench.stored(1))
         #expect(moved.decision.session == "B" && moved.decision.rerouteOf == "A")
         #expect(moved.progress == DeliveryProgress(attempts: 2), "The new session has not failed yet.")

@@ -219,7 +219,7 @@ struct SceneEventTests {
         try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
         let attempt = try #require(try bench.start().first)
         try bench.finish(attempt, .status(410))
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         for sequence in [1, 2] as [NotificationSequence] {
             let stored = try bench.stored(sequence)
             #expect(stored?.state == .deadLettered && stored?.reason == "receiver-gone")

@@ -168,9 +168,9 @@ struct SessionTests {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B")])
         try bench.accept()
         try bench.finish(try #require(try bench.start().first), .status(410))
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         _ = try bench.patch(Self.A) { $0.activationState = .foregroundActive }
-        #expect(bench.session("A")?.disabled == .gone)
+        #expect(bench.session("A")?.disabled?.reason == .gone)
         #expect(try bench.accept().accepted?.decision.session == "B")
         _ = try bench.patch(Self.A) {
             $0.endpoint = .set(EndpointPatch(url: "https://new", secret: nil, freshSecret: "s"))

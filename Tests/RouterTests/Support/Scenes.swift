@@ -36,7 +36,8 @@ struct Scene {
             conditions: ActivationConditions(
                 canActivate: .format(can), prefersToActivate: .format(prefers), preferenceLevel: level),
             endpoint: Endpoint(url: "https://\(id).example/", secret: "whsec_c2VjcmV0"),
-            lastActivatedAt: activated.map { .second($0) }, creationSequence: created, disabled: disabled ? .gone : nil)
+            lastActivatedAt: activated.map { .second($0) }, creationSequence: created,
+            disabled: disabled ? Disabled(.gone, since: .epoch) : nil)
     }
 }
 
