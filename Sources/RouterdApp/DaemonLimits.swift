@@ -52,6 +52,9 @@ package enum DaemonLimits {
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 
+    /// How long a receiver of the client's own may go on answering after it was told to stop.
+    static let echoDrainMilliseconds: Int64 = 2000
+
     // MARK: The feed
 
     /// How many of the last events are kept for readers, and for how long when nobody reads any more.

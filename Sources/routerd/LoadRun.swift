@@ -31,24 +31,35 @@ struct LoadRun {
     func run(receivingAt address: ListenAddress) async throws -> LoadReport {
         let books = Books()
         let (ports, listening) = AsyncStream<Int>.makeStream()
+        let receivers = EchoApp(address: address) { id in books.write { $0.receive(id, at: books.now) } }
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 defer { listening.finish() }
-                let receivers = EchoApp(address: address) { id in books.write { $0.receive(id, at: books.now) } }
                 try await receivers.run { port in listening.yield(port) }
             }
-            defer { group.cancelAll() }
             guard let port = await ports.first(where: { _ in true }) else {
                 try await group.next()
                 throw LoadError(reason: "nothing can be received at \(address.host):\(address.port)")
             }
-            try await register(at: address.shown(port: port))
-            let start = books.now
-            let offered = try await offer(from: start, books)
-            try await drain(books, offered: offered)
-            return LoadReport(
-                plan: plan, offered: offered, ledger: books.copy, elapsedSeconds: Double(books.now - start) / 1e9)
+            let report: Result<LoadReport, any Error>
+            do {
+                report = .success(try await measure(books, receivingAt: address.shown(port: port)))
+            } catch {
+                report = .failure(error)
+            }
+            receivers.stop()
+            try await group.waitForAll()
+            return try report.get()
         }
+    }
+
+    private func measure(_ books: Books, receivingAt authority: String) async throws -> LoadReport {
+        try await register(at: authority)
+        let start = books.now
+        let offered = try await offer(from: start, books)
+        try await drain(books, offered: offered)
+        return LoadReport(
+            plan: plan, offered: offered, ledger: books.copy, elapsedSeconds: Double(books.now - start) / 1e9)
     }
 
     private func register(at authority: String) async throws {

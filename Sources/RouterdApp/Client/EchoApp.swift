@@ -1,11 +1,15 @@
 import Hummingbird
 import Logging
 import NIOCore
+import ServiceLifecycle
+import UnixSignals
 
 /// The least that a receiver can do: reads each body and answers 204.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
     private let onReceived: (@Sendable (_ webhookID: String) -> Void)?
+    /// Ends when it is told to stop.
+    private let life = AsyncStream<Never>.makeStream()
 
     /// - Parameter onReceived: Is told of each request that has a `webhook-id`, before it is answered.
     package init(address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil) {
@@ -13,6 +17,10 @@ package struct EchoApp: Sendable {
         self.onReceived = onReceived
     }
 
+    /// Serves until it is told to stop, or the process is told to end.
+    ///
+    /// Its task is not to be cancelled: a server that is cancelled drops the connections that it is just taking, and swift-nio
+    /// ends the process for each that was dropped with a writer.
     package func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
@@ -23,12 +31,28 @@ package struct EchoApp: Sendable {
             return Response(status: .noContent)
         }
         var logger = Logger(label: "routerd.echo")
-        // Whoever cancels it need not be told of connections that were open.
+        // Whoever stops it need not be told of connections that were open.
         logger.logLevel = .critical
         let application = Application(
             router: router,
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
-        try await application.runService()
+        let end = ServiceGroupConfiguration.ServiceConfiguration(
+            service: EndOfLife(life: life.stream), successTerminationBehavior: .gracefullyShutdownGroup)
+        var group = ServiceGroupConfiguration(
+            services: [.init(service: application), end], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = .milliseconds(DaemonLimits.echoDrainMilliseconds)
+        try await ServiceGroup(configuration: group).run()
+    }
+
+    /// Takes no more connections, answers what is under way, and ends.
+    package func stop() { life.continuation.finish() }
+
+    private struct EndOfLife: Service {
+        let life: AsyncStream<Never>
+
+        func run() async throws {
+            await cancelWhenGracefulShutdown { for await _ in life {} }
+        }
     }
 }

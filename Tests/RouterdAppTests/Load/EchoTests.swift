@@ -1,0 +1,30 @@
+import RouterdApp
+import Testing
+
+/// The receiver of a load run.
+@Suite("Echo receiver", .timeLimit(.minutes(15)))
+struct EchoTests {
+    /// A connection that is just being taken when it is told to stop must not end the process.
+    @Test func stopsWhileConnectionsAreMade() async throws {
+        for _ in 0..<30 {
+            let receivers = EchoApp(address: ListenAddress(host: "127.0.0.1", port: 0))
+            let (ports, listening) = AsyncStream<Int>.makeStream()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await receivers.run { listening.yield($0) } }
+                let port = try #require(await ports.first { _ in true })
+                let made = Tally()
+                for _ in 0..<2 {
+                    group.addTask {
+                        // Until they are refused, the first one perhaps.
+                        try? await RawConnection.to(port) { _ in
+                            for _ in 0..<10_000 where (try? RawConnection(port)) != nil { made.add() }
+                        }
+                    }
+                }
+                try await made.reached(50)
+                receivers.stop()
+                try await group.waitForAll()
+            }
+        }
+    }
+}
