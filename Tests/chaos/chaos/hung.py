@@ -5,6 +5,7 @@ compared is the time from sending a notification to its arrival at a healthy end
 other work falls on both phases alike, and the median of the rounds' ratios counts.
 """
 
+import math
 import statistics
 import threading
 import time
@@ -24,7 +25,6 @@ from chaos.zoo import Act
 
 SENDERS = 4
 PER_SECOND = 160
-PHASE_SECONDS = 6.0
 # How long after its phase a notification may arrive; one that does not counts as having arrived then.
 PATIENCE_SECONDS = 10.0
 SCHEDULE = [1.0] * 30
@@ -40,14 +40,24 @@ class Shape:
     # How many attempts may run at once.
     slots: int
     timeout_seconds: int
+    # Of a phase.
+    seconds: float
     # The highest ratio of the 99th percentiles.
     most: float
+    # The same of what was sent when each of those that hang has been found out.
+    most_later: float
+
+    @property
+    def found_out_after(self) -> float:
+        """When an attempt at each of those that hang has run out of time, if no more can be made at once than there are
+        slots; at once if there are slots left. And a moment for what has waited."""
+        return math.ceil(self.hung / self.slots) * self.timeout_seconds + 1.0 if self.hung > self.slots else 0.0
 
 
 # The default slots.
-ONE_IN_A_HUNDRED = Shape("hung", 200, 2, 256, 30, 2.0)
+ONE_IN_A_HUNDRED = Shape("hung", 200, 2, 256, 30, 6.0, 2.0, 2.0)
 # As 1 % of many thousands would be for the default slots. What runs at once is for all, so that some wait is in order.
-MORE_THAN_SLOTS = Shape("starved", 200, 16, 8, 5, 10.0)
+MORE_THAN_SLOTS = Shape("starved", 200, 16, 8, 5, 18.0, 10.0, 2.0)
 
 
 class Gate:
@@ -71,6 +81,8 @@ class Gate:
 class Phase:
     p50: float
     p99: float
+    # Of what was sent when those that hang were found out.
+    later_p99: float
     count: int
 
 
@@ -92,7 +104,7 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
         for number in range(shape.endpoints):
             lane = f"endpoint-{number}"
             api.put_session(lane, stage.zoo.house(lane, gate.act() if number < shape.hung else TAKES))
-        seconds = options.seconds or PHASE_SECONDS
+        seconds = options.seconds or shape.seconds
         # Connections, caches and threads come to be in a phase that does not count.
         play(stage, shape, daemon, journal, "warm-up", options.seed, seconds / 2)
         rounds: list[tuple[Phase, Phase]] = []
@@ -108,18 +120,23 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             rounds.append((found[False], found[True]))
         ratios = [hung.p99 / well.p99 for well, hung in rounds]
         ratio = statistics.median(ratios)
+        later_ratio = statistics.median(hung.later_p99 / well.later_p99 for well, hung in rounds)
         history = History(
             journal.submissions, list(stage.ledger.attempts), daemon.lives, api.books(APPLICATION), Promises(SCHEDULE))
         api.close()
         faults = balance(history, stage.ledger.distinct_taken())
         if ratio >= shape.most:
             faults.append(f"p99 of the healthy ones is {ratio:.2f} times what it is without hung ones")
+        if later_ratio >= shape.most_later:
+            faults.append(f"when the hung ones have been found out, p99 of the healthy ones is still {later_ratio:.2f} times")
         yield Result(shape.name, history, faults, {
             "endpoints": shape.endpoints, "of them hung": shape.hung, "slots": shape.slots, "rounds": options.rounds,
             "times the baseline's p99 (median)": f"{ratio:.2f}",
             "each round": " ".join(f"{each:.2f}" for each in ratios),
+            f"the same, {shape.found_out_after:.0f} s later": f"{later_ratio:.2f}",
             "ms p99 well": f"{1000 * statistics.median(well.p99 for well, _ in rounds):.1f}",
             "ms p99 hung": f"{1000 * statistics.median(hung.p99 for _, hung in rounds):.1f}",
+            "ms p99 hung, later": f"{1000 * statistics.median(hung.later_p99 for _, hung in rounds):.1f}",
             "ms p50 well": f"{1000 * statistics.median(well.p50 for well, _ in rounds):.1f}",
             "ms p50 hung": f"{1000 * statistics.median(hung.p50 for _, hung in rounds):.1f}",
             "samples a phase": min(phase.count for pair in rounds for phase in pair)})
@@ -152,9 +169,17 @@ def play(
     while len(found := arrivals()) < len(wanted) and clock.now() < ends:
         time.sleep(0.05)
     now = clock.now()
-    latencies = sorted(found.get(key, now) - submission.submitted_at for key, submission in wanted.items())
-    return Phase(
-        latencies[len(latencies) // 2], latencies[min(len(latencies) - 1, int(len(latencies) * 0.99))], len(latencies))
+    latencies = [
+        (submission.submitted_at - began, found.get(key, now) - submission.submitted_at)
+        for key, submission in wanted.items()]
+    times = [latency for _, latency in latencies]
+    later = [latency for at, latency in latencies if at >= shape.found_out_after]
+    return Phase(share(times, 0.5), share(times, 0.99), share(later, 0.99), len(times))
+
+
+def share(times: list[float], part: float) -> float:
+    """The time that so large a part of them was within. Nothing was when nothing came."""
+    return sorted(times)[min(len(times) - 1, int(len(times) * part))] if times else PATIENCE_SECONDS
 
 
 def send(
