@@ -128,7 +128,9 @@ extension Engine {
         }
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
-        if known?.device != session.device, planner.lanes[session.key] != nil {
+        // One that comes back under the name of one that was discarded finds what is still under way to that one.
+        let isElsewhere = known.map { $0.device != session.device } ?? true
+        if isElsewhere, planner.lanes[session.key] != nil {
             planner.move(session.key, to: session.device)
             closed.insert(session.key)
         }

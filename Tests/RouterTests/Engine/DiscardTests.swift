@@ -157,6 +157,21 @@ struct DiscardTests {
         #expect(bench.session("A") != nil)
     }
 
+    @Test("What was under way to it for its device is not sent to the new one, which is of no device")
+    func againElsewhere() throws {
+        var bench = try Self.bench([
+            Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone"),
+        ])
+        let sequence = try #require(try bench.accept(device: "phone").accepted?.sequence)
+        let attempt = try #require(try bench.start().first { $0.notification.sequence == sequence })
+        try bench.run(.deleteSession(.gallery("A")))
+        try bench.run(.putSession(.gallery("A"), .of(Scene("A", .foregroundActive))))
+        try bench.finish(attempt, .status(500))
+        #expect(try bench.stored(sequence)?.decision.session == "B")
+        let receivers = try bench.deliverAll().filter { $0.notification.sequence == sequence }.map(\.receiver)
+        #expect(receivers == [.gallery("B")])
+    }
+
     @Test("A crash between the two steps does not keep the delegate from being told")
     func crash() throws {
         var bench = try Self.bench([Scene("A", .background)])

@@ -206,16 +206,23 @@ struct GateTests {
         #expect(bench.engine.held.values.map(\.heldBy) == [GateKey(application: .gallery, device: "pad")])
     }
 
-    @Test("What names no device does not wait for a session that has gone")
-    func astray() throws {
+    @Test(
+        "What names no device does not wait for a session that has gone, or to an open device",
+        arguments: [true, false])
+    func astray(isDiscarded: Bool) throws {
         let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
         var bench = try Workbench(Self.application(), scenes)
         try Self.open(&bench, by: Self.B)
         let sequence = try #require(try bench.accept().accepted?.sequence)
         #expect(bench.engine.held[sequence]?.heldBy?.device == "pad")
-        try bench.run(.deleteSession(Self.A))
+        if isDiscarded {
+            try bench.run(.deleteSession(Self.A))
+        } else {
+            try bench.patch(Self.A) { $0.device = .set("phone") }
+        }
         #expect(bench.engine.held.isEmpty)
-        #expect(try bench.deliverAll().contains { $0.receiver == Self.B && $0.notification.sequence == sequence })
+        let receiver = isDiscarded ? Self.B : Self.A
+        #expect(try bench.deliverAll().contains { $0.receiver == receiver && $0.notification.sequence == sequence })
     }
 
     @Test("Nor if the session goes in the very transaction in which it is accepted")

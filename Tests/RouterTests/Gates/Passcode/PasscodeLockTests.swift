@@ -135,6 +135,16 @@ struct PasscodeLockTests {
 
     // MARK: Changing
 
+    /// One that was kept at another cost is changed, and not only hashed anew.
+    @Test func aChangeTakesTheNewOne() throws {
+        var lock = try created()
+        let trial = try lock.begin(under: PasscodePolicy(), at: at(5))
+        let verdict = PasscodeLock.Verdict(isRight: true, renewed: try passcodeHash(2))
+        let chosen = try passcodeHash(3)
+        _ = try lock.finish(trial, verdict, choosing: chosen, term: 1, under: PasscodePolicy(), at: at(6))
+        #expect(lock.hash == chosen)
+    }
+
     @Test func aChangeLeavesTheDeviceAsItIs() throws {
         var lock = try created(deviceKey: DeviceKey([4, 1]))
         _ = try lock.begin(under: limited, at: at(5))
