@@ -5,7 +5,8 @@ import RouterPlugin
 //     made ──▶ asked ──▶ answered, expired, refused, called back: the question is settled ──▶ configured
 //
 // Meanwhile it is there, takes part in routing, and has nowhere to be reached: its lane waits. Whatever ends the question
-// configures the session in the same transaction, so that it never waits for nobody.
+// configures the session in the same transaction, so that it never waits for nobody; and brings forward what it was made
+// to show. A session that says itself what it is, or goes, ends the question, unless that is under way.
 
 extension Engine {
     /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
@@ -35,19 +36,31 @@ extension Engine {
             expiration: .at(now.advanced(byMilliseconds: RouterLimits.configurationMilliseconds)), at: now, in: &plan)
     }
 
-    /// Configures the sessions whose question a plan settles.
+    /// Configures the sessions whose question a plan settles, and brings them forward; settles the questions that a plan
+    /// has answered otherwise.
     mutating func configure(
         after command: Command, at now: Timestamp, lookup: any Store, in plan: inout Plan
     ) throws(StoreError) {
         guard !questions.isEmpty else { return }
         // Its sessions end with it.
         if case .deleteApplication = command { return }
+        let state = PlannedState(plan.changes)
+        settleQuestions(state, at: now, in: &plan)
         for case .settle(let sequence, let settlement, _) in plan.changes {
             guard let key = questions[sequence] else { continue }
             plan.reads += [.application(key.application), .session(key)]
-            guard let tenant = tenants[key.application], var session = tenant.sessions[key.session],
-                session.awaitsConfiguration
+            guard let tenant = tenants[key.application],
+                let planned = state.sessions[key] ?? tenant.sessions[key.session],
+                planned.discardedAt == nil
             else { continue }
+            var session = planned
+            let queued = planner.delivery(sequence)?.payload
+            let question = if let queued { queued } else { try lookup.payload(of: sequence) ?? [] }
+            let options = ConnectionOptions(of: question)
+            guard session.awaitsConfiguration else {
+                if options.activation != nil { bringForward(session, asked: options, at: now, in: &plan) }
+                continue
+            }
             var named: String?
             if settlement == .delivered, case .attemptFinished(let attempt) = command,
                 case .configuration(let name)? = attempt.answer
@@ -62,17 +75,41 @@ extension Engine {
                 continue
             }
             session.configuration = name
-            let queued = planner.delivery(sequence)?.payload
-            let question = if let queued { queued } else { try lookup.payload(of: sequence) ?? [] }
-            let options = ConnectionOptions(of: question)
             if options.activation == nil {
                 plan.changes.append(.putSession(session))
                 plan.writes += [.session(key), .sessions(key.application)]
             } else {
-                let reply = plan.reply
-                bringForward(session, options, options.userActivity, at: now, in: &plan)
-                plan.reply = reply
+                bringForward(session, asked: options, at: now, in: &plan)
             }
+        }
+    }
+
+    /// A session that was made to show something is configured, by whomever.
+    private mutating func bringForward(
+        _ session: SceneSession, asked options: ConnectionOptions, at now: Timestamp, in plan: inout Plan
+    ) {
+        let reply = plan.reply
+        bringForward(session, options, options.userActivity, at: now, in: &plan)
+        if case .session(let asked, let created) = reply, case .session(let after, _) = plan.reply,
+            asked.key == after.key
+        {
+            plan.reply = .session(after, created: created)
+        } else {
+            plan.reply = reply
+        }
+    }
+
+    /// Nobody is asked any more about a session that has said itself what it is, or is gone.
+    private func settleQuestions(_ state: PlannedState, at now: Timestamp, in plan: inout Plan) {
+        let waiting = state.sessions.filter { session($0.key)?.awaitsConfiguration == true }
+        for (key, after) in waiting.sorted(by: { $0.key < $1.key }) {
+            guard after.map({ !$0.awaitsConfiguration || $0.discardedAt != nil }) ?? true,
+                let sequence = questions.first(where: { $0.value == key })?.key,
+                let question = planner.delivery(sequence), question.machine.isWaiting, !question.isEnding
+            else { continue }
+            plan.changes.append(.settle(sequence, .superseded, at: now))
+            plan.reads.append(.delivery(sequence))
+            plan.writes.append(.delivery(sequence))
         }
     }
 

@@ -30,7 +30,11 @@ extension Engine {
         _ sessions: [SceneSession], _ kind: SceneEventKind, _ gate: OnboardingGate, at now: Timestamp,
         plan: inout Plan
     ) {
-        for session in sessions where isTold(session) {
+        // As they are after the steps that the same plan has told them of.
+        let state = PlannedState(plan.changes)
+        for known in sessions {
+            let session = (state.sessions[known.key] ?? known) ?? known
+            guard isTold(session) else { continue }
             insert(
                 SceneEvent(kind), WebhookEnvelope.data(of: gate, for: session), for: session.key,
                 device: session.device, at: now, in: &plan)

@@ -53,7 +53,8 @@ extension Engine {
             connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
         session.register(draft.activationState, at: now)
         do {
-            session = try checked(session, naming: draft.configuration, in: tenant, at: now)
+            session = try checked(
+                configured(session, naming: draft.configuration, in: tenant), in: tenant, at: now)
         } catch {
             return .refused(error)
         }
@@ -82,6 +83,7 @@ extension Engine {
     func patched(
         _ session: SceneSession, by patch: SessionPatch, in tenant: Tenant<Registry>, at now: Timestamp
     ) throws(Refusal) -> SceneSession {
+        let isAsked = session.awaitsConfiguration
         var session = session
         if let state = patch.activationState, !session.activationState.mayBecome(state) {
             throw .illegalTransition(from: session.activationState, to: state)
@@ -92,18 +94,23 @@ extension Engine {
             session.endpoint = patched
         }
         if patch.endpoint != nil { session.disabled = nil }
+        // One that waits for its configuration goes on waiting, unless it says itself what it is.
+        if isAsked, session.awaitsConfiguration {
+            if let state = patch.activationState, state != session.activationState {
+                throw .illegalTransition(from: session.activationState, to: state)
+            }
+            return try checked(session, in: tenant, at: now)
+        }
         let configuration = session.configuration.isEmpty ? nil : session.configuration
-        return try checked(session, naming: configuration, in: tenant, at: now)
+        return try checked(
+            configured(session, naming: configuration, in: tenant), in: tenant, at: now)
     }
 
-    /// The checks that every change of a session ends with.
-    private func checked(
-        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>, at now: Timestamp
+    /// A session with its configuration: the one that it names, or else the first of its role.
+    private func configured(
+        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>
     ) throws(Refusal) -> SceneSession {
         var session = session
-        let limit = RouterLimits.userInfoBytes
-        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
-        guard sizes.allSatisfy({ $0 <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
         let manifest = tenant.application.manifest
         if let name {
             guard let configuration = manifest.configuration(named: name), configuration.role == session.role else {
@@ -113,7 +120,19 @@ extension Engine {
             session.configuration = manifest.sceneConfigurations.first { $0.role == session.role }?.name ?? ""
         }
         guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
-        if manifest.allowsOneSceneOnly, session.role.utf8.elementsEqual(SceneRole.windowApplication.utf8),
+        return session
+    }
+
+    /// The checks that every change of a session ends with.
+    private func checked(
+        _ session: SceneSession, in tenant: Tenant<Registry>, at now: Timestamp
+    ) throws(Refusal) -> SceneSession {
+        var session = session
+        let limit = RouterLimits.userInfoBytes
+        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
+        guard sizes.allSatisfy({ $0 <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
+        if tenant.application.manifest.allowsOneSceneOnly,
+            session.role.utf8.elementsEqual(SceneRole.windowApplication.utf8),
             tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)
         {
             throw .scene(.multipleScenesNotSupported)

@@ -173,6 +173,77 @@ struct ConfigurationTests {
         #expect(try made(bench).configuration == "Detail")
     }
 
+    // MARK: What was made to show something
+
+    /// A session that was made to show a document, and whose delegate is about to be asked.
+    private static func activated() throws -> Workbench {
+        var bench = try Workbench(application(), [])
+        let activity = try UserActivity(["activityType": "other", "userInfo": ["page": 7]])
+        try bench.run(.activate(ActivationRequest(application: .gallery, userActivity: activity)))
+        return bench
+    }
+
+    /// What the scene is told when it connects, and where; nil if it is not.
+    private static func connection(_ bench: inout Workbench) throws -> (url: String, page: Int64?)? {
+        let told = try bench.deliverAll().filter { $0.kind == "scene.willConnect" }
+        guard let connect = told.first, told.count == 1 else { return nil }
+        let data = try bench.store.payload(of: connect.notification.sequence) ?? []
+        let activity = try JSONValue(parsing: data)["userActivity"]
+        return (connect.endpoint.url, activity?["userInfo"]?["page"]?.asInt64)
+    }
+
+    static let patches: [@Sendable (inout SessionPatch) -> Void] = [
+        { _ in }, { $0.userInfo = ["a": 1] }, { $0.leaseSeconds = .set(60) }, { $0.preferenceLevel = .set(2) },
+    ]
+
+    @Test("Whoever says something else of a session that waits leaves it waiting", arguments: patches.indices)
+    func goesOnWaiting(patch: Int) throws {
+        var bench = try Self.activated()
+        let question = try #require(try bench.start().first)
+        #expect(try bench.patch(try made(bench).key, Self.patches[patch]).refusal == nil)
+        #expect(try made(bench).awaitsConfiguration)
+        try bench.finish(question, .status(200), answer: .configuration("Detail"))
+        let connection = try #require(try Self.connection(&bench))
+        #expect(connection == ("https://detail.example/", 7))
+    }
+
+    @Test(
+        "What it was made to show comes, whoever has configured it, and the question is at its end",
+        arguments: [true, false])
+    func saysItselfAndIsShown(isUnderWay: Bool) throws {
+        for isPut in [true, false] {
+            var bench = try Self.activated()
+            let question = isUnderWay ? try bench.start().first : nil
+            let key = try made(bench).key
+            if isPut {
+                try bench.run(.putSession(key, .of(Scene(key.session, .unattached))))
+            } else {
+                try bench.patch(key) { $0.configuration = "Detail" }
+            }
+            if let question { try bench.finish(question, .status(200), answer: .configuration("List")) }
+            let connection = try #require(try Self.connection(&bench))
+            #expect(connection.page == 7 && (isPut || connection.url == "https://detail.example/"))
+            #expect(try made(bench).activationState == .foregroundActive)
+            #expect(bench.engine.unsettledCount == 0)
+        }
+    }
+
+    @Test("A session without a configuration cannot be connected by a patch")
+    func notConnected() throws {
+        var bench = try Self.activated()
+        let reply = try bench.patch(try made(bench).key) { $0.activationState = .background }
+        #expect(reply.refusal == .illegalTransition(from: .unattached, to: .background))
+        #expect(try made(bench).awaitsConfiguration)
+    }
+
+    @Test("Nobody is asked about a session that is gone")
+    func gone() throws {
+        var bench = try Self.activated()
+        try bench.run(.deleteSession(try made(bench).key))
+        #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
+        #expect(bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
+    }
+
     @Test("One configuration, no delegate, or no events: nobody is asked")
     func notAsked() throws {
         var alone = Self.application()

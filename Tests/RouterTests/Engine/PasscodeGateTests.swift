@@ -251,6 +251,17 @@ struct PasscodeGateTests {
 
     // MARK: Unlocking
 
+    @Test("Who has left the foreground is told of the lock as it is after that")
+    func toldAfterTheStep() throws {
+        var bench = try Self.opened()
+        try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
+        let told = try #require(
+            try bench.deliverAll().first { $0.receiver == Self.A && $0.kind == "application.passcodeSceneDidChange" })
+        let data = try JSONValue(parsing: try #require(try bench.store.payload(of: told.notification.sequence)))
+        #expect(data["session"]?["activationState"] == "background")
+        #expect(data["gate"]?["state"] == "locked")
+    }
+
     @Test("What is held while it is locked flows once, in order, when it is unlocked")
     func holding() throws {
         var bench = try Self.locked()

@@ -2,7 +2,7 @@ import Glibc
 import RouterPlugin
 import Testing
 
-/// The real binary is killed while a passcode is compared; `SAPStoryCrashTests` kills it at all else.
+/// The real binary is killed while a passcode is compared; `StoryCrashTests` kills it at all else.
 @Suite("kill -9: passcodes", .timeLimit(.minutes(15)))
 struct PasscodeCrashTests {
     /// - Parameter logRounds: What hashes cost: unoptimised code takes ten seconds for one of the usual cost.
