@@ -58,7 +58,7 @@ struct ResetGate: AsyncParsableCommand {
     @OptionGroup var gate: GateOptions
 
     func run() async throws {
-        let body = JSONWriter.object { body in if let device = gate.device { body.field("device", device) } }
+        let body = JSONWriter.object { $0.field("device", gate.device) }
         let answer = try await server.send(path: "\(gate.path)/reset", body: body)
         if !server.json { Console.print("\(answer["state"]?.asString ?? "") term \(answer["term"]?.asInt64 ?? 0)") }
     }

@@ -77,6 +77,8 @@ extension API {
             throw Problem(
                 .forbidden, "scope-missing", "Without a session that asks for it, a reset needs the scope 'admin'.")
         }
+        // What deletes something is not to be meant by a body that says nothing.
+        if case .absent = reader.presence("device") { throw reader.missing("device") }
         let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
         try reader.finish()
         return try await submit(.reset(GateKey(application: application, device: device)))

@@ -128,6 +128,7 @@ struct GateTests {
             #expect(all?[1]["state"] == "notOpened" && all?[1]["held"] == 1)
             let patch = #"{"userInfo":{"name":"Ada"}}"#
             try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-2", patch)
+            expectProblem(try await daemon.call(.post, "\(Self.gate)/reset", "{}"), 422, "missing-field")
             let reset = try await daemon.call(.post, "\(Self.gate)/reset", #"{"device":"phone"}"#)
             #expect(reset["state"] == "resetting" && reset["term"] == 2 && reset["responsible"] == "win-1")
             #expect(try await daemon.session("win-2")["userInfo", "name"] == .null)

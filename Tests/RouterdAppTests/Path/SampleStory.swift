@@ -182,5 +182,9 @@ struct SampleStory: Story {
         let discard = all.firstIndex(of: "application.didDiscardSceneSessions") ?? .max
         let connect = all.lastIndex(of: "scene.willConnect") ?? 0
         #expect(discard < connect, "The delegate hears of them before the next window connects.")
+        let question = all.firstIndex(of: "application.configurationForConnecting") ?? .max
+        let first = all.firstIndex(of: "scene.willConnect") ?? 0
+        #expect(question < first, "The delegate is asked before the gallery connects.")
+        #expect(told == expected, "Nothing has come after the last step.")
     }
 }

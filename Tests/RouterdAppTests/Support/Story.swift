@@ -147,10 +147,10 @@ struct StoryTeller<Teller: Story> {
     }
 
     private func end(repetitions: Int) async throws {
-        story.check(repetitions: repetitions)
         program.send(SIGTERM)
         let status = try await program.ended().status
         #expect(status == 0)
+        story.check(repetitions: repetitions)
         for secret in Teller.secrets { #expect(try Traces.find(secret, in: directory).isEmpty) }
     }
 }
