@@ -110,6 +110,21 @@ struct HoldAndLeaseTests {
         #expect(bench.session("A")?.activationState == .unattached)
     }
 
+    @Test("A lease that is renewed after its time has come, and before that is seen to, does not lapse")
+    func renewedInBetween() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        bench.now = .second(60)
+        let due = bench.engine.due(at: bench.now)
+        #expect(due == [.lapseLease(.gallery("A"))])
+        try bench.run(.patchSession(.gallery("A"), SessionPatch()))
+        try bench.follow(due)
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        #expect(bench.session("A")?.leaseExpiresAt == .second(120))
+        try bench.advance(to: .second(120))
+        #expect(bench.session("A")?.activationState == .unattached)
+    }
+
     @Test("A lease that was taken away, or whose session is gone, does not lapse")
     func noLease() throws {
         var bench = try Workbench(.gallery(), [])

@@ -110,6 +110,17 @@ struct ReconnectTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
+    @Test("What was to connect a scene before another one was discarded goes beside it")
+    func connectsBefore() throws {
+        var bench = try Self.bench()
+        try bench.finish(try #require(try bench.start().first), .status(200))
+        try bench.run(.putSession(.gallery("D"), .of(Scene("D", .unattached))))
+        try bench.run(.patchSession(.gallery("C"), SessionPatch(state: .background)))
+        try bench.run(.deleteSession(.gallery("D")))
+        let kinds = try bench.start().map(\.kind).sorted()
+        #expect(kinds == ["application.didDiscardSceneSessions", "scene.willConnect"])
+    }
+
     @Test("What does not connect anybody goes beside it")
     func others() throws {
         var bench = try Self.bench()
