@@ -13,7 +13,14 @@ extension Witness {
         }
         for change in changes {
             switch change {
-            case .putSession(let session): put[session.key] = session
+            case .putSession(let session):
+                // Who registers says where it stands, and may be brought forward from there in the same transaction.
+                if put[session.key] == nil, registering.contains(session.key) {
+                    let hasTaken = delivered.contains(session.key)
+                    let finding = scenes.settle(session, mayJump: true, hasTakenNotification: hasTaken)
+                    if let finding { fail("life cycle: \(finding)") }
+                }
+                put[session.key] = session
             case .deleteSession(let key): scenes.told[key] = nil
             case .deleteApplication(let id): scenes.told = scenes.told.filter { $0.key.application != id }
             case .insert(let accepted):
