@@ -86,10 +86,13 @@ extension Engine {
             guard let session = tenant.participant(id) else {
                 return .refused(.scene(.requestDenied("The session does not exist, or is disabled.")))
             }
+            guard !session.awaitsConfiguration else {
+                return .refused(.scene(.requestDenied("The session has no configuration yet.")))
+            }
             bringForward(session, options, request.content, at: now, in: &plan)
             return plan
         }
-        if let session = tenant.session(preferring: request, on: device) {
+        if let session = tenant.session(preferring: request, on: device), !session.awaitsConfiguration {
             bringForward(session, options, request.content, at: now, in: &plan)
             return plan
         }
@@ -132,24 +135,20 @@ extension Engine {
         let key = session.key
         var session = session
         plan.reads.append(.session(key))
-        plan.reply = .session(session, created: false)
         var content = content
         var told: [Callback] = []
-        // One that has no configuration yet comes forward when it has.
-        if !session.awaitsConfiguration {
-            session.renewLease(at: now)
-            session.lastActivatedAt = now
-            session.pass(to: .foregroundActive, at: now) { event, state in
-                var callback = Callback(event: event, session: state)
-                if event.kind == .willConnect { callback.options = options }
-                told.append(callback)
-            }
-            plan.changes.append(.putSession(session))
-            plan.writes += [.session(key), .sessions(key.application)]
-            plan.reply = .session(session, created: false)
-            // An application that does not hear of its scenes' lives still hears of what they are to show.
-            if isTold(session), told.first?.event.kind == .willConnect { content = nil }
+        session.renewLease(at: now)
+        session.lastActivatedAt = now
+        session.pass(to: .foregroundActive, at: now) { event, state in
+            var callback = Callback(event: event, session: state)
+            if event.kind == .willConnect { callback.options = options }
+            told.append(callback)
         }
+        plan.changes.append(.putSession(session))
+        plan.writes += [.session(key), .sessions(key.application)]
+        plan.reply = .session(session, created: false)
+        // An application that does not hear of its scenes' lives still hears of what they are to show.
+        if isTold(session), told.first?.event.kind == .willConnect { content = nil }
         let seen = told.firstIndex { $0.event.kind == .willEnterForeground }.map { $0 + 1 } ?? 0
         tell(Array(told[..<seen]), at: now, in: &plan)
         if let content { deliver(content, to: session, at: now, in: &plan) }

@@ -5,8 +5,9 @@ import RouterPlugin
 //     made ──▶ asked ──▶ answered, expired, refused, called back: the question is settled ──▶ configured
 //
 // Meanwhile it is there, takes part in routing, and has nowhere to be reached: its lane waits. Whatever ends the question
-// configures the session in the same transaction, so that it never waits for nobody; and brings forward what it was made
-// to show. A session that says itself what it is, or goes, ends the question, unless that is under way.
+// configures the session in the same transaction, so that it never waits for nobody. Or the session says itself what it
+// is: then the question is of no use any more, and is not asked again. Either way it is brought forward when it comes by its
+// configuration, if it was made to show something, and not later.
 
 extension Engine {
     /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
@@ -36,8 +37,8 @@ extension Engine {
             expiration: .at(now.advanced(byMilliseconds: RouterLimits.configurationMilliseconds)), at: now, in: &plan)
     }
 
-    /// Configures the sessions whose question a plan settles, and brings them forward; settles the questions that a plan
-    /// has answered otherwise.
+    /// Configures the sessions whose question a plan settles, and brings forward those that come by their configuration
+    /// with it; settles the questions that are of no use any more.
     mutating func configure(
         after command: Command, at now: Timestamp, lookup: any Store, in plan: inout Plan
     ) throws(StoreError) {
@@ -45,22 +46,13 @@ extension Engine {
         // Its sessions end with it.
         if case .deleteApplication = command { return }
         let state = PlannedState(plan.changes)
-        settleQuestions(state, at: now, in: &plan)
         for case .settle(let sequence, let settlement, _) in plan.changes {
             guard let key = questions[sequence] else { continue }
             plan.reads += [.application(key.application), .session(key)]
             guard let tenant = tenants[key.application],
-                let planned = state.sessions[key] ?? tenant.sessions[key.session],
-                planned.discardedAt == nil
+                var session = (state.sessions[key] ?? tenant.sessions[key.session]) ?? nil, session.awaitsConfiguration
             else { continue }
-            var session = planned
-            let queued = planner.delivery(sequence)?.payload
-            let question = if let queued { queued } else { try lookup.payload(of: sequence) ?? [] }
-            let options = ConnectionOptions(of: question)
-            guard session.awaitsConfiguration else {
-                if options.activation != nil { bringForward(session, asked: options, at: now, in: &plan) }
-                continue
-            }
+            let options = try options(of: sequence, lookup)
             var named: String?
             if settlement == .delivered, case .attemptFinished(let attempt) = command,
                 case .configuration(let name)? = attempt.answer
@@ -82,6 +74,22 @@ extension Engine {
                 bringForward(session, asked: options, at: now, in: &plan)
             }
         }
+        try endQuestions(state, at: now, lookup: lookup, in: &plan)
+    }
+
+    /// Whether an event asks for the configuration of a session that does not wait for it.
+    func isObsolete(_ question: UnsettledNotification) -> Bool {
+        guard question.event?.kind == .configurationForConnecting, let key = questions[question.sequence] else {
+            return false
+        }
+        return session(key)?.awaitsConfiguration != true
+    }
+
+    private func options(
+        of question: NotificationSequence, _ lookup: any Store
+    ) throws(StoreError) -> ConnectionOptions {
+        if let payload = planner.delivery(question)?.payload { return ConnectionOptions(of: payload) }
+        return ConnectionOptions(of: try lookup.payload(of: question) ?? [])
     }
 
     /// A session that was made to show something is configured, by whomever.
@@ -99,17 +107,24 @@ extension Engine {
         }
     }
 
-    /// Nobody is asked any more about a session that has said itself what it is, or is gone.
-    private func settleQuestions(_ state: PlannedState, at now: Timestamp, in plan: inout Plan) {
+    /// Nobody is asked any more about a session that has said itself what it is, or is gone. One that is asked about just now
+    /// is not asked about again, and the answer is not looked at.
+    private mutating func endQuestions(
+        _ state: PlannedState, at now: Timestamp, lookup: any Store, in plan: inout Plan
+    ) throws(StoreError) {
         let waiting = state.sessions.filter { session($0.key)?.awaitsConfiguration == true }
         for (key, after) in waiting.sorted(by: { $0.key < $1.key }) {
-            guard after.map({ !$0.awaitsConfiguration || $0.discardedAt != nil }) ?? true,
-                let sequence = questions.first(where: { $0.value == key })?.key,
-                let question = planner.delivery(sequence), question.machine.isWaiting, !question.isEnding
+            guard after?.awaitsConfiguration != true,
+                let (sequence, _) = questions.filter({ $0.value == key }).max(by: { $0.key < $1.key }),
+                let question = planner.delivery(sequence)
             else { continue }
-            plan.changes.append(.settle(sequence, .superseded, at: now))
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
+            let options = try options(of: sequence, lookup)
+            if question.machine.isWaiting, !question.isEnding {
+                plan.changes.append(.settle(sequence, .superseded, at: now))
+            }
+            if let after, options.activation != nil { bringForward(after, asked: options, at: now, in: &plan) }
         }
     }
 

@@ -134,6 +134,9 @@ extension Engine {
             guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
+        case .retry where isObsolete(notification):
+            plan.reads.append(.application(notification.application))
+            plan.changes.append(.settle(attempt.sequence, .superseded, at: now))
         case .retry(let progress):
             guard try !join(notification, at: now, lookup: lookup, in: &plan) else { break }
             plan.changes.append(again(notification, progress, at: now))

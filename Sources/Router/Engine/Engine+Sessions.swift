@@ -97,8 +97,9 @@ extension Engine {
         // One that waits for its configuration goes on waiting, unless it says itself what it is.
         if isAsked, session.awaitsConfiguration {
             if let state = patch.activationState, state != session.activationState {
-                throw .illegalTransition(from: session.activationState, to: state)
+                throw .scene(.requestDenied("The session cannot be connected: it has no configuration yet."))
             }
+            guard tenant.configuration(named: nil, forNew: session.role) != nil else { throw .endpointMissing }
             return try checked(session, in: tenant, at: now)
         }
         let configuration = session.configuration.isEmpty ? nil : session.configuration

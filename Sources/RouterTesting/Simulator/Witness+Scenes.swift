@@ -15,7 +15,8 @@ extension Witness {
             switch change {
             case .putSession(let session):
                 // Who registers says where it stands, and may be brought forward from there in the same transaction.
-                if put[session.key] == nil, registering.contains(session.key) {
+                let isMoved = put[session.key] == nil && changes.count { $0.puts(session.key) } > 1
+                if isMoved, registering.contains(session.key) {
                     let hasTaken = delivered.contains(session.key)
                     let finding = scenes.settle(session, mayJump: true, hasTakenNotification: hasTaken)
                     if let finding { fail("life cycle: \(finding)") }
@@ -165,4 +166,10 @@ extension LedgerEntry {
 
     /// Whether it is a step of this session from one state to another.
     func isStep(of key: SessionKey) -> Bool { accepted.event?.kind.leaves != nil && lane == key }
+}
+
+extension StoreChange {
+    fileprivate func puts(_ key: SessionKey) -> Bool {
+        if case .putSession(let session) = self { session.key == key } else { false }
+    }
 }

@@ -232,8 +232,35 @@ struct ConfigurationTests {
     func notConnected() throws {
         var bench = try Self.activated()
         let reply = try bench.patch(try made(bench).key) { $0.activationState = .background }
-        #expect(reply.refusal == .illegalTransition(from: .unattached, to: .background))
+        #expect(reply.refusal.map { if case .scene(.requestDenied) = $0 { true } else { false } } == true)
         #expect(try made(bench).awaitsConfiguration)
+        // Nor is it given a role that nobody has configured.
+        #expect(try bench.patch(try made(bench).key) { $0.role = "nonsense" }.refusal == .endpointMissing)
+        // Nor can it be asked forward before: what it was made for would be told in the wrong order.
+        let asked = try bench.run(
+            .activate(ActivationRequest(application: .gallery, session: try made(bench).key.session)))
+        #expect(asked.refusal.map { if case .scene(.requestDenied) = $0 { true } else { false } } == true)
+    }
+
+    @Test(
+        "A question that is under way is not asked again when its session is configured, or gone",
+        arguments: [true, false])
+    func notAskedAgain(isDeleted: Bool) throws {
+        var bench = try Self.activated()
+        let question = try #require(try bench.start().first)
+        let key = try made(bench).key
+        if isDeleted {
+            try bench.run(.deleteSession(key))
+            try bench.run(.putSession(key, .of(Scene(key.session, .unattached))))
+        } else {
+            try bench.patch(key) { $0.configuration = "Detail" }
+            #expect(try made(bench).activationState == .foregroundActive, "What it was made for comes at once.")
+            try bench.run(.disconnectSession(key))
+        }
+        try bench.finish(question, .status(500))
+        #expect(try bench.stored(question.notification.sequence)?.state == .superseded)
+        _ = try bench.deliverAll()
+        #expect(try made(bench).activationState == .unattached, "And not once more.")
     }
 
     @Test("Nobody is asked about a session that is gone")
