@@ -92,7 +92,7 @@ extension Engine {
             bringForward(session, options, request.content, at: now, in: &plan)
             return plan
         }
-        if let session = tenant.session(preferring: request, on: device), !session.awaitsConfiguration {
+        if let session = tenant.session(preferring: request, on: device) {
             bringForward(session, options, request.content, at: now, in: &plan)
             return plan
         }
@@ -216,7 +216,7 @@ extension Tenant {
             device: device, contentID: contentID, prefersRequiresCan: application.routing.prefersRequiresCan)
         var found: SceneSession?
         registry.visit(.prefers, for: query) { id in
-            guard let session = sessions[id], id != request.options.requestingSession,
+            guard let session = sessions[id], id != request.options.requestingSession, !session.awaitsConfiguration,
                 request.role.map({ session.role.utf8.elementsEqual($0.utf8) }) ?? true
             else { return true }
             found = session

@@ -50,7 +50,7 @@ extension Engine {
             guard let key = questions[sequence] else { continue }
             plan.reads += [.application(key.application), .session(key)]
             guard let tenant = tenants[key.application],
-                var session = (state.sessions[key] ?? tenant.sessions[key.session]) ?? nil, session.awaitsConfiguration
+                var session = tenant.sessions[key.session].flatMap(state.after), session.awaitsConfiguration
             else { continue }
             let options = try options(of: sequence, lookup)
             var named: String?

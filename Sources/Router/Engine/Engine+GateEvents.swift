@@ -3,19 +3,21 @@ package import RouterPlugin
 extension Engine {
     /// Tells who is concerned, as events of their lanes.
     ///
-    /// - Parameter attending: Those that are connected at the gate with the plan.
+    /// - Parameters:
+    ///   - attending: Those that are connected at the gate with the plan.
+    ///   - state: How the plan leaves sessions, before anything is told of the gate.
     mutating func perform(
-        _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession],
+        _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState,
         in tenant: Tenant<Registry>, at now: Timestamp, plan: inout Plan
     ) {
         let waiting = attending.filter { $0.key.session != gate.responsible }
         switch action {
-        case .announceResponsible: announce(gate, attending, in: tenant, at: now, plan: &plan)
+        case .announceResponsible: announce(gate, attending, state, in: tenant, at: now, plan: &plan)
         case .hideApplicationScreens: tell(waiting, .hideApplicationScreen, gate, at: now, plan: &plan)
         case .hideApplicationScreen(let session):
             tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, at: now, plan: &plan)
         case .showApplicationScreens:
-            let others = bystanders(at: gate.key, in: tenant)
+            let others = bystanders(at: gate.key, in: tenant).compactMap(state.after)
             tell(attending + others, .showApplicationScreen, gate, at: now, plan: &plan)
         case .showProgress:
             for session in waiting { supersedeProgress(of: session.key, at: now, in: &plan) }
@@ -30,11 +32,7 @@ extension Engine {
         _ sessions: [SceneSession], _ kind: SceneEventKind, _ gate: OnboardingGate, at now: Timestamp,
         plan: inout Plan
     ) {
-        // As they are after the steps that the same plan has told them of.
-        let state = PlannedState(plan.changes)
-        for known in sessions {
-            let session = (state.sessions[known.key] ?? known) ?? known
-            guard isTold(session) else { continue }
+        for session in sessions where isTold(session) {
             insert(
                 SceneEvent(kind), WebhookEnvelope.data(of: gate, for: session), for: session.key,
                 device: session.device, at: now, in: &plan)
@@ -53,8 +51,8 @@ extension Engine {
     }
 
     private mutating func announce(
-        _ gate: OnboardingGate, _ attending: [SceneSession], in tenant: Tenant<Registry>, at now: Timestamp,
-        plan: inout Plan
+        _ gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState, in tenant: Tenant<Registry>,
+        at now: Timestamp, plan: inout Plan
     ) {
         let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
         if tenant.application.delivery.lifeCycleEvents, tenant.application.delegate != nil {
@@ -64,7 +62,8 @@ extension Engine {
         }
         // It may be far behind in the list of those that are told.
         let responsible =
-            attending.first { $0.key.session == gate.responsible } ?? gate.responsible.flatMap { tenant.sessions[$0] }
+            attending.first { $0.key.session == gate.responsible }
+            ?? gate.responsible.flatMap { tenant.sessions[$0] }.flatMap(state.after)
         if let responsible { tell([responsible], kind, gate, at: now, plan: &plan) }
     }
 
@@ -81,11 +80,10 @@ extension Engine {
 
     /// What is kept of the person at the sessions of a gate is deleted.
     private func wipe(at key: GateKey, in tenant: Tenant<Registry>, plan: inout Plan) {
-        var latest: [SessionKey: SceneSession] = [:]
-        for case .putSession(let session) in plan.changes { latest[session.key] = session }
+        let state = PlannedState(plan.changes)
         let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
         for known in sessions {
-            var session = latest[known.key] ?? known
+            guard var session = state.after(known) else { continue }
             session.userInfo = .object(JSONObject())
             session.stateRestorationActivity = nil
             // What a scene answers in the same transaction is answered for the person who has gone.

@@ -46,9 +46,12 @@ extension Engine {
             plan.changes.append(.putGate(visit.gate))
             plan.writes.append(.gates(tenant.application.id))
         }
-        let attending = visit.actions.isEmpty ? [] : visit.attending(in: tenant)
+        guard !visit.actions.isEmpty else { return }
+        // As they are after the steps that the same plan tells them of.
+        let state = PlannedState(plan.changes)
+        let attending = visit.attending(in: tenant).compactMap(state.after)
         var actions: [OnboardingGate.Action] = []
         for action in visit.actions where !actions.contains(action) { actions.append(action) }
-        for action in actions { perform(action, of: visit.gate, attending, in: tenant, at: now, plan: &plan) }
+        for action in actions { perform(action, of: visit.gate, attending, state, in: tenant, at: now, plan: &plan) }
     }
 }

@@ -40,7 +40,7 @@ extension Engine {
         }
         if gates.onboarding != tenant.application.gates.onboarding {
             tenant.visitConnected(at: nil) { session in
-                if let after = state.sessions[session.key] ?? session { add(session, after) }
+                if let after = state.after(session) { add(session, after) }
                 return concerned.count < RouterLimits.sessionsToldOfGate
             }
         } else if gates.onboarding != nil {

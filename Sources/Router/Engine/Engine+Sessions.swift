@@ -53,8 +53,8 @@ extension Engine {
             connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
         session.register(draft.activationState, at: now)
         do {
-            session = try checked(
-                configured(session, naming: draft.configuration, in: tenant), in: tenant, at: now)
+            session = try configured(session, naming: draft.configuration, in: tenant)
+            session = try checked(session, in: tenant, at: now)
         } catch {
             return .refused(error)
         }
@@ -103,8 +103,7 @@ extension Engine {
             return try checked(session, in: tenant, at: now)
         }
         let configuration = session.configuration.isEmpty ? nil : session.configuration
-        return try checked(
-            configured(session, naming: configuration, in: tenant), in: tenant, at: now)
+        return try checked(configured(session, naming: configuration, in: tenant), in: tenant, at: now)
     }
 
     /// A session with its configuration: the one that it names, or else the first of its role.

@@ -36,6 +36,9 @@ struct PlannedState {
         }
     }
 
+    /// A session as it is afterwards; nil if it is gone.
+    func after(_ known: SceneSession) -> SceneSession? { sessions[known.key] ?? known }
+
     /// Whether the plan moves sessions, or says who takes part.
     var movesSessions: Bool { application != nil || !sessions.isEmpty }
 }

@@ -15,8 +15,9 @@ extension Witness {
             switch change {
             case .putSession(let session):
                 // Who registers says where it stands, and may be brought forward from there in the same transaction.
-                let isMoved = put[session.key] == nil && changes.count { $0.puts(session.key) } > 1
-                if isMoved, registering.contains(session.key) {
+                if registering.contains(session.key), put[session.key] == nil,
+                    changes.count(where: { $0.puts(session.key) }) > 1
+                {
                     let hasTaken = delivered.contains(session.key)
                     let finding = scenes.settle(session, mayJump: true, hasTakenNotification: hasTaken)
                     if let finding { fail("life cycle: \(finding)") }

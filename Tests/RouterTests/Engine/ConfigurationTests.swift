@@ -1,3 +1,4 @@
+import PredicateEngine
 import Router
 import RouterPlugin
 import RouterTesting
@@ -261,6 +262,25 @@ struct ConfigurationTests {
         #expect(try bench.stored(question.notification.sequence)?.state == .superseded)
         _ = try bench.deliverAll()
         #expect(try made(bench).activationState == .unattached, "And not once more.")
+    }
+
+    @Test("One that prefers the content and waits does not stand before one that could show it")
+    func notPreferred() throws {
+        var bench = try Self.activated()
+        let waiting = try made(bench).key
+        try bench.patch(waiting) {
+            $0.prefersToActivate = .set(.alwaysTrue)
+            $0.preferenceLevel = .set(2)
+        }
+        try bench.run(.putSession(.gallery("A"), .of(Scene("A", .background))))
+        try bench.patch(.gallery("A")) { $0.prefersToActivate = .set(.alwaysTrue) }
+        let activity = try UserActivity(["activityType": "other", "targetContentIdentifier": "doc/1"])
+        let reply = try bench.run(.activate(ActivationRequest(application: .gallery, userActivity: activity)))
+        guard case .session(let shown, created: false) = reply else {
+            Issue.record("answered \(reply)")
+            return
+        }
+        #expect(shown.key == .gallery("A") && shown.activationState == .foregroundActive)
     }
 
     @Test("Nobody is asked about a session that is gone")

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import HTTPTypes
 import RouterPlugin
@@ -31,9 +30,7 @@ struct CrashTests {
     private static let kills = 4
 
     @Test func nothingThatWasAcceptedIsLost() async throws {
-        let seed =
-            ProcessInfo.processInfo.environment["ROUTERD_TEST_SEED"].flatMap { UInt64($0) }
-            ?? .random(in: .min ... .max)
+        let seed = TestSeed.next()
         let told: Comment = "ROUTERD_TEST_SEED=\(seed)"
         var generator = SplitMix64(seed: seed)
         let directory = try TemporaryDirectory()

@@ -33,9 +33,7 @@ struct StoryCrashTests {
 
     /// Kills the daemon at calls of the kernel all over a story, each time in another telling.
     private static func sweep<Teller: Story>(_: Teller.Type) async throws {
-        let seed =
-            ProcessInfo.processInfo.environment["ROUTERD_TEST_SEED"].flatMap { UInt64($0) }
-            ?? .random(in: .min ... .max)
+        let seed = TestSeed.next()
         var generator = SplitMix64(seed: seed)
         var struck: Set<String> = []
         for (call, count) in try await StoryTeller<Teller>.count(calls).sorted(by: { $0.key < $1.key }) {

@@ -218,12 +218,7 @@ struct SAPStory: Story {
 
     /// The contents of what has come to the windows, without what has come again.
     private var seen: [String] {
-        distinct.filter { $0.path != "/delegate" }.compactMap(\.contentID)
-    }
-
-    private var distinct: [Receiver.Webhook] {
-        var known: Set<String> = []
-        return receiver.all.filter { known.insert($0.id).inserted }
+        receiver.distinct.filter { $0.path != "/delegate" }.compactMap(\.contentID)
     }
 
     /// Nothing has passed the gate that was held by it.
@@ -262,12 +257,15 @@ struct SAPStory: Story {
             #expect(self.words(of: path) == words, "\(path)")
         }
         #expect(receiver.all.allSatisfy { $0.isVerified })
-        let again = receiver.all.count - distinct.count
+        let again = receiver.all.count - receiver.distinct.count
         #expect(again <= repetitions, "\(again) repeated")
         #expect(
-            distinct.allSatisfy { $0.contentID == nil || $0.path == "/win-2" }, "The second window is the best one.")
+            receiver.distinct.allSatisfy { $0.contentID == nil || $0.path == "/win-2" },
+            "The second window is the best one.")
         #expect(receiver.webhooks(at: "/win-1").last?.json.at("type") == "scene.didDisconnect")
-        let terms = distinct.filter { $0.path == "/delegate" }.map { $0.json.at("data", "gate", "term").asInt64 ?? 0 }
+        let terms = receiver.distinct.filter { $0.path == "/delegate" }.map {
+            $0.json.at("data", "gate", "term").asInt64 ?? 0
+        }
         #expect(terms == terms.sorted() && Set(terms) == Set(1...7), "\(terms)")
         expectShownBefore()
     }
@@ -275,7 +273,7 @@ struct SAPStory: Story {
     /// The window is told to show the application before it is to show something.
     private func expectShownBefore() {
         var isShown = false
-        for webhook in distinct where webhook.path == "/win-2" {
+        for webhook in receiver.distinct where webhook.path == "/win-2" {
             let type = webhook.json.at("type").asString ?? ""
             if type == "scene.showApplicationScreen" { isShown = true }
             if type.hasSuffix("SceneDidChange") { isShown = false }
@@ -285,7 +283,7 @@ struct SAPStory: Story {
 
     /// What a receiver was told of the gate, without repetition: a step that is told again may tell others again.
     private func words(of path: String) -> [String] {
-        let told = distinct.filter { $0.path == path }.compactMap { $0.json.at("type").asString }
+        let told = receiver.distinct.filter { $0.path == path }.compactMap { $0.json.at("type").asString }
         return told.filter { $0.hasPrefix("application.") || $0.hasSuffix("Screen") }.reduce(into: []) { list, word in
             if list.last != word { list.append(word) }
         }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import RouterPlugin
 import Testing
@@ -148,7 +147,7 @@ struct SampleStory: Story {
     /// What each receiver was told; what came twice and what the delegate refused left out.
     private var told: [String: [String]] {
         var told: [String: [String]] = [:]
-        for webhook in distinct {
+        for webhook in receiver.distinct {
             let session = webhook.json.at("data", "session", "id").asString ?? ""
             let place = webhook.path == "/delegate" ? "" : "#\(windows.firstIndex(of: session) ?? -1)"
             told[webhook.path + place, default: []].append(webhook.json.at("type").asString ?? "")
@@ -156,14 +155,9 @@ struct SampleStory: Story {
         return told
     }
 
-    private var distinct: [Receiver.Webhook] {
-        var known: Set<String> = []
-        return receiver.all.filter { !$0.isRefused && known.insert($0.id).inserted }
-    }
-
     /// What the events say, beside that they came.
     func check(repetitions: Int) {
-        let webhooks = distinct
+        let webhooks = receiver.distinct
         let again = receiver.all.count { !$0.isRefused } - webhooks.count
         #expect(again <= repetitions, "\(again) repeated")
         #expect(webhooks.allSatisfy { $0.isVerified })

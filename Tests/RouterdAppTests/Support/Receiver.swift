@@ -107,6 +107,12 @@ final class Receiver: Sendable {
 
     var all: [Webhook] { state.withLock(\.webhooks) }
 
+    /// What it has taken, each once: what it refused and what came again left out.
+    var distinct: [Webhook] {
+        var known: Set<String> = []
+        return all.filter { !$0.isRefused && known.insert($0.id).inserted }
+    }
+
     func webhooks(at path: String = "/hook") -> [Webhook] { all.filter { $0.path == path } }
 
     /// Suspends until so many have come in all.
