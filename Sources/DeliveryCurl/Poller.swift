@@ -5,8 +5,9 @@ import Glibc
 struct Poller: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutableBufferPointer<epoll_event>
-    private var watched: Set<Int32> = []
-    /// Sockets on which nothing is asked, and nothing should be said.
+    /// By socket, the events that the kernel was told to watch for.
+    private var watched: [Int32: UInt32] = [:]
+    /// Sockets on which nothing is asked, and nothing should be said; watched for reading.
     private var resting: Set<Int32> = []
 
     init() throws(CurlSetupError) {
@@ -27,21 +28,21 @@ struct Poller: ~Copyable {
         if reading { event.events |= EPOLLIN.rawValue }
         if writing { event.events |= EPOLLOUT.rawValue }
         event.data.fd = socket
-        resting.remove(socket)
-        let isNew = watched.insert(socket).inserted
+        let hasRested = resting.remove(socket) != nil
+        let isNew = watched.updateValue(event.events, forKey: socket) == nil && !hasRested
         let code = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
         if code == 0 { return 0 }
         // The kernel forgets a socket that was closed, and its number may be in use again by now.
         if errno == ENOENT, epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event) == 0 { return 0 }
         if errno == EEXIST, epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) == 0 { return 0 }
         let failure = errno
-        watched.remove(socket)
+        watched[socket] = nil
         return failure
     }
 
     /// Stops watching. An error means that the socket was closed before, which comes to the same.
     mutating func forget(_ socket: Int32) {
-        guard watched.remove(socket) != nil else { return }
+        guard watched.removeValue(forKey: socket) != nil else { return }
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
     }
 
@@ -54,8 +55,9 @@ struct Poller: ~Copyable {
 
     /// Watches a socket that is kept for later: whatever comes over it now was not asked for.
     mutating func rest(_ socket: Int32) {
-        guard watched.contains(socket), watch(socket, reading: true, writing: false) == 0 else { return }
-        watched.remove(socket)
+        guard let events = watched[socket] else { return }
+        guard events == EPOLLIN.rawValue || watch(socket, reading: true, writing: false) == 0 else { return }
+        watched[socket] = nil
         resting.insert(socket)
     }
 

@@ -48,4 +48,30 @@ struct PollerTests {
         #expect(read(far, &byte, 1) == 0)
         for socket in [kept, far] { close(socket) }
     }
+
+    @Test func whoWaitedToWriteIsListenedToWhenKept() throws {
+        var poller = try Poller()
+        let (kept, far) = try Self.pair()
+        #expect(poller.watch(kept, reading: false, writing: true) == 0)
+        poller.rest(kept)
+        #expect(poller.wait(milliseconds: 0) == 0)
+        #expect(write(far, "x", 1) == 1)
+        #expect(poller.wait(milliseconds: 1000) == 1)
+        for socket in [kept, far] { close(socket) }
+    }
+
+    /// Closed by somebody who does not say so: the kernel has forgotten it, and the number is the next socket's.
+    @Test func aNumberThatWasKeptIsWatchedForItsNextSocket() throws {
+        var poller = try Poller()
+        let (kept, far) = try Self.pair()
+        #expect(poller.watch(kept, reading: true, writing: false) == 0)
+        poller.rest(kept)
+        close(kept)
+        let (near, other) = try Self.pair()
+        #expect(dup2(near, kept) == kept)
+        #expect(poller.watch(kept, reading: true, writing: false) == 0)
+        #expect(write(other, "x", 1) == 1)
+        #expect(poller.wait(milliseconds: 1000) == 1)
+        for socket in Set([kept, far, near, other]) { close(socket) }
+    }
 }
