@@ -242,6 +242,65 @@ class VerdictTests(unittest.TestCase):
         self.assertEqual(judge(case(33.0)), [])
         self.assertEqual(self.kinds(case(36.0)), {"late"})
 
+    def test_who_cannot_have_a_slot_is_not_late(self) -> None:
+        def case(others: list[tuple[str, float]], began: float = 26.0) -> History:
+            """One that is due at 1.1 s, while others have attempts of 12 s."""
+            keys = [f"{lane}{place}" for place, (lane, _) in enumerate(others)]
+            made = history(
+                [submission("a", 1)] + [submission(key, at - 0.1, lane) for key, (lane, at) in zip(keys, others)],
+                [attempt("a", began)] + [
+                    attempt(key, at, lane=lane, lasts=12.0) for key, (lane, at) in zip(keys, others)],
+                [entry("a")] + [entry(key, lane=lane) for key, (lane, _) in zip(keys, others)])
+            made.promises.slots = 2
+            return made
+
+        # The longest of a lane counts, wherever it stands.
+        shorter = case([("b", 0.5), ("c", 0.5), ("d", 12.5), ("e", 12.5), ("b", 24.6)], 25.0)
+        self.assertEqual(judge(shorter), [])
+        two, four = [("b", 0.5), ("c", 0.5)], [("b", 0.5), ("c", 0.5), ("d", 12.5), ("e", 12.5)]
+        self.assertEqual(judge(case(four)), [])
+        self.assertEqual(judge(case(four, 34.4)), [])
+        self.assertEqual(self.kinds(case(four, 34.6)), {"late"})
+        self.assertEqual(self.kinds(case(two)), {"late"})
+        # One of the slots is free, or it would have been its turn.
+        self.assertEqual(self.kinds(case([*two, ("d", 12.5)])), {"late"})
+        self.assertEqual(self.kinds(case([*two, ("d", 12.5), ("b", 12.5)])), {"late"})
+        unbounded = case(four)
+        unbounded.promises.slots = None
+        self.assertEqual(self.kinds(unbounded), {"late"})
+
+    def test_who_is_slow_waits_for_the_slots_of_those_who_are(self) -> None:
+        def case(first: Attempt, began: float) -> History:
+            """A retry, due 1.2 s after the first attempt, while another slow endpoint has attempts of 20 s."""
+            other = [attempt(key, at, Meaning.FAILED, lane="other", lasts=lasts)
+                     for key, at, lasts in (("b", 0.5, 5.5), ("b", 7.1, 20.0))]
+            made = history(
+                [submission("a", 0.9), submission("b", 0.4, "other")], [first, attempt("a", began), *other],
+                [entry("a"), Entry("ntf_b", "msg_b", "other", "deadLettered", settled_at=28.0)])
+            made.promises.slots, made.promises.slow_slots = 8, 1
+            return made
+
+        silent = attempt("a", 1.0, Meaning.FAILED, lasts=5.0)
+        silent.answered_at = None
+        self.assertEqual(judge(case(silent, 37.0)), [])
+        self.assertEqual(self.kinds(case(silent, 37.4)), {"late"})
+        self.assertEqual(judge(case(attempt("a", 1.0, Meaning.FAILED, lasts=5.0), 37.0)), [])
+        self.assertEqual(self.kinds(case(attempt("a", 1.0, Meaning.FAILED, lasts=4.9), 37.0)), {"late"})
+        # One quick answer is not enough, three are; and a new process knows nothing of it.
+        for quick, kinds in ((1, set()), (3, {"late"})):
+            made = case(silent, 36.0)
+            made.attempts[1:1] = [attempt("a", 6.1 + place / 5, Meaning.FAILED) for place in range(quick)]
+            made.promises.schedule = [0.0]
+            self.assertEqual(self.kinds(made), kinds)
+        restarted = case(silent, 37.0)
+        restarted.lives += killed_once(6.1)[1:]
+        restarted.lives[0].ended_at = 6.1
+        restarted.attempts[1].life = restarted.attempts[3].life = 1
+        self.assertEqual(self.kinds(restarted), {"late"})
+        plenty = case(silent, 37.0)
+        plenty.promises.slow_slots = 2
+        self.assertEqual(self.kinds(plenty), {"late"})
+
     # disorder
 
     def test_a_later_one_before_an_earlier_one_is_disorder(self) -> None:

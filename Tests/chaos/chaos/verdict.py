@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from chaos.history import Attempt, Books, Entry, History, Meaning, Submission
+from chaos.slots import Slots
 
 SETTLED = {"delivered", "expired", "deadLettered", "superseded", "cancelled"}
 # What the daemon waits when a receiver asks to be left alone and does not say for how long.
@@ -215,12 +216,18 @@ def breaker_wait(openings: int) -> float:
 
 def late(reading: Reading) -> Iterator[str]:
     slack = reading.promises.slack
+    slots = Slots(reading.promises, reading.attempts, reading.by_lane, reading.end)
+
+    def is_late(attempt: Attempt, due: float) -> bool:
+        waited = attempt.began_at - due
+        return waited > slack and waited - slots.withheld(attempt, due) > slack
+
     respite = {
         id(attempt): wait for attempts in reading.by_lane.values() for attempt, wait in zip(attempts, respites(attempts))}
     for first, again, _, longest in waits(reading):
         wait = max(longest * (1 + JITTER), respite[id(again)])
         due = max(reading.end(first) + wait, reading.history.lives[again.life].ready_at)
-        if again.began_at > due + slack:
+        if is_late(again, due):
             yield f"{first.key} was tried again {again.began_at - due:.1f} s after it was due"
     for lane, attempts in reading.by_lane.items():
         if lane in reading.history.opaque:
@@ -231,7 +238,7 @@ def late(reading: Reading) -> Iterator[str]:
             submission = reading.submissions.get(attempt.key or "")
             if attempt.key not in seen and submission is not None and submission.acked_at is not None:
                 due = max(submission.acked_at, free_at + respite[id(attempt)], reading.history.lives[attempt.life].ready_at)
-                if submission.lane == lane and attempt.began_at > due + slack:
+                if submission.lane == lane and is_late(attempt, due):
                     yield f"{attempt.key} was first tried {attempt.began_at - due:.1f} s after its turn had come"
             seen.add(attempt.key)
             free_at = max(free_at, reading.end(attempt))
