@@ -8,6 +8,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chaos.crowd import balance  # noqa: E402
+from chaos.files import is_monitor_to_blame  # noqa: E402
 from chaos.history import Meaning  # noqa: E402
 from chaos.http1 import Request, answer  # noqa: E402
 from chaos.ledger import Ledger, is_signed, key_of  # noqa: E402
@@ -71,6 +72,21 @@ class BalanceTests(unittest.TestCase):
         self.assertEqual(len(balance(case, {"a", "b"})), 1)
         case.submissions[0].ids.clear()
         self.assertEqual(len(balance(case, set())), 1)
+
+
+class LibdispatchTests(unittest.TestCase):
+    LOOKED = '812  openat(AT_FDCWD, "/proc/815/stat", O_RDONLY|O_NONBLOCK) = -1 EMFILE (Too many open files)\n'
+    OPENED = '813  openat(AT_FDCWD, "/var/chaos.sqlite", O_RDWR|O_CLOEXEC) = -1 EMFILE (Too many open files)\n'
+    ENDED = "--- SIGILL {si_signo=SIGILL, si_code=ILL_ILLOPN, si_addr=0x7f} ---\n813  +++ killed by SIGILL +++\n"
+
+    def test_who_could_not_look_and_ended_was_its_monitor(self) -> None:
+        self.assertTrue(is_monitor_to_blame(f"{self.LOOKED}{self.OPENED}812  {self.ENDED}"))
+
+    def test_another_thread_or_another_call_is_not_excused(self) -> None:
+        for trace in (f"{self.LOOKED}{self.OPENED}813  {self.ENDED}", f"{self.LOOKED}814  {self.ENDED}",
+                      f"{self.LOOKED}{self.OPENED.replace('813', '812')}812  {self.ENDED}",
+                      f"{self.LOOKED.replace('EMFILE', 'ENOENT')}812  {self.ENDED}", self.LOOKED, ""):
+            self.assertFalse(is_monitor_to_blame(trace), trace)
 
 
 class ZooTests(unittest.TestCase):

@@ -1,13 +1,21 @@
 """Descriptors run short: clients take all connections that the daemon grants, in vain or not; and then there really are
-none left."""
+none left.
+
+Then libdispatch may end the daemon, which is known and open (docs/CHAOS.md). That it was libdispatch is not taken on
+trust: strace has to have seen that the thread which ended by SIGILL had been refused a look at `/proc/TID/stat`. Any other
+end, and any end where strace may not trace, is a fault like any other.
+"""
 
 import http.client
 import os
+import re
 import resource
+import shutil
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from chaos import clock
 from chaos.behaviours import TAKES
@@ -16,6 +24,7 @@ from chaos.crowd import Crowd, balance
 from chaos.daemon import Daemon
 from chaos.history import History
 from chaos.options import Options, Result, Stage
+from chaos.sweep import may_trace
 from chaos.verdict import repetitions_after_kills
 
 # What the daemon needs for itself, its webhooks and the load, and not much more.
@@ -32,6 +41,8 @@ OUR_DESCRIPTORS = 4096
 SECONDS = 2.0
 # For how long a client that is one too many may stay, and some more.
 REFUSAL_SECONDS = 15.0
+# What libdispatch asks for once a second, and does not live without.
+MONITOR = re.compile(r'open(at)?\(.*"/proc/\d+/stat", O_RDONLY\|O_NONBLOCK\) = -1 EMFILE ')
 
 
 def scenario(options: Options) -> Iterator[Result]:
@@ -64,7 +75,8 @@ def all_connections(options: Options, label: str, descriptors: int, clients: int
                 faults.append(f"all of {granted} idle clients were granted a connection")
             for each in (*idle, *kept):
                 each.close()
-            faults += revived(stage, daemon, descriptors)
+            faults += ended(daemon)
+            revive(stage, daemon, files=descriptors)
         return concluded(label, crowd, faults, {
             "times": options.cycles, "descriptors": descriptors, "in use at most": most, "idle clients": clients,
             "granted": granted, "other endpoints": endpoints})
@@ -74,11 +86,14 @@ def no_descriptor(options: Options) -> Result:
     """The limit is lowered to what is open already, and raised again."""
     with options.stage() as stage:
         daemon = stage.daemon("delivery:", f"  slots: {SLOTS}")
-        daemon.start()
+        trace = stage.folder / "trace"
+        witness = watching(trace)
+        daemon.start(witness)
         crowd = Crowd(stage, daemon, options.seed)
         crowd.load.start()
         faults: list[str] = []
-        spent = 0.0
+        known: list[str] = []
+        spent, measured, survived = 0.0, 0, 0
         for number in range(options.cycles):
             time.sleep(0.3)
             before = processor_seconds(daemon)
@@ -87,13 +102,52 @@ def no_descriptor(options: Options) -> Result:
             clients = crowd_in(daemon.address, KEPT_CLIENTS)
             time.sleep(SECONDS)
             if daemon.is_running():
+                measured += 1
                 spent += processor_seconds(daemon) - before
                 limit_files(daemon, None)
             for each in clients:
                 each.close()
-            faults += revived(stage, daemon, None)
+            told = ended(daemon)
+            survived += not told
+            (known if told and is_by_libdispatch(trace) else faults).extend(told)
+            revive(stage, daemon, witness)
         return concluded("no descriptor", crowd, faults, {
-            "times": options.cycles, "of a core meanwhile": f"{spent / SECONDS / options.cycles:.0%}"})
+            "times": options.cycles, "survived": survived,
+            "of a core meanwhile": f"{spent / SECONDS / measured:.0%}" if measured else "unknown"}, known)
+
+
+def watching(trace: Path) -> list[str]:
+    """Writes down which files the daemon could not open, and by which signal it ended, as the kernel saw it."""
+    if shutil.which("strace") is None or not may_trace():
+        return []
+    # Detached: the daemon is our child, and not strace's.
+    return ["strace", "-D", "-f", "-qq", "-Z", "--seccomp-bpf", "-e", "trace=open,openat", "-e", "signal=SIGILL",
+            "-o", str(trace)]
+
+
+def is_by_libdispatch(trace: Path) -> bool:
+    """Whether it was libdispatch's look at its threads that ended the daemon."""
+    if not trace.exists():
+        return False
+
+    def last_word() -> bool:
+        return trace.read_text(errors="replace").endswith(" +++\n")
+
+    # strace may still be writing.
+    clock.wait_until(last_word, "strace has ended", 10)
+    return is_monitor_to_blame(trace.read_text(errors="replace"))
+
+
+def is_monitor_to_blame(trace: str) -> bool:
+    """Whether the thread that was ended by SIGILL had just been refused a descriptor for a look at a thread's state."""
+    last: dict[str, str] = {}
+    for line in trace.splitlines():
+        thread, _, what = line.partition(" ")
+        what = what.strip()
+        if what.startswith("--- SIGILL"):
+            return MONITOR.match(last.get(thread, "")) is not None
+        last[thread] = what
+    return False
 
 
 def need_files(count: int) -> None:
@@ -145,24 +199,31 @@ def refused_cleanly(daemon: Daemon) -> list[str]:
     return [f"a client more was told {told}, and a health check was {'' if is_healthy else 'not '}answered"]
 
 
-def revived(stage: Stage, daemon: Daemon, descriptors: int | None) -> list[str]:
+def ended(daemon: Daemon) -> list[str]:
+    """That it did not survive, if it did not. Returns when that is known: it may take its time to say what ended it."""
+    clock.wait_until(
+        lambda: not daemon.is_running() or API(daemon).answers("/readyz") == 200, "the daemon answers again or ends", 30)
+    return [] if daemon.is_running() else [f"the daemon did not survive it: {status_of(daemon)}"]
+
+
+def revive(stage: Stage, daemon: Daemon, wrapper: Sequence[str] = (), files: int | None = None) -> None:
     """Starts it anew if it has ended: what it had accepted must not be lost all the same. Returns when it answers."""
-    faults = []
     if not daemon.is_running():
-        faults.append(f"the daemon did not survive it: {status_of(daemon)}")
         daemon.kill()
         stage.zoo.bury()
-        daemon.start(files=descriptors)
+        daemon.start(wrapper, files)
     clock.wait_until(lambda: API(daemon).answers("/readyz") == 200, "the daemon answers again", 30)
-    return faults
 
 
-def concluded(label: str, crowd: Crowd, faults: list[str], figures: dict[str, object]) -> Result:
+def concluded(
+    label: str, crowd: Crowd, faults: list[str], figures: dict[str, object], known: Sequence[str] = ()
+) -> Result:
     crowd.settle()
     history: History = crowd.history()
     return Result(label, history, faults + balance(history, crowd.stage.ledger.distinct_taken()), {
         **figures, "accepted": history.books.accepted, "delivered": history.books.by_state["delivered"],
-        "refusals": len(crowd.journal.refusals), "repeated": repetitions_after_kills(history)})
+        "refusals": len(crowd.journal.refusals), "repeated": repetitions_after_kills(history)},
+        [f"{each}, by libdispatch" for each in known])
 
 
 def limit_files(daemon: Daemon, most: int | None) -> None:
