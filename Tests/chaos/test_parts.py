@@ -11,6 +11,7 @@ from chaos.crowd import balance  # noqa: E402
 from chaos.files import is_monitor_to_blame  # noqa: E402
 from chaos.history import Meaning  # noqa: E402
 from chaos.http1 import Request, answer  # noqa: E402
+from chaos.hung import MORE_THAN_SLOTS, ONE_IN_A_HUNDRED, Phase, found_out_at  # noqa: E402
 from chaos.ledger import Ledger, is_signed, key_of  # noqa: E402
 from chaos.menagerie import behaviours  # noqa: E402
 from chaos.schedule import strikes  # noqa: E402
@@ -72,6 +73,27 @@ class BalanceTests(unittest.TestCase):
         self.assertEqual(len(balance(case, {"a", "b"})), 1)
         case.submissions[0].ids.clear()
         self.assertEqual(len(balance(case, set())), 1)
+
+
+class HungTests(unittest.TestCase):
+    def test_with_slots_left_nobody_waits_until_they_are_found_out(self) -> None:
+        self.assertEqual(ONE_IN_A_HUNDRED.seconds_to_find_out, 0.0)
+        self.assertEqual(MORE_THAN_SLOTS.seconds_to_find_out, 10.0)
+        self.assertEqual((ONE_IN_A_HUNDRED.slow_slots, MORE_THAN_SLOTS.slow_slots), (32, 1))
+
+    def test_they_are_found_out_when_the_last_first_attempt_is_over(self) -> None:
+        attempts = [attempt(key, at, lane=lane, lasts=5.0)
+                    for key, lane, at in (("a", "x", 1.0), ("b", "y", 2.0), ("a", "x", 8.0), ("c", "well", 9.0))]
+        self.assertEqual(found_out_at(attempts, {"x", "y"}, 20.0), 7.0)
+        self.assertEqual(found_out_at(attempts, {"x", "y", "z"}, 20.0), 20.0)
+        attempts[1].ended_at = None
+        self.assertEqual(found_out_at(attempts, {"x", "y"}, 20.0), 20.0)
+
+
+    def test_a_time_is_that_of_what_was_sent_from_then_on(self) -> None:
+        phase = Phase([(1.0, 9.0), (9.9, 0.5), (10.0, 0.1), (12.0, 0.2)], 9.0, 10.0)
+        self.assertEqual((phase.p50, phase.p99, phase.p99_since(phase.drained)), (0.5, 9.0, 0.2))
+        self.assertEqual(phase.times(10.0), [0.1, 0.2])
 
 
 class LibdispatchTests(unittest.TestCase):

@@ -109,7 +109,7 @@ class Promises:
     commit_grace: float = 5.0
     # The disk failed on purpose: outcomes may stay uncommitted for as long as a life lasts.
     disk_fails: bool = False
-    # How many attempts may run at once, in all and at endpoints that are slow; None if there are more than anybody needs.
+    # How many attempts may run at once, in all and at endpoints that are slow; None if that keeps nobody waiting.
     slots: int | None = None
     slow_slots: int | None = None
 

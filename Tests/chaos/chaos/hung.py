@@ -3,6 +3,11 @@
 Rounds of two phases in turn, one with all endpoints well and one with some of them silent, under the same load. What is
 compared is the time from sending a notification to its arrival at a healthy endpoint, within each round; the machine's
 other work falls on both phases alike, and the median of the rounds' ratios counts.
+
+If more hang than attempts may run at once, such a phase has three parts, as the receivers see it:
+
+    one attempt at each of those that hang ──▶ what has gathered arrives ──▶ the others do not notice any more
+    as long as attempts have to take             a quarter of that             p99 < 2 times the baseline's
 """
 
 import math
@@ -18,13 +23,19 @@ from chaos.behaviours import TAKES
 from chaos.client import API, APPLICATION, Journal, settle
 from chaos.crowd import balance
 from chaos.daemon import Daemon
-from chaos.history import History, Meaning, Promises
+from chaos.history import Attempt, History, Meaning, Promises
 from chaos.http1 import Exchange
 from chaos.options import Options, Result, Stage
 from chaos.zoo import Act
 
 SENDERS = 4
 PER_SECOND = 160
+# For what the machine takes to find them out, beside the time of the attempts.
+LENIENCE_SECONDS = 1.0
+# What has gathered meanwhile arrives within that part of the time in which it gathered.
+DRAIN_PART = 0.25
+# Without so many there is no telling what the slowest of a hundred took.
+LEAST_LATER = 200
 # How long after its phase a notification may arrive; one that does not counts as having arrived then.
 PATIENCE_SECONDS = 10.0
 SCHEDULE = [1.0] * 30
@@ -44,14 +55,19 @@ class Shape:
     seconds: float
     # The highest ratio of the 99th percentiles.
     most: float
-    # The same of what was sent when each of those that hang has been found out.
+    # The same of what was sent when those that hang have been found out, and what had gathered until then has arrived.
     most_later: float
 
     @property
-    def found_out_after(self) -> float:
-        """When an attempt at each of those that hang has run out of time, if no more can be made at once than there are
-        slots; at once if there are slots left. And a moment for what has waited."""
-        return math.ceil(self.hung / self.slots) * self.timeout_seconds + 1.0 if self.hung > self.slots else 0.0
+    def slow_slots(self) -> int:
+        """How many attempts may run at once at endpoints that are known to hang."""
+        return max(1, self.slots // 8)
+
+    @property
+    def seconds_to_find_out(self) -> float:
+        """How long an attempt at each of those that hang takes, as many at once as there are slots; nobody has to wait for
+        that if there are slots left."""
+        return math.ceil(self.hung / self.slots) * self.timeout_seconds if self.hung > self.slots else 0.0
 
 
 # The default slots.
@@ -79,11 +95,27 @@ class Gate:
 
 @dataclass(frozen=True)
 class Phase:
-    p50: float
-    p99: float
-    # Of what was sent when those that hang were found out.
-    later_p99: float
-    count: int
+    # When each notification for a healthy endpoint was sent, since the phase began, and how long it took to arrive.
+    samples: list[tuple[float, float]]
+    # Seconds since it began: when each of those that hang had been tried in vain, and when all that was sent until then
+    # had arrived. 0 if nobody has to wait for either.
+    found_out: float
+    drained: float
+
+    def times(self, since: float = 0.0) -> list[float]:
+        """How long what was sent from then on took."""
+        return [latency for at, latency in self.samples if at >= since]
+
+    @property
+    def p50(self) -> float:
+        return share(self.times(), 0.5)
+
+    @property
+    def p99(self) -> float:
+        return share(self.times(), 0.99)
+
+    def p99_since(self, time: float) -> float:
+        return share(self.times(time), 0.99)
 
 
 def one_in_a_hundred(options: Options) -> Iterator[Result]:
@@ -120,26 +152,44 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             rounds.append((found[False], found[True]))
         ratios = [hung.p99 / well.p99 for well, hung in rounds]
         ratio = statistics.median(ratios)
-        later_ratio = statistics.median(hung.later_p99 / well.later_p99 for well, hung in rounds)
+        # From when on the others should not notice any more, and the same part of the round without.
+        later_ratio = statistics.median(
+            hung.p99_since(hung.drained) / well.p99_since(hung.drained) for well, hung in rounds)
+        found_out = statistics.median(hung.found_out for _, hung in rounds)
+        drain = statistics.median(hung.drained - hung.found_out for _, hung in rounds)
         history = History(
-            journal.submissions, list(stage.ledger.attempts), daemon.lives, api.books(APPLICATION), Promises(SCHEDULE))
+            journal.submissions, list(stage.ledger.attempts), daemon.lives, api.books(APPLICATION),
+            Promises(SCHEDULE, slots=shape.slots, slow_slots=shape.slow_slots))
         api.close()
         faults = balance(history, stage.ledger.distinct_taken())
-        if ratio >= shape.most:
-            faults.append(f"p99 of the healthy ones is {ratio:.2f} times what it is without hung ones")
         if later_ratio >= shape.most_later:
-            faults.append(f"when the hung ones have been found out, p99 of the healthy ones is still {later_ratio:.2f} times")
+            faults.append(
+                f"when the hung ones have been found out, p99 of the healthy ones is still {later_ratio:.2f} times")
+        if found_out > shape.seconds_to_find_out + LENIENCE_SECONDS:
+            faults.append(f"it took {found_out:.1f} s to find out who hangs, not {shape.seconds_to_find_out:.1f} s")
+        if drain > shape.seconds_to_find_out * DRAIN_PART:
+            faults.append(f"what had gathered in {found_out:.1f} s took {drain:.1f} s to arrive")
+        if (later_count := min(len(hung.times(hung.drained)) for _, hung in rounds)) < LEAST_LATER:
+            faults.append(f"only {later_count} were sent when the others were not to notice any more")
+        known: list[str] = []
+        if ratio >= shape.most:
+            # If nothing else is amiss, it is the time of one attempt at each of those that hang.
+            is_floor = shape.seconds_to_find_out > 0 and not faults
+            (known if is_floor else faults).append(
+                f"p99 of the healthy ones is {ratio:.2f} times what it is without hung ones")
         yield Result(shape.name, history, faults, {
             "endpoints": shape.endpoints, "of them hung": shape.hung, "slots": shape.slots, "rounds": options.rounds,
             "times the baseline's p99 (median)": f"{ratio:.2f}",
             "each round": " ".join(f"{each:.2f}" for each in ratios),
-            f"the same, {shape.found_out_after:.0f} s later": f"{later_ratio:.2f}",
+            "s to find them out": f"{found_out:.2f}", "s until what had gathered has arrived": f"{drain:.2f}",
+            "the same from then on": f"{later_ratio:.2f}",
             "ms p99 well": f"{1000 * statistics.median(well.p99 for well, _ in rounds):.1f}",
             "ms p99 hung": f"{1000 * statistics.median(hung.p99 for _, hung in rounds):.1f}",
-            "ms p99 hung, later": f"{1000 * statistics.median(hung.later_p99 for _, hung in rounds):.1f}",
+            "ms p99 hung, later": f"{1000 * statistics.median(hung.p99_since(hung.drained) for _, hung in rounds):.1f}",
             "ms p50 well": f"{1000 * statistics.median(well.p50 for well, _ in rounds):.1f}",
             "ms p50 hung": f"{1000 * statistics.median(hung.p50 for _, hung in rounds):.1f}",
-            "samples a phase": min(phase.count for pair in rounds for phase in pair)})
+            "samples a phase": min(len(phase.samples) for pair in rounds for phase in pair),
+            "of them later": later_count}, known)
 
 
 def play(
@@ -154,6 +204,7 @@ def play(
         for place in range(SENDERS)]
     for thread in threads:
         thread.start()
+    knock(daemon, journal, shape, name)
     for thread in threads:
         thread.join()
     hung = {f"endpoint-{number}" for number in range(shape.hung)}
@@ -169,17 +220,37 @@ def play(
     while len(found := arrivals()) < len(wanted) and clock.now() < ends:
         time.sleep(0.05)
     now = clock.now()
-    latencies = [
-        (submission.submitted_at - began, found.get(key, now) - submission.submitted_at)
-        for key, submission in wanted.items()]
-    times = [latency for _, latency in latencies]
-    later = [latency for at, latency in latencies if at >= shape.found_out_after]
-    return Phase(share(times, 0.5), share(times, 0.99), share(later, 0.99), len(times))
+    samples = [
+        (each.submitted_at - began, found.get(key, now) - each.submitted_at) for key, each in wanted.items()]
+    if not shape.seconds_to_find_out:
+        return Phase(samples, 0.0, 0.0)
+    found_out = found_out_at(stage.ledger.attempts[before:], hung, now) - began
+    drained = max([found_out, *(at + latency for at, latency in samples if at <= found_out)])
+    return Phase(samples, found_out, drained)
+
+
+def found_out_at(attempts: list[Attempt], hung: set[str], now: float) -> float:
+    """When one attempt at each of them was over; now, if that is still to come."""
+    first: dict[str, float] = {}
+    for attempt in attempts:
+        if attempt.lane in hung:
+            first.setdefault(attempt.lane, now if attempt.ended_at is None else attempt.ended_at)
+    return max(first.values()) if first.keys() == hung else now
 
 
 def share(times: list[float], part: float) -> float:
     """The time that so large a part of them was within. Nothing was when nothing came."""
     return sorted(times)[min(len(times) - 1, int(len(times) * part))] if times else PATIENCE_SECONDS
+
+
+def knock(daemon: Daemon, journal: Journal, shape: Shape, name: str) -> None:
+    """Sends one to each of those that may hang: whether they do is found out from the beginning on."""
+    api = API(daemon)
+    for number in range(shape.hung):
+        submission = journal.open(f"endpoint-{number}", f"{name}-knock-{number}")
+        while not journal.submit(api, submission):
+            time.sleep(0.02)
+    api.close()
 
 
 def send(

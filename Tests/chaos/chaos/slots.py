@@ -1,7 +1,7 @@
 """Who has the slots: an attempt that is due waits as long as others have all that it could have had.
 
-There are slots in all, and a share of them for endpoints that are slow (docs/DELIVERY.md, Who is served). Those who wait
-for them take turns, so that of each other lane one attempt is a reason to wait, and the next one is none.
+So many slots there are in all, and a few of them for endpoints that are slow (docs/DELIVERY.md, Who is served). Those who
+wait for them take turns, so that of each other lane one attempt is a reason to wait, and the next one is none.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -56,8 +56,6 @@ class Slots:
             if other.began_at >= attempt.began_at:
                 break
             start, ended = max(other.began_at, since), min(self._end(other), attempt.began_at)
-            if ended <= start:
-                continue
             known_start, known_end, _ = longest.get(other.lane, (0.0, 0.0, 0))
             if ended - start > known_end - known_start:
                 longest[other.lane] = (start, ended, int(id(other) in self._slow))
