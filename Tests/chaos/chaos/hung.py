@@ -152,9 +152,9 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             rounds.append((found[False], found[True]))
         ratios = [hung.p99 / well.p99 for well, hung in rounds]
         ratio = statistics.median(ratios)
-        # From when on the others should not notice any more, and the same part of the round without.
+        # From when on the others should not notice any more, and that part of the round without.
         later_ratio = statistics.median(
-            hung.p99_since(hung.drained) / well.p99_since(hung.drained) for well, hung in rounds)
+            hung.p99_since(hung.drained) / well.p99_since(shape.seconds_to_find_out) for well, hung in rounds)
         found_out = statistics.median(hung.found_out for _, hung in rounds)
         drain = statistics.median(hung.drained - hung.found_out for _, hung in rounds)
         history = History(
