@@ -29,7 +29,7 @@ package enum Routed: Sendable {
 extension Engine {
     /// The stages between decode and commit.
     mutating func route(
-        _ request: AcceptRequest, in tenant: Tenant<Registry>, at now: Timestamp, lookup: any Store
+        _ request: AcceptRequest, in tenant: Tenant, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Routed {
         if let earlier = try Pipeline.dedupe(request, lookup) { return earlier }
         let view = NotificationView(

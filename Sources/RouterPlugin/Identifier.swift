@@ -59,14 +59,32 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
     public var description: String { text }
 
     /// Whether both are the same bytes.
-    public static func == (lhs: Self, rhs: Self) -> Bool {
-        lhs.text.utf8Span.span.withUnsafeBufferPointer { left in
-            rhs.text.utf8Span.span.withUnsafeBufferPointer { right in isSame(left, right) }
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.isSame(as: rhs.text) }
+
+    /// Order of the UTF-8 bytes.
+    public static func < (lhs: Self, rhs: Self) -> Bool {
+        lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
+    }
+
+    /// Feeds the bytes, so that equal identifiers hash alike.
+    public func hash(into hasher: inout Hasher) {
+        text.utf8Span.span.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(UInt8(0xFF))
+    }
+}
+
+extension String {
+    /// Whether both are the same bytes. Swift's own equality takes two spellings of a character for the same.
+    package func isSame(as other: String) -> Bool {
+        utf8Span.span.withUnsafeBufferPointer { left in
+            other.utf8Span.span.withUnsafeBufferPointer { right in Self.isSame(left, right) }
         }
     }
 
     private static func isSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
+        // One was copied from the other.
+        if left.baseAddress == right.baseAddress { return true }
         let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
         func wordIsSame(at offset: Int) -> Bool {
             left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -80,17 +98,6 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable, 
         }
         // The last eight, some of which may have been compared before.
         return wordIsSame(at: left.count - 8)
-    }
-
-    /// Order of the UTF-8 bytes.
-    public static func < (lhs: Self, rhs: Self) -> Bool {
-        lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
-    }
-
-    /// Feeds the bytes, so that equal identifiers hash alike.
-    public func hash(into hasher: inout Hasher) {
-        text.utf8Span.span.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(UInt8(0xFF))
     }
 }
 

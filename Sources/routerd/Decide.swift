@@ -21,7 +21,7 @@ struct Decide: ParsableCommand {
     var json = false
 
     func run() throws {
-        var tenant = Tenant<IndexedRegistry>(application: Application(id: ApplicationID(unchecked: "decide")))
+        var tenant = Tenant(application: Application(id: ApplicationID(unchecked: "decide")))
         var bruteForce = BruteForce()
         try SessionFile(path: sessions).forEach { session in
             tenant.put(session)
@@ -46,7 +46,7 @@ struct Decide: ParsableCommand {
     }
 
     /// Makes the decision and prints it.
-    private func decide(_ contentID: ContentID?, in tenant: Tenant<IndexedRegistry>) -> Decision {
+    private func decide(_ contentID: ContentID?, in tenant: Tenant) -> Decision {
         let view = NotificationView(
             application: tenant.application.id, device: nil, contentID: contentID, priority: .high, payload: [])
         let decision = Chooser().choose(for: view, from: tenant, at: Timestamp(milliseconds: 0)).decision

@@ -43,13 +43,13 @@ struct RetentionTests {
             status: 204, failure: nil, retryAfterSeconds: nil, metrics: TransferMetrics(), responseExcerpt: [])
     }
 
-    private func engine(on store: SQLiteStore, _ policy: RetentionPolicy) throws -> Engine<IndexedRegistry> {
+    private func engine(on store: SQLiteStore, _ policy: RetentionPolicy) throws -> Engine {
         Engine(recovering: try store.recover(), retention: policy, generator: SeededGenerator(seed: 1))
     }
 
     /// Makes the steps that are due, at most so many; says how many notifications each has forgotten.
     private func steps(
-        _ engine: inout Engine<IndexedRegistry>, _ store: SQLiteStore, at now: Timestamp, limit: Int = .max
+        _ engine: inout Engine, _ store: SQLiteStore, at now: Timestamp, limit: Int = .max
     ) throws -> [Int] {
         var sizes: [Int] = []
         var waiting = engine.due(at: now)

@@ -5,7 +5,7 @@ extension Benchmark {
     /// A decision with all that is recorded of it: the session looked up, the reason in words.
     static func choice(_ name: String, among population: Population) -> Benchmark {
         let application = Application(id: ApplicationID(unchecked: "org.example.gallery"))
-        var tenant = Tenant<IndexedRegistry>(application: application)
+        var tenant = Tenant(application: application)
         for entry in population.entries {
             tenant.put(
                 SceneSession(
@@ -27,7 +27,7 @@ extension Benchmark {
     /// How many of the notifications go to a session.
     @inline(never)
     private static func choose(
-        _ notifications: Lasting<NotificationView>, _ tenant: Tenant<IndexedRegistry>
+        _ notifications: Lasting<NotificationView>, _ tenant: Tenant
     ) -> Int {
         let (chooser, now) = (Chooser(), Timestamp(milliseconds: 1_767_225_600_000))
         var found = 0

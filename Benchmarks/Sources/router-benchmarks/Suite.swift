@@ -16,6 +16,7 @@ enum Suite {
             .choice("with its reason, 100,000", among: documents),
             changing.stateChanges,
             changing.replacements,
+            try DeliveryBenchmark().delivered,
             .lookup(.thousand),
             .lookup(.hundredThousand),
         ]

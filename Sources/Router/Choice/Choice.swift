@@ -32,8 +32,8 @@ package struct Chooser: Sendable {
         self.rules = rules
     }
 
-    package func choose<Registry>(
-        for notification: NotificationView, from tenant: Tenant<Registry>, at now: Timestamp
+    package func choose(
+        for notification: NotificationView, from tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let query = RegistryQuery(
             device: notification.device, contentID: notification.contentID,
@@ -58,8 +58,8 @@ package struct Chooser: Sendable {
         return noCandidate(walk.vetoes, tenant, notification)
     }
 
-    private func finished<Registry>(
-        _ ending: RuleWalk.Ending, _ vetoes: [Veto], _ tenant: Tenant<Registry>, _ notification: NotificationView
+    private func finished(
+        _ ending: RuleWalk.Ending, _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         switch ending {
@@ -80,8 +80,8 @@ package struct Chooser: Sendable {
         }
     }
 
-    private func noCandidate<Registry>(
-        _ vetoes: [Veto], _ tenant: Tenant<Registry>, _ notification: NotificationView
+    private func noCandidate(
+        _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application

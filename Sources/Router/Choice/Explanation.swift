@@ -34,8 +34,8 @@ package struct Explanation: Hashable, Sendable {
 
 extension Chooser {
     /// Explains the decision, showing at most `limit` sessions.
-    package func explain<Registry>(
-        _ notification: NotificationView, from tenant: Tenant<Registry>, at now: Timestamp, limit: Int
+    package func explain(
+        _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int
     ) -> Explanation {
         let (outcome, decision) = choose(for: notification, from: tenant, at: now)
         let query = RegistryQuery(

@@ -41,8 +41,8 @@ package struct RuleWalk {
     }
 
     /// Asks the rules about the next candidate; returns whether another one is wanted.
-    package mutating func consider<Registry>(
-        _ session: SceneSession, in tier: MatchTier, of tenant: Tenant<Registry>
+    package mutating func consider(
+        _ session: SceneSession, in tier: MatchTier, of tenant: Tenant
     ) -> Bool {
         guard !refused.contains(session.key.session) else { return true }
         shown += 1
@@ -65,8 +65,8 @@ package struct RuleWalk {
         return ending
     }
 
-    private mutating func ask<Registry>(
-        _ session: SceneSession, _ tier: MatchTier, _ tenant: Tenant<Registry>
+    private mutating func ask(
+        _ session: SceneSession, _ tier: MatchTier, _ tenant: Tenant
     ) -> Say {
         let candidate = session.candidate(in: tier.tier)
         var preferred: String?

@@ -1,9 +1,9 @@
 package import RouterPlugin
 
 /// An application with its sessions: all that a decision for it looks at. Tenants share nothing.
-package struct Tenant<Registry: SessionRegistry>: Sendable {
+package struct Tenant: Sendable {
     package var application: Application
-    package private(set) var registry = Registry()
+    package private(set) var registry = IndexedRegistry()
     package private(set) var sessions: [SessionID: SceneSession] = [:]
     /// Those that were discarded and are still told of it; they are nothing else any more.
     package private(set) var discarded: [SessionID: SceneSession] = [:]
@@ -12,7 +12,7 @@ package struct Tenant<Registry: SessionRegistry>: Sendable {
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
     /// Those whose endpoints are gone; there are few.
-    private var gone: Set<SessionID> = []
+    package private(set) var gone: Set<SessionID> = []
 
     package init(application: Application) {
         self.application = application

@@ -29,6 +29,20 @@ package struct EndpointHealth: Sendable {
         underWay == 0 && !isSlow && gatedUntil == nil && trouble == nil && breaker.isPristine && waiting.isEmpty
     }
 
+    /// An attempt starts.
+    mutating func started(at now: Timestamp) -> (isProbe: Bool, isSlow: Bool, transition: Breaker.Transition?) {
+        let (isProbe, transition) = breaker.started(at: now)
+        underWay += 1
+        idleSince = nil
+        return (isProbe, isSlow, transition)
+    }
+
+    /// What time alone changes.
+    mutating func notice(_ now: Timestamp) {
+        if let gated = gatedUntil, gated <= now { gatedUntil = nil }
+        if underWay == 0, idleSince == nil { idleSince = now }
+    }
+
     /// Whether an attempt may start.
     package func admits(at now: Timestamp) -> Breaker.Admission {
         if let gatedUntil, gatedUntil > now { return .wait(until: gatedUntil) }

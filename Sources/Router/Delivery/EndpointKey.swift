@@ -5,36 +5,37 @@ package import RouterPlugin
 package struct EndpointKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let application: ApplicationID
     package let url: String
+    /// Where its connections go: scheme, host and port, as far as the URL names them.
+    package let origin: Origin
 
     package init(application: ApplicationID, url: String) {
         self.application = application
         self.url = url
+        origin = Origin(url: url)
     }
 
     package var description: String { "\(application) at \(url)" }
 
     /// URLs are compared by their bytes.
     package static func == (lhs: EndpointKey, rhs: EndpointKey) -> Bool {
-        lhs.application == rhs.application && lhs.url.utf8.elementsEqual(rhs.url.utf8)
+        lhs.application == rhs.application && lhs.url.isSame(as: rhs.url)
     }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(application)
-        var url = url
-        url.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        url.utf8Span.span.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
     package static func < (lhs: EndpointKey, rhs: EndpointKey) -> Bool {
         if lhs.application != rhs.application { return lhs.application < rhs.application }
         return lhs.url.utf8.lexicographicallyPrecedes(rhs.url.utf8)
     }
-
-    /// Where its connections go: scheme, host and port, as far as the URL names them.
-    package var origin: Origin { Origin(url: url) }
 }
 
 /// Scheme, host and port of a URL, of whatever application: connections are the machine's.
 package struct Origin: Hashable, Sendable {
+    private static let impliedPorts = [("https:", ":443"), ("http:", ":80")].map { (Array($0.utf8), Array($1.utf8)) }
+
     private let bytes: [UInt8]
 
     /// For people; it holds no path and no query, where secrets may stand.
@@ -43,6 +44,7 @@ package struct Origin: Hashable, Sendable {
     package init(url: String) {
         var slashes = 0
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(url.utf8.count)
         for byte in url.utf8 {
             if byte == UInt8(ascii: "/") { slashes += 1 }
             let isAuthorityOver = slashes == 2 && (byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#"))
@@ -50,9 +52,9 @@ package struct Origin: Hashable, Sendable {
             let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
             bytes.append(isCapital ? byte | 0x20 : byte)
         }
-        for (scheme, port) in [("https:", ":443"), ("http:", ":80")] where bytes.starts(with: scheme.utf8) {
+        for (scheme, port) in Self.impliedPorts where bytes.starts(with: scheme) {
             // Whether a URL names the port that it means anyway, it means the same.
-            if bytes.reversed().starts(with: port.utf8.reversed()) { bytes.removeLast(port.utf8.count) }
+            if bytes.suffix(port.count).elementsEqual(port) { bytes.removeLast(port.count) }
         }
         self.bytes = bytes
     }

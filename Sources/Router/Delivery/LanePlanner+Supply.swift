@@ -16,17 +16,12 @@ extension LanePlanner {
     mutating func take(
         _ sequence: NotificationSequence, _ endpoint: EndpointKey, _ urgency: Priority
     ) -> Flight {
-        var health = endpoints.removeValue(forKey: endpoint) ?? EndpointHealth()
-        let (isProbe, transition) = health.breaker.started(at: now)
-        if let transition { events.append(.breaker(endpoint, transition)) }
-        health.underWay += 1
-        health.idleSince = nil
-        let flight = Flight(
-            endpoint: endpoint, origin: endpoint.origin, urgency: urgency, isSlow: health.isSlow, isProbe: isProbe)
-        endpoints[endpoint] = health
+        let started = endpoints[endpoint, default: EndpointHealth()].started(at: now)
+        if let transition = started.transition { events.append(.breaker(endpoint, transition)) }
+        let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: started.isSlow, isProbe: started.isProbe)
         flights[sequence] = flight
         slots.take(urgency)
-        origins[flight.origin, default: OriginUse()].underWay += 1
+        origins[endpoint.origin, default: OriginUse()].underWay += 1
         if flight.isSlow { slowUnderWay += 1 }
         return flight
     }
@@ -39,9 +34,7 @@ extension LanePlanner {
             slowUnderWay -= 1
             call(.slowSlots)
         }
-        origins[flight.origin]?.underWay -= 1
-        call(.origin(flight.origin))
-        if let use = origins[flight.origin], use.underWay == 0, use.waiting.isEmpty { origins[flight.origin] = nil }
+        leave(flight.endpoint.origin)
         endpoints[flight.endpoint]?.underWay -= 1
         if flight.isProbe, endpoints[flight.endpoint]?.breaker.state == .halfOpen {
             var unused = UnusedGenerator()
@@ -50,6 +43,13 @@ extension LanePlanner {
             if let transition { events.append(.breaker(flight.endpoint, transition)) }
         }
         goOn(flight.endpoint)
+    }
+
+    private mutating func leave(_ origin: Origin) {
+        guard let place = origins.index(forKey: origin) else { return }
+        origins.values[place].underWay -= 1
+        call(.origin(origin))
+        if origins.values[place].isUnused { origins.remove(at: place) }
     }
 
     // MARK: Endpoints
@@ -101,27 +101,29 @@ extension LanePlanner {
 
     /// Calls those who may go on at an endpoint now; or says when to look again; or forgets it.
     private mutating func goOn(_ endpoint: EndpointKey) {
-        guard var health = endpoints[endpoint] else { return }
-        if let gated = health.gatedUntil, gated <= now { health.gatedUntil = nil }
-        if health.underWay == 0, health.idleSince == nil { health.idleSince = now }
-        endpoints[endpoint] = health
+        guard let place = endpoints.index(forKey: endpoint) else { return }
+        endpoints.values[place].notice(now)
+        if !endpoints.values[place].waiting.isEmpty { callWaiting(at: endpoint, endpoints.values[place]) }
+        if endpoints.values[place].isPristine {
+            endpoints.remove(at: place)
+        } else if let idleSince = endpoints.values[place].idleSince {
+            let health = endpoints.values[place]
+            // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
+            let since = health.waiting.isEmpty ? idleSince : now
+            let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
+            if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
+        }
+    }
+
+    private mutating func callWaiting(at endpoint: EndpointKey, _ health: EndpointHealth) {
         switch health.admits(at: now) {
-        case .wait(let until): if !health.waiting.isEmpty { wake(endpoint, at: until) }
+        case .wait(let until): wake(endpoint, at: until)
         case .waitForOthers: break
         case .start:
             // As many as there is room for, and of an endpoint that has recovered all.
             let isProbing = if case .open = health.breaker.state { true } else { false }
             let room = health.breaker.ramp.map { max(1, $0 - health.underWay) }
             call(.endpoint(endpoint), isProbing ? 1 : room ?? .max)
-        }
-        guard let health = endpoints[endpoint] else { return }
-        if health.isPristine {
-            endpoints[endpoint] = nil
-        } else if let idleSince = health.idleSince {
-            // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
-            let since = health.waiting.isEmpty ? idleSince : now
-            let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
-            if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
         }
     }
 
@@ -163,6 +165,7 @@ extension LanePlanner {
 
     /// Something has become free: calls those who wait for it, so many of each class.
     mutating func call(_ kind: LaneWait.Kind, _ count: Int = 1) {
+        guard isAwaited(kind) else { return }
         for urgency in Priority.ranked {
             var missing = count
             while missing > 0, let key = popWaiting(for: kind, urgency) {
@@ -173,6 +176,15 @@ extension LanePlanner {
                 look(at: key)
                 missing -= 1
             }
+        }
+    }
+
+    private func isAwaited(_ kind: LaneWait.Kind) -> Bool {
+        switch kind {
+        case .endpoint(let endpoint):
+            endpoints.index(forKey: endpoint).map { !endpoints.values[$0].waiting.isEmpty } ?? false
+        case .origin(let origin): origins.index(forKey: origin).map { !origins.values[$0].waiting.isEmpty } ?? false
+        case .slowSlots: !slowWaiting.isEmpty
         }
     }
 

@@ -26,7 +26,6 @@ package struct LanePlanner: Sendable {
     /// What an attempt that is under way has taken.
     struct Flight: Sendable {
         let endpoint: EndpointKey
-        let origin: Origin
         let urgency: Priority
         let isSlow: Bool
         let isProbe: Bool
@@ -35,7 +34,7 @@ package struct LanePlanner: Sendable {
         func uses(_ kind: LaneWait.Kind) -> Bool {
             switch kind {
             case .endpoint(let endpoint): self.endpoint == endpoint
-            case .origin(let origin): self.origin == origin
+            case .origin(let origin): endpoint.origin == origin
             case .slowSlots: isSlow
             }
         }
@@ -45,6 +44,8 @@ package struct LanePlanner: Sendable {
     struct OriginUse: Sendable {
         var underWay = 0
         var waiting = WaitingLanes()
+
+        var isUnused: Bool { underWay == 0 && waiting.isEmpty }
     }
 
     package internal(set) var lanes: [SessionKey: Lane] = [:]
@@ -195,7 +196,9 @@ package struct LanePlanner: Sendable {
 
     /// Looks at the lane in its turn, even if it waits: something may have expired, or be more urgent.
     mutating func look(at key: SessionKey) {
-        guard isOpen(key), let urgency = lanes[key]?.urgency else { return }
+        guard let place = lanes.index(forKey: key), !lanes.values[place].isClosed,
+            let urgency = lanes.values[place].urgency
+        else { return }
         turns.append(key, urgency)
     }
 
@@ -239,7 +242,7 @@ package struct LanePlanner: Sendable {
     private mutating func serve(
         _ key: SessionKey, _ urgency: Priority, at now: Timestamp, _ terms: LaneTerms?
     ) -> Step? {
-        guard let current = lanes[key]?.urgency else {
+        guard let place = lanes.index(forKey: key), let current = lanes.values[place].urgency else {
             passOn(key)
             return nil
         }
@@ -255,17 +258,17 @@ package struct LanePlanner: Sendable {
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
         let obstacle = obstacle(at: endpoint, at: now)
-        let offer = lanes[key]?.offer(
+        let offer = lanes.values[place].offer(
             at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
             isPermitted: obstacle == nil)
-        switch offer ?? .nothing {
+        switch offer {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.count ?? 0
             let flight = take(delivery.notification.sequence, endpoint, urgency)
-            lanes[key]?.waitsFor = nil
+            lanes.values[place].waitsFor = nil
             // Called for one thing, it may start without it: its endpoint is quick again, or another one.
-            if let called = lanes[key]?.isCalledBy, !flight.uses(called) { passOn(key) }
-            lanes[key]?.isCalledBy = nil
+            if let called = lanes.values[place].isCalledBy, !flight.uses(called) { passOn(key) }
+            lanes.values[place].isCalledBy = nil
             look(at: key)
             return .attempt(key, delivery, number: number)
         case .ended(let sequence):

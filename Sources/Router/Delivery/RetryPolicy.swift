@@ -72,6 +72,12 @@ package struct RetryPolicy: Hashable, Sendable {
         return min(wished, RouterLimits.retryAfterSeconds)
     }
 
+    /// The longest that a delivery may have to wait for its next attempt, jitter included, in milliseconds.
+    package static func longestWait(in schedule: [Int]) -> Int64 {
+        let wait = Int64(max(schedule.max() ?? 0, RouterLimits.retryAfterSeconds)) * 1000
+        return wait + wait / jitterDivisor
+    }
+
     private static func jittered(
         seconds: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {

@@ -7,19 +7,32 @@ import RouterPlugin
 /// Within a class applications take turns, a lane at a time, and the lanes of each are in the order in which they came: one
 /// with thousands of lanes at a receiver that hangs must not keep another from trying it.
 struct WaitingLanes: Sendable {
-    private var queues: [Queue] = Array(repeating: Queue(), count: Priority.allCases.count)
+    /// By rank; none as long as nobody has waited.
+    private var queues: [Queue] = []
 
     /// Names of lanes that have gone elsewhere meanwhile are among them.
-    var isEmpty: Bool { queues.allSatisfy(\.turns.isEmpty) }
+    var isEmpty: Bool { queues.allSatisfy { $0.turns.isEmpty } }
 
     /// A lane that stands here already, perhaps since it went elsewhere and came back, keeps its place.
-    mutating func append(_ key: SessionKey, _ urgency: Priority) { queues[urgency.rank].append(key) }
+    mutating func append(_ key: SessionKey, _ urgency: Priority) {
+        makeQueues()
+        queues[urgency.rank].append(key)
+    }
 
     /// Back to where it came from: it was called up and could not go on.
-    mutating func prepend(_ key: SessionKey, _ urgency: Priority) { queues[urgency.rank].prepend(key) }
+    mutating func prepend(_ key: SessionKey, _ urgency: Priority) {
+        makeQueues()
+        queues[urgency.rank].prepend(key)
+    }
 
     /// Takes the first one of a class.
-    mutating func popFirst(_ urgency: Priority) -> SessionKey? { queues[urgency.rank].popFirst() }
+    mutating func popFirst(_ urgency: Priority) -> SessionKey? {
+        queues.isEmpty ? nil : queues[urgency.rank].popFirst()
+    }
+
+    private mutating func makeQueues() {
+        if queues.isEmpty { queues = Array(repeating: Queue(), count: Priority.allCases.count) }
+    }
 
     /// The lanes of one class. An application has a turn as long as it has a lane here, and one turn only.
     private struct Queue: Sendable {

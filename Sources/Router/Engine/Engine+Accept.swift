@@ -54,7 +54,7 @@ extension Engine {
 
     /// Where the gate's word puts the notification; makes the session that it needs.
     mutating func enqueue(
-        _ decision: Decision, _ gate: Pipeline.Gated, in tenant: Tenant<Registry>, device: DeviceID?,
+        _ decision: Decision, _ gate: Pipeline.Gated, in tenant: Tenant, device: DeviceID?,
         at now: Timestamp
     ) -> Routed {
         var decision = decision

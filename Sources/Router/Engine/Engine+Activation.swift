@@ -68,7 +68,7 @@ extension Engine {
     }
 
     private mutating func planActivate(
-        _ request: ActivationRequest, in tenant: Tenant<Registry>, at now: Timestamp
+        _ request: ActivationRequest, in tenant: Tenant, at now: Timestamp
     ) -> Plan {
         if let type = request.userActivity?.activityType, !tenant.application.manifest.takes(type) {
             return .refused(.scene(.unlistedActivityType(type)))
@@ -100,7 +100,7 @@ extension Engine {
     }
 
     private mutating func planNewScene(
-        _ request: ActivationRequest, _ options: ConnectionOptions, in tenant: Tenant<Registry>, on device: DeviceID?,
+        _ request: ActivationRequest, _ options: ConnectionOptions, in tenant: Tenant, on device: DeviceID?,
         at now: Timestamp
     ) -> Plan {
         let role = request.role ?? SceneRole.windowApplication

@@ -12,7 +12,7 @@ import RouterPlugin
 extension Engine {
     /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
     mutating func newSession(
-        _ configuration: ConfigurationChoice, of role: String, in tenant: Tenant<Registry>, device: DeviceID?,
+        _ configuration: ConfigurationChoice, of role: String, in tenant: Tenant, device: DeviceID?,
         at now: Timestamp
     ) -> SceneSession {
         lastCreationSequence += 1

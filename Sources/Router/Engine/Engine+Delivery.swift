@@ -86,7 +86,7 @@ extension Engine {
     }
 
     /// The session as the notification finds it at its place in the lane.
-    private func meet(_ attempt: inout AttemptStart, in tenant: Tenant<Registry>) {
+    private func meet(_ attempt: inout AttemptStart, in tenant: Tenant) {
         guard var session = attempt.session else { return }
         if let next = planner.lanes[attempt.receiver]?.nextStep(after: attempt.notification.sequence),
             let state = next.kind.leaves
@@ -207,10 +207,10 @@ extension Tenant {
     /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
     func terms(of id: SessionID) -> LaneTerms? {
         guard let endpoint = endpoint(ofReceiver: id) else { return nil }
-        let delivery = application.delivery
         return LaneTerms(
-            url: endpoint.url, maxInFlight: delivery.maxInFlightPerSession,
-            overtakenAfter: delivery.headOfLine.overtakenAfter,
-            connects: delivery.lifeCycleEvents && scene(id)?.activationState == .unattached, isGated: isGated(id))
+            url: endpoint.url, maxInFlight: application.delivery.maxInFlightPerSession,
+            overtakenAfter: application.delivery.headOfLine.overtakenAfter,
+            connects: application.delivery.lifeCycleEvents && scene(id)?.activationState == .unattached,
+            isGated: isGated(id))
     }
 }

@@ -8,7 +8,7 @@ extension Engine {
     ///   - state: How the plan leaves sessions, before anything is told of the gate.
     mutating func perform(
         _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState,
-        in tenant: Tenant<Registry>, at now: Timestamp, plan: inout Plan
+        in tenant: Tenant, at now: Timestamp, plan: inout Plan
     ) {
         let waiting = attending.filter { $0.key.session != gate.responsible }
         switch action {
@@ -40,7 +40,7 @@ extension Engine {
     }
 
     /// Those that are connected and take no part in demo mode: they may have been told to hide before it began.
-    private func bystanders(at key: GateKey, in tenant: Tenant<Registry>) -> [SceneSession] {
+    private func bystanders(at key: GateKey, in tenant: Tenant) -> [SceneSession] {
         guard let settings = tenant.application.gates.onboarding, settings.demoConfiguration != nil else { return [] }
         var found: [SceneSession] = []
         tenant.visitConnected(at: key.device) { session in
@@ -51,7 +51,7 @@ extension Engine {
     }
 
     private mutating func announce(
-        _ gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState, in tenant: Tenant<Registry>,
+        _ gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState, in tenant: Tenant,
         at now: Timestamp, plan: inout Plan
     ) {
         let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
@@ -79,7 +79,7 @@ extension Engine {
     }
 
     /// What is kept of the person at the sessions of a gate is deleted.
-    private func wipe(at key: GateKey, in tenant: Tenant<Registry>, plan: inout Plan) {
+    private func wipe(at key: GateKey, in tenant: Tenant, plan: inout Plan) {
         let state = PlannedState(plan.changes)
         let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
         for known in sessions {

@@ -62,7 +62,7 @@ extension Engine {
     }
 
     private mutating func event(
-        of request: GateRequest, at visit: GateVisit, in tenant: Tenant<Registry>, now: Timestamp
+        of request: GateRequest, at visit: GateVisit, in tenant: Tenant, now: Timestamp
     ) -> OnboardingGate.Event {
         switch request {
         case .open(let session): return .open(by: session.session)
@@ -88,7 +88,7 @@ extension Engine {
     ///   - device: That of the notification.
     ///   - gate: One that lets it go, and is not asked.
     func closedGate(
-        before outcome: ChoiceOutcome, in tenant: Tenant<Registry>, device: DeviceID?, passing gate: GateKey? = nil
+        before outcome: ChoiceOutcome, in tenant: Tenant, device: DeviceID?, passing gate: GateKey? = nil
     ) -> GateKey? {
         guard tenant.application.gates.onboarding != nil || !behindGates.isEmpty else { return nil }
         let place: DeviceID?

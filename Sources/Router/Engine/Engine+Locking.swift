@@ -26,7 +26,7 @@ extension Engine {
     }
 
     private mutating func watch(
-        _ keys: Set<GateKey>, of tenant: Tenant<Registry>, _ settings: OnboardingSettings, _ policy: PasscodePolicy,
+        _ keys: Set<GateKey>, of tenant: Tenant, _ settings: OnboardingSettings, _ policy: PasscodePolicy,
         _ state: PlannedState, at now: Timestamp, in plan: inout Plan
     ) {
         if keys.isEmpty { return }
@@ -42,7 +42,7 @@ extension Engine {
 
     /// Whether somebody who is not moved by the plan is in the foreground.
     private func isInForeground(
-        _ visit: GateVisit, in tenant: Tenant<Registry>, but moved: [SessionKey: SceneSession?]
+        _ visit: GateVisit, in tenant: Tenant, but moved: [SessionKey: SceneSession?]
     ) -> Bool {
         var found = false
         tenant.visitPresent(at: visit.gate.key.device, under: visit.settings) { session in

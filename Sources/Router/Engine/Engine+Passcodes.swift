@@ -170,7 +170,7 @@ extension Engine {
     }
 
     /// Nobody knows the passcode: all begins anew, and the passcode is wiped with everything else.
-    private func reset(_ visit: inout GateVisit, in tenant: Tenant<Registry>) {
+    private func reset(_ visit: inout GateVisit, in tenant: Tenant) {
         visit.actions += (try? visit.gate.handle(.reset(by: nil, next: visit.best(in: tenant)))) ?? []
     }
 
@@ -191,7 +191,7 @@ extension Engine {
 
     /// Why a flow cannot be at its end; nil if it can. Who takes a person on has had a passcode chosen, and who has one back
     /// has had it typed, in the same term.
-    func passcodeRefusal(of request: GateRequest, at gate: OnboardingGate, in tenant: Tenant<Registry>) -> Refusal? {
+    func passcodeRefusal(of request: GateRequest, at gate: OnboardingGate, in tenant: Tenant) -> Refusal? {
         guard case .report(.succeed, by: let session, term: let term) = request,
             let policy = tenant.application.gates.passcode,
             gate.state == .onboarding || gate.state == .restoring,

@@ -41,7 +41,7 @@ extension Engine {
     }
 
     /// What has become of a gate is kept, and told.
-    mutating func finish(_ visit: GateVisit, in tenant: Tenant<Registry>, at now: Timestamp, plan: inout Plan) {
+    mutating func finish(_ visit: GateVisit, in tenant: Tenant, at now: Timestamp, plan: inout Plan) {
         if visit.gate != visit.known {
             plan.changes.append(.putGate(visit.gate))
             plan.writes.append(.gates(tenant.application.id))

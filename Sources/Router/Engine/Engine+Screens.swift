@@ -29,7 +29,7 @@ extension Engine {
     /// The connected sessions whose screen may be another one without their gate having changed, as they are before and after;
     /// of many at a gate that is switched the best, as many as are told of it.
     private func concerned(
-        by state: PlannedState, in tenant: Tenant<Registry>, _ gates: GateSettings
+        by state: PlannedState, in tenant: Tenant, _ gates: GateSettings
     ) -> [(before: SceneSession, after: SceneSession)] {
         var concerned: [(before: SceneSession, after: SceneSession)] = []
         func add(_ before: SceneSession, _ after: SceneSession) {

@@ -38,7 +38,7 @@ extension Engine {
     }
 
     private mutating func planPut(
-        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant<Registry>, at now: Timestamp, lookup: any Store
+        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         let existing = tenant.sessions[key.session]
         let discarded = tenant.discarded[key.session]
@@ -81,7 +81,7 @@ extension Engine {
     /// A session as a patch has it, but for its state, to which there may be steps. A patch leaves a disabled session
     /// disabled, unless it says where the session is reached now.
     func patched(
-        _ session: SceneSession, by patch: SessionPatch, in tenant: Tenant<Registry>, at now: Timestamp
+        _ session: SceneSession, by patch: SessionPatch, in tenant: Tenant, at now: Timestamp
     ) throws(Refusal) -> SceneSession {
         let isAsked = session.awaitsConfiguration
         var session = session
@@ -108,7 +108,7 @@ extension Engine {
 
     /// A session with its configuration: the one that it names, or else the first of its role.
     private func configured(
-        _ session: SceneSession, naming name: String?, in tenant: Tenant<Registry>
+        _ session: SceneSession, naming name: String?, in tenant: Tenant
     ) throws(Refusal) -> SceneSession {
         var session = session
         let manifest = tenant.application.manifest
@@ -125,7 +125,7 @@ extension Engine {
 
     /// The checks that every change of a session ends with.
     private func checked(
-        _ session: SceneSession, in tenant: Tenant<Registry>, at now: Timestamp
+        _ session: SceneSession, in tenant: Tenant, at now: Timestamp
     ) throws(Refusal) -> SceneSession {
         var session = session
         let limit = RouterLimits.userInfoBytes

@@ -13,8 +13,8 @@ package import RouterPlugin
 /// Memory changes by `apply` alone, and only with changes that have been committed: a failed commit needs no undoing,
 /// and a crash loses nothing that was promised. Recovery builds the engine from the store, so that a simulator can
 /// crash it between any two steps.
-package struct Engine<Registry: SessionRegistry>: Sendable {
-    package internal(set) var tenants: [ApplicationID: Tenant<Registry>] = [:]
+package struct Engine: Sendable {
+    package internal(set) var tenants: [ApplicationID: Tenant] = [:]
     package internal(set) var planner: LanePlanner
     package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
     /// The held ones that wait for a gate; none is empty.

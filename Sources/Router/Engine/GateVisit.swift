@@ -19,12 +19,12 @@ struct GateVisit {
     }
 
     /// The best of those that are there before the plan and stay.
-    func best<Registry>(in tenant: Tenant<Registry>) -> SessionID? {
+    func best(in tenant: Tenant) -> SessionID? {
         present(in: tenant, limit: 1).first?.key.session
     }
 
     /// Those that are there before the plan and stay, best first.
-    func present<Registry>(in tenant: Tenant<Registry>, limit: Int) -> [SceneSession] {
+    func present(in tenant: Tenant, limit: Int) -> [SceneSession] {
         var present: [SceneSession] = []
         tenant.visitPresent(at: gate.key.device, under: settings) { session in
             if !gone.contains(session.key.session) { present.append(session) }
@@ -34,14 +34,14 @@ struct GateVisit {
     }
 
     /// Those that are there with it.
-    func attending<Registry>(in tenant: Tenant<Registry>) -> [SceneSession] {
+    func attending(in tenant: Tenant) -> [SceneSession] {
         (present(in: tenant, limit: RouterLimits.sessionsToldOfGate) + come).sorted {
             $0.creationSequence < $1.creationSequence
         }
     }
 
     /// A session has left.
-    mutating func left<Registry>(_ session: SessionID, in tenant: Tenant<Registry>) {
+    mutating func left(_ session: SessionID, in tenant: Tenant) {
         gone.insert(session)
         guard gate.responsible == session || settings.closesWithLastScene else { return }
         let next = best(in: tenant)
@@ -55,7 +55,7 @@ struct GateVisit {
     }
 
     /// Who takes part may not be who did: the gate is looked at anew.
-    mutating func settle<Registry>(in tenant: Tenant<Registry>) {
+    mutating func settle(in tenant: Tenant) {
         if let responsible = gate.responsible {
             guard tenant.sessions[responsible]?.place(under: settings) != gate.key else { return }
             left(responsible, in: tenant)

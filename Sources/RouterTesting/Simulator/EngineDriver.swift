@@ -10,7 +10,7 @@ package import RouterPlugin
 ///
 /// What follows from the last commit goes before what came in meanwhile, as in the daemon. The driver holds nothing
 /// that a crash may not take.
-package struct EngineDriver<Registry: SessionRegistry> {
+package struct EngineDriver {
     /// A command, and the ticket of whoever waits for the answer; nil if nobody does.
     private struct Job {
         var command: Command
@@ -30,7 +30,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
         package var events: [DeliveryEvent] = []
     }
 
-    package private(set) var engine: Engine<Registry>
+    package private(set) var engine: Engine
     private let store: any Store
     private let sabotage: Sabotage?
     private var inbox: [Job] = []
@@ -43,7 +43,7 @@ package struct EngineDriver<Registry: SessionRegistry> {
     /// Whether the last turn left attempts unstarted because of its limit.
     private var hasMoreAttempts = true
 
-    package init(_ engine: Engine<Registry>, store: any Store, sabotage: Sabotage? = nil) {
+    package init(_ engine: Engine, store: any Store, sabotage: Sabotage? = nil) {
         self.engine = engine
         self.store = store
         self.sabotage = sabotage

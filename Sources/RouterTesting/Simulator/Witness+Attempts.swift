@@ -125,7 +125,7 @@ extension Witness {
     /// Memory is what was committed, and whatever could go on goes on or has a time when it will.
     ///
     /// To be called when the driver is idle and nothing is postponed.
-    mutating func checkRest(_ engine: Engine<IndexedRegistry>, at now: Timestamp) {
+    mutating func checkRest(_ engine: Engine, at now: Timestamp) {
         for (id, application) in ledger.registrations.applications {
             require(engine.tenants[id]?.application == application, "the engine knows \(id) differently")
         }
@@ -182,7 +182,7 @@ extension Witness {
     }
 
     private mutating func checkHead(
-        _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
+        _ engine: Engine, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
     ) {
         // One that waits for its configuration has nowhere to be reached yet.
         if ledger.registrations.sessions[key]?.awaitsConfiguration == true { return }
@@ -206,13 +206,13 @@ extension Witness {
     }
 
     /// Whether the lane's scene connects when the delegate has been told what it is being told.
-    private func waitsForDelegate(_ engine: Engine<IndexedRegistry>, _ key: SessionKey) -> Bool {
+    private func waitsForDelegate(_ engine: Engine, _ key: SessionKey) -> Bool {
         engine.planner.isEarly(key) && ledger.underWay(in: .delegate(of: key.application)) > 0
     }
 
     /// One that lets others by is tried again in its time, unless its lane is full or has to wait anyway.
     private mutating func checkAside(
-        _ engine: Engine<IndexedRegistry>, _ sequence: NotificationSequence, _ notBefore: Timestamp, in key: SessionKey,
+        _ engine: Engine, _ sequence: NotificationSequence, _ notBefore: Timestamp, in key: SessionKey,
         at now: Timestamp
     ) {
         let lane = engine.planner.lanes[key]
@@ -224,7 +224,7 @@ extension Witness {
 
     /// A lane that could go on waits for something that is in use, or for a time at which somebody will look.
     private mutating func checkWait(
-        _ engine: Engine<IndexedRegistry>, _ head: NotificationSequence, in key: SessionKey, at now: Timestamp
+        _ engine: Engine, _ head: NotificationSequence, in key: SessionKey, at now: Timestamp
     ) {
         let planner = engine.planner
         guard let lane = planner.lanes[key], let urgency = lane.urgency else {
@@ -249,7 +249,7 @@ extension Witness {
     }
 
     mutating func checkWake(
-        _ engine: Engine<IndexedRegistry>, _ time: Timestamp, _ what: String, at now: Timestamp
+        _ engine: Engine, _ time: Timestamp, _ what: String, at now: Timestamp
     ) {
         require(time > now, "P8 \(what) was due at \(time.rfc3339), it is \(now.rfc3339)")
         require(engine.nextDue.map { $0 <= time } ?? false, "P8 nobody will wake for \(what) at \(time.rfc3339)")

@@ -157,7 +157,7 @@ extension Witness {
     }
 
     /// Whether it waits in a lane that is looked at when its time has run out.
-    func mayExpire(_ entry: LedgerEntry, _ engine: Engine<IndexedRegistry>) -> Bool {
+    func mayExpire(_ entry: LedgerEntry, _ engine: Engine) -> Bool {
         guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
             ledger.registrations.openSession(lane) != nil
         else { return false }

@@ -175,7 +175,7 @@ extension Witness {
     }
 
     /// The engine knows of passcodes what was committed, but that nobody compares any more who has died.
-    mutating func checkLocksAtRest(_ engine: Engine<IndexedRegistry>, at now: Timestamp) {
+    mutating func checkLocksAtRest(_ engine: Engine, at now: Timestamp) {
         for (key, lock) in ledger.registrations.locks {
             let known = engine.passcodeLock(key)
             require(known == lock || known == lock.recovered, "the engine knows the passcode of \(key) differently")

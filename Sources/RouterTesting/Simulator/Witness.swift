@@ -141,7 +141,7 @@ struct Witness {
     }
 
     /// Accepted = settled + waiting + in flight + held, whoever counts.
-    mutating func checkConservation(_ engine: Engine<IndexedRegistry>, _ store: any Store) {
+    mutating func checkConservation(_ engine: Engine, _ store: any Store) {
         guard let census = try? store.census() else { return fail("P2 the store cannot count") }
         let (expected, unsettled) = (ledger.census, ledger.unsettled.count)
         require(census == expected, "P2 the store counts \(census), there are \(expected)")

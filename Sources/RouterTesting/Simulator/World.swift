@@ -15,7 +15,7 @@ package struct World {
     package internal(set) var log: ActionLog
     package internal(set) var statistics = SimulationStatistics()
     var generator: SeededGenerator
-    var driver: EngineDriver<IndexedRegistry>
+    var driver: EngineDriver
     var witness: Witness
     let disk = SimulatedDisk()
     var transfers: [Transfer] = []
@@ -47,7 +47,7 @@ package struct World {
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) }
         witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
-        let engine = Engine<IndexedRegistry>(
+        let engine = Engine(
             recovering: RecoveredState(), rules: rules, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: seed))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
@@ -100,7 +100,7 @@ package struct World {
         }
     }
 
-    private mutating func take(_ answer: EngineDriver<IndexedRegistry>.Answer) {
+    private mutating func take(_ answer: EngineDriver.Answer) {
         guard let command = asked.removeValue(forKey: answer.ticket) else {
             return witness.fail("answered twice: \(answer.reply)")
         }
@@ -136,7 +136,7 @@ package struct World {
         if faults, happens(options.clockJump) { jump() }
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
-        let engine = Engine<IndexedRegistry>(
+        let engine = Engine(
             recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)

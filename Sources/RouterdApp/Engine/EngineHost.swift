@@ -23,7 +23,7 @@ package actor EngineHost {
     private nonisolated let clock: SteadyClock
     private nonisolated let logger: Logger
 
-    private var engine: Engine<IndexedRegistry>
+    private var engine: Engine
     private let alarm = Alarm()
     /// What follows from what was committed, to be done next.
     private var ownWork: [Command] = []
@@ -107,7 +107,7 @@ package actor EngineHost {
     // MARK: Reading
 
     /// Looks at the engine between two batches.
-    package func read<Value: Sendable>(_ body: @Sendable (Engine<IndexedRegistry>) -> Value) -> Value {
+    package func read<Value: Sendable>(_ body: @Sendable (Engine) -> Value) -> Value {
         body(engine)
     }
 

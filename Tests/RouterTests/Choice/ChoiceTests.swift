@@ -9,7 +9,7 @@ struct ChoiceTests {
     private func choose(
         _ scenes: [Scene], _ content: ContentID?, device: DeviceID? = nil, strict: Bool = false
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let tenant = Tenant<IndexedRegistry>(.gallery(strict: strict), scenes)
+        let tenant = Tenant(.gallery(strict: strict), scenes)
         return Chooser().choose(for: .about(content, device: device), from: tenant, at: .epoch)
     }
 
@@ -79,7 +79,7 @@ struct ChoiceTests {
     @Test("Sessions and devices with canonically equivalent names are two")
     func normalisedNames() {
         let (composed, decomposed) = (SessionID(unchecked: "\u{E9}"), SessionID(unchecked: "e\u{301}"))
-        let tenant = Tenant<IndexedRegistry>(
+        let tenant = Tenant(
             .gallery(), [Scene(composed, .background), Scene(decomposed, .foregroundActive, device: "e\u{301}")])
         #expect(tenant.registry.count == 2)
         #expect(tenant.participant(composed)?.activationState == .background)
@@ -110,7 +110,7 @@ struct ChoiceTests {
 
     @Test("A session that is enabled again takes part again")
     func enabledAgain() {
-        var tenant = Tenant<IndexedRegistry>(.gallery(), [Scene("A", disabled: true)])
+        var tenant = Tenant(.gallery(), [Scene("A", disabled: true)])
         tenant.put(Scene("A").session(created: 1))
         #expect(Chooser().choose(for: .about("x"), from: tenant, at: .epoch).outcome == .session("A"))
     }
@@ -138,7 +138,7 @@ struct ChoiceTests {
 
     @Test("The decision records the version of the registry, which grows with every change")
     func version() {
-        var tenant = Tenant<IndexedRegistry>(.gallery(), [Scene("A")])
+        var tenant = Tenant(.gallery(), [Scene("A")])
         var versions = [Chooser().choose(for: .about("x"), from: tenant, at: .epoch).decision.registryVersion]
         tenant.put(Scene("B").session(created: 2))
         versions.append(Chooser().choose(for: .about("x"), from: tenant, at: .epoch).decision.registryVersion)

@@ -27,13 +27,13 @@ struct InvarianceTests {
         }
     }
 
-    private static func tenant(_ sessions: [SceneSession]) -> Tenant<IndexedRegistry> {
-        var tenant = Tenant<IndexedRegistry>(application: .gallery())
+    private static func tenant(_ sessions: [SceneSession]) -> Tenant {
+        var tenant = Tenant(application: .gallery())
         for session in sessions { tenant.put(session) }
         return tenant
     }
 
-    private static func outcomes(_ tenant: Tenant<IndexedRegistry>) -> [ChoiceOutcome] {
+    private static func outcomes(_ tenant: Tenant) -> [ChoiceOutcome] {
         contents.flatMap { content in
             [nil, "d1"].map { Chooser().choose(for: .about(content, device: $0), from: tenant, at: .epoch).outcome }
         }

@@ -64,7 +64,7 @@ struct NewSessionTests {
     @Test("Whether a session is made, and with which configuration", arguments: cases)
     func outcome(_ row: Case) {
         let application = Application.gallery(multipleScenes: row.multipleScenes, configurations: row.configurations)
-        let tenant = Tenant<IndexedRegistry>(application, row.scenes)
+        let tenant = Tenant(application, row.scenes)
         let (outcome, decision) = Chooser().choose(for: .about("x", device: row.device), from: tenant, at: .epoch)
         #expect(outcome == row.expected)
         #expect(decision.session == nil)
@@ -79,7 +79,7 @@ struct NewSessionTests {
 
     @Test("Without a content id any session can, so that no session is made")
     func absentContent() {
-        let tenant = Tenant<IndexedRegistry>(.gallery(multipleScenes: true), [Self.cannot])
+        let tenant = Tenant(.gallery(multipleScenes: true), [Self.cannot])
         #expect(Chooser().choose(for: .about(nil), from: tenant, at: .epoch).outcome == .session("A"))
     }
 }

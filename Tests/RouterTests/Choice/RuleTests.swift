@@ -15,7 +15,7 @@ struct RuleTests {
     private func choose(
         _ rules: [any RoutingRule], _ scenes: [Scene] = scenes, device: DeviceID? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let tenant = Tenant<IndexedRegistry>(.gallery(), scenes)
+        let tenant = Tenant(.gallery(), scenes)
         return Chooser(rules: rules).choose(for: .about("x", device: device), from: tenant, at: .epoch)
     }
 
@@ -68,7 +68,7 @@ struct RuleTests {
 
     @Test("When all were vetoed none is made in their place: it would be vetoed in its turn")
     func vetoToNoSession() {
-        let tenant = Tenant<IndexedRegistry>(.gallery(multipleScenes: true), Self.scenes)
+        let tenant = Tenant(.gallery(multipleScenes: true), Self.scenes)
         let rule = SayingRule { _ in .veto(reason: "no") }
         let (outcome, decision) = Chooser(rules: [rule]).choose(for: .about("x"), from: tenant, at: .epoch)
         #expect(outcome == .undeliverable)

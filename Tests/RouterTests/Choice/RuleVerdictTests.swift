@@ -8,7 +8,7 @@ struct RuleVerdictTests {
     private func choose(
         _ rules: [any RoutingRule], _ scenes: [Scene], device: DeviceID? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let tenant = Tenant<IndexedRegistry>(.gallery(), scenes)
+        let tenant = Tenant(.gallery(), scenes)
         return Chooser(rules: rules).choose(for: .about("x", device: device), from: tenant, at: .epoch)
     }
 
@@ -109,7 +109,7 @@ struct RuleVerdictTests {
 
     @Test("A rule that accepts the first of 100,000 candidates is asked once")
     func lazy() {
-        var tenant = Tenant<IndexedRegistry>(.gallery(), [])
+        var tenant = Tenant(.gallery(), [])
         let template = Scene("template").session(created: 0)
         for index in 0..<100_000 {
             var session = template

@@ -83,7 +83,7 @@ struct WorkedCasesTests {
 
     @Test("The winner and its tier", arguments: cases)
     func winner(_ worked: Case) {
-        let tenant = Tenant<IndexedRegistry>(.gallery(strict: worked.strict), worked.scenes)
+        let tenant = Tenant(.gallery(strict: worked.strict), worked.scenes)
         let (outcome, decision) = Chooser().choose(for: .about(worked.content), from: tenant, at: .epoch)
         #expect(outcome == worked.winner.map { .session($0) } ?? .undeliverable)
         #expect(decision.session == worked.winner)
@@ -92,7 +92,7 @@ struct WorkedCasesTests {
 
     @Test("A session that was discarded before has no part in it")
     func discarded() {
-        var tenant = Tenant<IndexedRegistry>(.gallery(), Self.defaultAndDocument)
+        var tenant = Tenant(.gallery(), Self.defaultAndDocument)
         #expect(Chooser().choose(for: .about("x"), from: tenant, at: .epoch).outcome == .session("B"))
         tenant.remove("B")
         #expect(Chooser().choose(for: .about("x"), from: tenant, at: .epoch).outcome == .session("A"))

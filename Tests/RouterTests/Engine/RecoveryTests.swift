@@ -30,7 +30,7 @@ struct RecoveryTests {
     }
 
     /// The sessions that take part, best first.
-    private static func ranked(_ tenant: Tenant<IndexedRegistry>) -> [SessionID] {
+    private static func ranked(_ tenant: Tenant) -> [SessionID] {
         var ranked: [SessionID] = []
         tenant.registry.visit(.can, for: RegistryQuery(contentID: nil)) { session in
             ranked.append(session)

@@ -71,7 +71,7 @@ extension SceneConfiguration {
     static let unreachable = SceneConfiguration(name: "Unreachable", role: SceneRole.windowApplication)
 }
 
-extension Tenant where Registry == IndexedRegistry {
+extension Tenant {
     /// A tenant whose sessions were created in the order of the list.
     init(_ application: Application = .gallery(), _ scenes: [Scene]) {
         self.init(application: application)

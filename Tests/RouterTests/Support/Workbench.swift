@@ -4,7 +4,7 @@ import RouterTesting
 
 /// An engine with its store and its time, for tests that go step by step.
 struct Workbench {
-    var engine: Engine<IndexedRegistry>
+    var engine: Engine
     let store: ModelStore
     var now = Timestamp.epoch
     private let rules: [any RoutingRule]
