@@ -43,6 +43,17 @@ package struct DatabaseFile: Sendable {
         return Int64(status.st_size)
     }
 
+    /// Makes the file, if it is not there, so that its owner alone can read it: secrets of endpoints are in it. SQLite makes
+    /// the log and its index as readable as the file. One that is there stays as its operator has it.
+    static func makePrivate(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw StoreError(systemError: code, "cannot open \(path)")
+        }
+        close(descriptor)
+    }
+
     /// Runs what talks to SQLite, and translates what it throws.
     func translating<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do { return try body() } catch { throw StoreError(translating: error) }

@@ -35,6 +35,7 @@ package final class SQLiteStore: Store {
         let path = try canonicalPath(path)
         let lock = try StoreLock(beside: path)
         try DatabaseHeader.check(fileAt: path)
+        try DatabaseFile.makePrivate(path)
         do {
             let pool = try DatabasePool(path: path, configuration: Self.settings(configuration, path: path))
             try pool.writeWithoutTransaction { db in

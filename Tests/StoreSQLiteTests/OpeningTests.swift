@@ -27,6 +27,23 @@ struct OpeningTests {
         #expect(self.refusal(directory.file()) == nil)
     }
 
+    /// Secrets are in them.
+    @Test func theFilesAreTheirOwnersAlone() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.file())
+        try store.commit([.insert(notification(1))])
+        for end in ["", "-wal", "-shm"] {
+            let mode = try FileManager.default.attributesOfItem(atPath: directory.file() + end)[.posixPermissions]
+            #expect(mode as? Int == 0o600, "the database\(end)")
+        }
+        try store.close()
+        // One that its operator has opened to others stays so.
+        #expect(chmod(directory.file(), 0o640) == 0)
+        try SQLiteStore(path: directory.file()).close()
+        let mode = try FileManager.default.attributesOfItem(atPath: directory.file())[.posixPermissions]
+        #expect(mode as? Int == 0o640)
+    }
+
     /// The lock is the kernel's: another program meets it, and a killed holder leaves it free.
     @Test func theLockHoldsBetweenProcesses() throws {
         let directory = try TemporaryDirectory()

@@ -71,8 +71,14 @@ package actor EngineHost {
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
         // Somebody listens for as long as there is an observer.
         if !observers.isEmpty { self.feed.keepRecording() }
+        let kept = try store.recover()
+        let state = kept.corrected(at: clock.now)
+        if state != kept {
+            logger.warning(
+                "the clock was ahead when the daemon ran before: what waits for times that it told waits less")
+        }
         engine = Engine(
-            recovering: try store.recover(), rules: rules, caps: caps, retention: retention,
+            recovering: state, rules: rules, caps: caps, retention: retention,
             generator: SystemRandomNumberGenerator())
     }
 

@@ -16,6 +16,8 @@ extension API {
             let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
             let session = SessionKey(application: batch.application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
+        } naming: { line in
+            (try? JSONValue(parsing: line))?["id"]?.asString
         } submitting: {
             try await submitAll($0)
         }
@@ -34,6 +36,8 @@ extension API {
             var accept = try Self.decode(request, by: Self.pushSource, batch.application, device, traceparent)
             if let key { accept.notification.dedupeKeys.append(key.key) }
             return BatchItem(command: .accept(accept), line: Self.line)
+        } naming: { _ in
+            nil
         } submitting: {
             try await submitAll($0)
         }
@@ -113,9 +117,10 @@ private struct BatchRequest {
         key.map { DedupeKey(application: application, source: source, key: "line:\(number):\($0)") }
     }
 
-    /// Reads, submits and answers the lines, a chunk at a time.
+    /// Reads, submits and answers the lines, a chunk at a time. What a line that cannot be read is `naming` is said with the
+    /// reason.
     func answer(
-        _ read: ([UInt8], DedupeKey?) throws(Problem) -> BatchItem,
+        _ read: ([UInt8], DedupeKey?) throws(Problem) -> BatchItem, naming: ([UInt8]) -> String?,
         submitting submit: ([Command]) async throws -> [Reply]
     ) async throws -> Response {
         var number = 0
@@ -126,9 +131,9 @@ private struct BatchRequest {
                 return Result { () throws(Problem) in try read(line, key(ofLine: number)) }
             }
             var replies = try await submit(items.compactMap { try? $0.get().command }).makeIterator()
-            for item in items {
+            for (line, item) in zip(chunk, items) {
                 switch item {
-                case .failure(let problem): answers.append(BatchLine.write(problem))
+                case .failure(let problem): answers.append(BatchLine.write(problem, id: naming(line)))
                 case .success(let item): answers.append(item.line(replies.next() ?? .none))
                 }
             }

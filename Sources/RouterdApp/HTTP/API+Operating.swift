@@ -61,7 +61,12 @@ extension API {
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         // There may be as many as there are sessions: the engine does not wait until they are in order.
-        let all = await host.read { Array($0.planner.lanes.keys) }
+        let all = await host.read { engine in
+            // Those that are gone have nothing in their lanes: it has moved on.
+            engine.tenants.reduce(into: Set(engine.planner.lanes.keys)) { keys, tenant in
+                keys.formUnion(tenant.value.gone.lazy.map { SessionKey(application: tenant.key, session: $0) })
+            }
+        }
         // The cursor is the text of a key, so that is what they are ordered by.
         let named = all.lazy
             .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }

@@ -49,6 +49,19 @@ struct OperatorTests {
         }
     }
 
+    /// What was in its lane has moved on, and it is still to be found.
+    @Test func aSessionThatIsGoneIsSeen() async throws {
+        try await withGallery { daemon, receiver in
+            receiver.answer("/gone", with: 410)
+            try await daemon.putSession("win-1", at: receiver.url("/gone"))
+            _ = try await daemon.settled(try await daemon.post(about: "a").id)
+            let lanes = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
+            #expect(lanes.count == 1 && lanes.first?.at("session") == "win-1" && lanes.first?.at("waiting") == 0)
+            #expect(lanes.first?.at("disabled") == "gone" && lanes.first?.at("breaker", "state") == "disabled")
+            #expect(try await daemon.call(.get, "/v1/lanes?application=com.example.other").json.at("lanes") == [])
+        }
+    }
+
     @Test func aBreakerIsSeenAndClosedByHand() async throws {
         let schedule = Array(repeating: "0", count: 60).joined(separator: ",")
         try await withGallery(application: #"{"delivery":{"retrySchedule":[\#(schedule)]}}"#) { daemon, receiver in

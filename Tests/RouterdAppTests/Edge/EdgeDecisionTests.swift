@@ -119,6 +119,16 @@ struct EdgeDecisionTests {
         ("a host and a path", .http1_1, [("Host", "a/b")], "host-invalid"),
         ("a host that is not ASCII", .http1_1, [("Host", "é")], "host-invalid"),
         ("chunks", .http1_1, [("Host", "a"), ("Transfer-Encoding", "chunked")], nil),
+        ("chunks in capitals", .http1_1, [("Host", "a"), ("Transfer-Encoding", "Chunked")], nil),
+        (
+            "a coding and chunks", .http1_1, [("Host", "a"), ("Transfer-Encoding", "gzip, chunked")],
+            "transfer-encoding-unknown"
+        ),
+        (
+            "a coding, then chunks", .http1_1,
+            [("Host", "a"), ("Transfer-Encoding", "gzip"), ("Transfer-Encoding", "chunked")],
+            "transfer-encoding-unknown"
+        ),
         ("chunks in 1.0", .http1_0, [("Transfer-Encoding", "chunked")], "transfer-encoding-not-allowed"),
         ("an expectation", .http1_1, [("Host", "a"), ("Expect", "100-Continue")], nil),
         ("another expectation", .http1_1, [("Host", "a"), ("Expect", "tea")], "expectation-unknown"),

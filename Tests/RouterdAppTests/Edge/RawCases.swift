@@ -25,7 +25,12 @@ struct RawCase: Sendable {
         RawCase("length and chunks", "\(chunked)Content-Length: 2\r\n\r\n\(body)", malformed),
         RawCase("two lengths", "\(head)Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", malformed),
         RawCase("one length twice", "\(head)Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", malformed),
-        RawCase("unknown coding", "\(head)Transfer-Encoding: xchunked\r\n\r\n\(body)", malformed),
+        RawCase(
+            "unknown coding", "\(head)Transfer-Encoding: xchunked\r\n\r\n\(body)",
+            "501 transfer-encoding-unknown"),
+        RawCase(
+            "coding before chunks", "\(head)Transfer-Encoding: gzip, chunked\r\n\r\n\(body)",
+            "501 transfer-encoding-unknown"),
         RawCase("coding after chunks", "\(head)Transfer-Encoding: chunked, identity\r\n\r\n\(body)", malformed),
         RawCase("negative length", "\(head)Content-Length: -1\r\n\r\n{}", malformed),
         RawCase("length with a sign", "\(head)Content-Length: +2\r\n\r\n{}", malformed),

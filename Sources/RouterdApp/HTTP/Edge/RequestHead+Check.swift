@@ -22,11 +22,20 @@ extension HTTPRequestHead {
         return isHost ? nil : Problem(.badRequest, "host-invalid", "The header Host does not name a host.")
     }
 
-    /// 9112, 6.1: in HTTP/1.0 there are no transfer codings, and whoever sends one may be taken in two ways.
+    /// 9112, 6.1: in HTTP/1.0 there are no transfer codings, and whoever sends one may be taken in two ways. In HTTP/1.1 a
+    /// coding that is not known is refused: the parser looks at the last one only, and would hand on what is coded twice.
     private var transferFault: Problem? {
-        guard isOfHTTP10, headers.contains(name: "transfer-encoding") else { return nil }
-        return Problem(
-            .badRequest, "transfer-encoding-not-allowed", "A request of HTTP/1.0 cannot have Transfer-Encoding.")
+        let codings = headers["transfer-encoding"]
+        guard !codings.isEmpty else { return nil }
+        if isOfHTTP10 {
+            return Problem(
+                .badRequest, "transfer-encoding-not-allowed", "A request of HTTP/1.0 cannot have Transfer-Encoding.")
+        }
+        guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+            return Problem(
+                .notImplemented, "transfer-encoding-unknown", "The only Transfer-Encoding that is taken is chunked.")
+        }
+        return nil
     }
 
     /// 9110, 10.1.1: there is one expectation; in HTTP/1.0 there is none.
