@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Measures the decision alone on generated workloads and prints a table in Markdown; docs/PERFORMANCE.md explains.
 
-  decisions.py --routerd PATH [--sizes 1,1000,100000] [--mixes mixed,uikit] [--repeat 10] [--verify]
+  decisions.py --routerd PATH [--sizes 1,1000,100000] [--mixes mixed,uikit] [--repeat 10] [--cold] [--verify]
 
+With --cold there are as many subjects as sessions, each decided once: what one decision has brought into the cache is of no
+use to the next.
 With --verify every workload is first decided by brute force too, and a difference ends the run.
 """
 import argparse
@@ -28,6 +30,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1,1000,10000,100000,1000000")
     parser.add_argument("--mixes", default=MIXES)
     parser.add_argument("--repeat", default="10")
+    parser.add_argument("--cold", action="store_true")
     parser.add_argument("--verify", action="store_true")
     arguments = parser.parse_args()
     print("| workload | sessions |", " | ".join(name for name, _, _ in COLUMNS), "|")
@@ -40,15 +43,15 @@ def main() -> None:
 
 def row(arguments: argparse.Namespace, mix: str, size: str, directory: Path) -> str:
     generator = Path(__file__).with_name("workload.py")
+    count, rounds = (size, "1") if arguments.cold else (str(SUBJECTS), arguments.repeat)
     subprocess.run(
-        [sys.executable, generator, "--n", size, "--mix", mix, "--out", directory, "--subjects", str(SUBJECTS)],
-        check=True)
+        [sys.executable, generator, "--n", size, "--mix", mix, "--out", directory, "--subjects", count], check=True)
     sessions, subjects = (directory / f"{mix}-{size}.{end}" for end in ("sessions.jsonl", "subjects.txt"))
     files = ["--sessions", sessions, "--subjects", subjects]
     if arguments.verify:
         subprocess.run([arguments.routerd, "decide", *files, "--verify"], check=True, stdout=subprocess.DEVNULL)
     measured = json.loads(subprocess.run(
-        [arguments.routerd, "bench", "decide", *files, "--repeat", arguments.repeat], check=True,
+        [arguments.routerd, "bench", "decide", *files, "--repeat", rounds], check=True,
         capture_output=True).stdout)
     for file in (sessions, subjects):
         file.unlink()
