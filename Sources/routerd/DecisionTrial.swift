@@ -73,26 +73,33 @@ struct DecisionTrial {
 
     // MARK: - Changes
 
-    /// The time that a change of one session's state takes, on sessions drawn at random.
-    mutating func changeStates() -> Double {
+    /// The time that a change of one session's state takes, on sessions drawn at random. The registry is told of so many
+    /// changes before the first of them.
+    mutating func changeStates(together: Int) -> Double {
         guard !entries.isEmpty else { return 0 }
         let states = ActivationState.allCases
         // The names as they would come in requests, and not where the list of all sessions has them.
         let sessions = draw(Self.stateChanges).map { entries[$0].session }
         let start = Nanoseconds.now
         for (count, session) in sessions.enumerated() {
+            if together > 1, count % together == 0 {
+                registry.foresee(count..<min(count + together, sessions.count)) { sessions[$0] }
+            }
             let time = Timestamp(milliseconds: 1_767_225_600_000 + Int64(count))
             registry.setState(session, states[count % states.count], lastActivatedAt: time)
         }
         return Double(Nanoseconds.now - start) / Double(sessions.count)
     }
 
-    /// The time that it takes to remove a session and to add it again.
-    mutating func replaceSessions() -> Double {
+    /// The time that it takes to remove a session and to add it again. The registry is told of so many sessions at once.
+    mutating func replaceSessions(together: Int) -> Double {
         guard !entries.isEmpty else { return 0 }
         let replaced = draw(Self.replacements).map { entries[$0] }
         let start = Nanoseconds.now
-        for entry in replaced {
+        for (count, entry) in replaced.enumerated() {
+            if together > 1, count % together == 0 {
+                registry.foresee(count..<min(count + together, replaced.count)) { replaced[$0].session }
+            }
             registry.remove(entry.session)
             registry.insert(entry)
         }

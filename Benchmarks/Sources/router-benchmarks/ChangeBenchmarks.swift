@@ -23,6 +23,14 @@ final class ChangingRegistry {
         }
     }
 
+    /// The same, told of sixteen changes before the first of them.
+    var stateChangesTogether: Benchmark {
+        Benchmark(name: "state change, sixteen together, 100,000", operations: entries.count) {
+            self.time += 1
+            return Self.changeStatesTogether(of: self.entries, in: &self.registry, at: self.time)
+        }
+    }
+
     /// A session goes and comes again, and then the next one does.
     var replacements: Benchmark {
         Benchmark(name: "remove and insert, 100,000", operations: entries.count) {
@@ -38,6 +46,23 @@ final class ChangingRegistry {
         entries.forEach { entry in
             registry.setState(entry.session, next, lastActivatedAt: Timestamp(milliseconds: time))
             next = next == .background ? .foregroundActive : .background
+        }
+        return registry.count
+    }
+
+    @inline(never)
+    private static func changeStatesTogether(
+        of entries: Lasting<RegistryEntry>, in registry: inout IndexedRegistry, at time: Int64
+    ) -> Int {
+        var number = 0
+        entries.forEach { entry in
+            if number % 16 == 0 {
+                registry.foresee(number..<min(number + 16, entries.count)) { entries[$0].session }
+            }
+            registry.setState(
+                entry.session, (number + Int(time)) % 2 == 0 ? .background : .foregroundActive,
+                lastActivatedAt: Timestamp(milliseconds: time))
+            number += 1
         }
         return registry.count
     }

@@ -22,6 +22,10 @@ final class Lasting<Value> {
 
     var count: Int { places.count }
 
+    subscript(number: Int) -> Value {
+        @inline(__always) get { places[number]._withUnsafeGuaranteedRef { $0.value } }
+    }
+
     /// Shows every value.
     @inline(__always)
     func forEach(_ body: (Value) -> Void) {

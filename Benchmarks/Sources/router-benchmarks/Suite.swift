@@ -15,6 +15,7 @@ enum Suite {
             .strictDecision("who prefers must be able to and is not, 100,000", among: wishful),
             .choice("with its reason, 100,000", among: documents),
             changing.stateChanges,
+            changing.stateChangesTogether,
             changing.replacements,
             try DeliveryBenchmark().delivered,
             .lookup(.thousand),

@@ -60,6 +60,10 @@ package struct TagTable: ~Copyable {
         slot(of: tag, where: isWanted).map { UInt32(truncatingIfNeeded: slots[$0]) }
     }
 
+    /// What lies where the tag would lie if no other were in its way, for who wants that line of the cache.
+    @inlinable @inline(__always)
+    package func entry(at tag: UInt32) -> UInt64 { slots[home(tag)] }
+
     @inlinable @inline(__always)
     func slot(of tag: UInt32, where isWanted: (UInt32) -> Bool) -> Int? {
         var slot = home(tag)

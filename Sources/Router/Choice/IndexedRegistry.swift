@@ -67,6 +67,12 @@ package struct IndexedRegistry: SessionRegistry {
         return true
     }
 
+    package mutating func foresee(_ changes: Range<Int>, _ session: (Int) -> SessionID?) {
+        // Who is not the only owner copies everything at the next change anyway.
+        guard count >= SessionStore.leastForeseen, isKnownUniquelyReferenced(&holder) else { return }
+        holder.store.pointee.foresee(changes, session)
+    }
+
     package func contains(_ session: SessionID) -> Bool { holder.store.pointee.slot(of: session) != nil }
 
     package func best(for query: RegistryQuery) -> RegistryMatch? {

@@ -15,7 +15,7 @@ struct SessionStore: ~Copyable {
     var groupLists = RankedLists()
     var index = PredicateIndex()
     private(set) var names: ContiguousArray<SessionID> = []
-    private var slots = TagTable(fullness: 13)
+    private(set) var slots = TagTable(fullness: 13)
     private var freeSlots: [UInt32] = []
     private(set) var all = Tournament()
     private(set) var devices = DeviceSlots()
@@ -24,6 +24,8 @@ struct SessionStore: ~Copyable {
     private var hasExactRanks = false
     private(set) var count = 0
     var version: UInt64 = 0
+    /// What `foresee` has loaded, as one number that means nothing.
+    var foreseen: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
 
     init() {
