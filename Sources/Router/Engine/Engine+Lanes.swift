@@ -81,6 +81,21 @@ extension Engine {
             plan.changes.append(.putSession(session))
             plan.writes.append(.session(key))
         }
+        endWaits(in: key, in: &plan)
+        return plan
+    }
+
+    /// What waits for its next attempt where the session is not reached any more is tried at once where it is: the wait was the
+    /// other receiver's.
+    func follow(_ session: SceneSession, in plan: inout Plan) {
+        guard let tenant = tenants[session.key.application], let known = tenant.sessions[session.key.session],
+            let left = tenant.endpoint(of: known), let entered = tenant.endpoint(of: session),
+            !left.url.isSame(as: entered.url)
+        else { return }
+        endWaits(in: session.key, in: &plan)
+    }
+
+    private func endWaits(in key: SessionKey, in plan: inout Plan) {
         for delivery in planner.lanes[key]?.waiting(limit: RouterLimits.commandsPerTransaction) ?? []
         where delivery.machine.progress.notBefore != nil {
             let sequence = delivery.notification.sequence
@@ -90,6 +105,5 @@ extension Engine {
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
         }
-        return plan
     }
 }

@@ -64,6 +64,7 @@ extension Engine {
             writes: [.session(key), .sessions(key.application)])
         // The delegate hears of the one that is gone before anybody hears of this one.
         if let discarded { try tellDelegate(of: discarded, at: now, lookup: lookup, in: &plan) }
+        follow(session, in: &plan)
         return plan
     }
 
@@ -72,7 +73,9 @@ extension Engine {
         guard let session = tenant.sessions[key.session] else { return .refused(.unknownSession(key)) }
         do {
             let patched = try patched(session, by: patch, in: tenant, at: now)
-            return plan(moving: patched, to: patch.activationState, at: now)
+            var plan = plan(moving: patched, to: patch.activationState, at: now)
+            follow(patched, in: &plan)
+            return plan
         } catch {
             return .refused(error)
         }

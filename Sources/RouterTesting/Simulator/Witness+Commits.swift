@@ -103,6 +103,12 @@ extension Witness {
             let isKnown = ledger.registrations.applications[session.key.application] != nil
             require(isKnown, "12.9 a session of nobody: \(session.key)")
             let isGone = session.discardedAt != nil
+            // What waits where it was reached before may go on where it is reached now.
+            if let known = ledger.registrations.sessions[session.key],
+                ledger.registrations.endpoint(of: known)?.url != ledger.registrations.endpoint(of: session)?.url
+            {
+                resumed.insert(session.key)
+            }
             ledger.registrations.sessions[session.key] = isGone ? nil : session
             ledger.registrations.discarded[session.key] = isGone ? session : nil
         case .deleteSession(let key):

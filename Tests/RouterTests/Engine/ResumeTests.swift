@@ -29,6 +29,29 @@ struct ResumeTests {
         #expect(try #require(bench.engine.laneStatus(Self.A).nextAttemptAt) >= .second(300), "the second step")
     }
 
+    @Test("What failed where the session was is tried at once where it is", arguments: [false, true], [false, true])
+    func moved(isPut: Bool, isElsewhere: Bool) throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        for _ in 0..<2 { try bench.accept() }
+        try bench.finish(try #require(try bench.start().first), .status(500))
+        #expect(try bench.start().isEmpty)
+        let url = isElsewhere ? "https://elsewhere.example/" : try #require(bench.session("A")?.endpoint).url
+        if isPut {
+            var draft = SessionDraft.of(Scene("A"))
+            draft.endpoint = EndpointDraft(url: url, secret: "whsec_c2VjcmV0", freshSecret: "fresh")
+            try bench.run(.putSession(Self.A, draft))
+        } else {
+            var patch = SessionPatch()
+            patch.endpoint = .set(EndpointPatch(url: url, secret: nil, freshSecret: "fresh"))
+            try bench.run(.patchSession(Self.A, patch))
+        }
+        let attempt = try bench.start().first
+        #expect((attempt != nil) == isElsewhere)
+        guard let attempt else { return }
+        #expect(attempt.number == 2 && attempt.notification.sequence == 1 && attempt.endpoint.url == url)
+        try bench.finish(attempt, .status(200))
+    }
+
     @Test("A session whose endpoint was gone takes part again")
     func disabled() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B", can: "FALSEPREDICATE")])
