@@ -18,6 +18,8 @@ extension Engine {
             tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, at: now, plan: &plan)
         case .showApplicationScreens:
             let others = bystanders(at: gate.key, in: tenant).compactMap(state.after)
+            // The gate does not miss them: one that leaves in the same transaction is not to be told any more.
+            plan.reads += others.map { .session($0.key) }
             tell(attending + others, .showApplicationScreen, gate, at: now, plan: &plan)
         case .showProgress:
             for session in waiting { supersedeProgress(of: session.key, at: now, in: &plan) }

@@ -313,7 +313,11 @@ struct GateTests {
         draft.configuration = "Demo"
         try bench.run(.putSession(.gallery("D"), draft))
         let term = try #require(bench.engine.gate(Self.phone)?.term)
-        try bench.run(.gate(.report(.succeed(storing: nil), by: .gallery("D"), term: term)))
+        let opened = Command.gate(.report(.succeed(storing: nil), by: .gallery("D"), term: term))
+        var batch = Batch()
+        batch.append(try bench.plan(.disconnectSession(Self.B)))
+        #expect(batch.conflicts(with: try bench.plan(opened)), "B has gone, and is not to be told.")
+        try bench.run(opened)
         #expect(try Self.told(&bench, "showApplicationScreen") == ["A", "B", "C", "D"])
     }
 
