@@ -56,8 +56,8 @@ final class ChangingRegistry {
     ) -> Int {
         var number = 0
         entries.forEach { entry in
-            if number % 16 == 0 {
-                registry.foresee(number..<min(number + 16, entries.count)) { entries[$0].session }
+            if number % IndexedRegistry.foreseenTogether == 0 {
+                registry.foresee(number..<min(number + IndexedRegistry.foreseenTogether, entries.count)) { entries[$0].session }
             }
             registry.setState(
                 entry.session, (number + Int(time)) % 2 == 0 ? .background : .foregroundActive,

@@ -67,7 +67,7 @@ public enum StandardWebhooksVerifier: Sendable {
 
     /// Digits only: a sign, or zeros in front, would be another text for the same time.
     private static func seconds(of text: String) throws(WebhookVerificationError) -> Int64 {
-        guard let seconds = Int64(text), seconds >= 0, String(seconds).utf8.elementsEqual(text.utf8) else {
+        guard let seconds = Int64(text), seconds >= 0, String(seconds).isSame(as: text) else {
             throw .invalidTimestamp
         }
         return seconds

@@ -1,3 +1,5 @@
+import RouterPlugin
+
 /// How a new session comes by its configuration.
 package enum ConfigurationChoice: Hashable, Sendable, CustomStringConvertible {
     case named(String)
@@ -30,7 +32,7 @@ extension Tenant {
     /// The configuration that the delegate has named for a new session, or the first one if it named none that there is.
     package func configuration(named name: String?, forNew role: String) -> String? {
         let open = openConfigurations(of: role)
-        let named = open.first { name?.utf8.elementsEqual($0.name.utf8) == true }
+        let named = open.first { name?.isSame(as: $0.name) == true }
         return (named ?? open.first)?.name
     }
 
@@ -46,6 +48,6 @@ extension Tenant {
 
 extension SceneConfiguration {
     fileprivate func isChosen(by activityType: String) -> Bool {
-        activityTypes.contains { $0.utf8.elementsEqual(activityType.utf8) }
+        activityTypes.contains { $0.isSame(as: activityType) }
     }
 }

@@ -27,12 +27,6 @@ package protocol SessionRegistry: Sendable {
     @discardableResult
     mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool
 
-    /// Is told which sessions are about to change, for whoever can be quicker if it knows. Changes nothing that can be
-    /// asked for.
-    ///
-    /// - Parameter session: The session of a change; nil for one that is not about this registry.
-    mutating func foresee(_ changes: Range<Int>, _ session: (Int) -> SessionID?)
-
     /// Whether the session takes part.
     func contains(_ session: SessionID) -> Bool
     /// The best session of the first tier that has one.
@@ -41,10 +35,6 @@ package protocol SessionRegistry: Sendable {
     func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool)
     /// Shows every session in scope, in any order, until `visit` returns false.
     func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool)
-}
-
-extension SessionRegistry {
-    package mutating func foresee(_ changes: Range<Int>, _ session: (Int) -> SessionID?) {}
 }
 
 /// What is asked of a registry.

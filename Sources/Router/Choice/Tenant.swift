@@ -83,7 +83,7 @@ package struct Tenant: Sendable {
     /// Whether a session that is still registered was reached there, and answered 410.
     package func isGone(_ place: Endpoint) -> Bool {
         gone.contains { id in
-            sessions[id].flatMap(endpoint)?.url.utf8.elementsEqual(place.url.utf8) ?? false
+            sessions[id].flatMap(endpoint)?.url.isSame(as: place.url) ?? false
         }
     }
 

@@ -34,7 +34,7 @@ extension LanePlanner {
             slowUnderWay -= 1
             call(.slowSlots)
         }
-        leave(flight.endpoint.origin)
+        giveBack(flight.endpoint.origin)
         endpoints[flight.endpoint]?.underWay -= 1
         if flight.isProbe, endpoints[flight.endpoint]?.breaker.state == .halfOpen {
             var unused = UnusedGenerator()
@@ -45,7 +45,7 @@ extension LanePlanner {
         goOn(flight.endpoint)
     }
 
-    private mutating func leave(_ origin: Origin) {
+    private mutating func giveBack(_ origin: Origin) {
         guard let place = origins.index(forKey: origin) else { return }
         origins.values[place].underWay -= 1
         call(.origin(origin))
@@ -107,9 +107,8 @@ extension LanePlanner {
         if endpoints.values[place].isPristine {
             endpoints.remove(at: place)
         } else if let idleSince = endpoints.values[place].idleSince {
-            let health = endpoints.values[place]
             // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
-            let since = health.waiting.isEmpty ? idleSince : now
+            let since = endpoints.values[place].waiting.isEmpty ? idleSince : now
             let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
             if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
         }

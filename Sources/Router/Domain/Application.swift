@@ -51,12 +51,12 @@ package struct SceneManifest: Hashable, Sendable {
     }
 
     package func configuration(named name: String) -> SceneConfiguration? {
-        sceneConfigurations.first { $0.name.utf8.elementsEqual(name.utf8) }
+        sceneConfigurations.first { $0.name.isSame(as: name) }
     }
 
     /// Whether the application takes user activities of that type.
     package func takes(_ activityType: String) -> Bool {
-        userActivityTypes.contains { $0.utf8.elementsEqual(activityType.utf8) }
+        userActivityTypes.contains { $0.isSame(as: activityType) }
     }
 }
 

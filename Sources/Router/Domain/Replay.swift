@@ -87,7 +87,7 @@ package struct RepeatedReplay: Hashable, Sendable {
     }
 
     package static func == (lhs: Self, rhs: Self) -> Bool {
-        lhs.key.utf8.elementsEqual(rhs.key.utf8) && lhs.fingerprint == rhs.fingerprint
+        lhs.key.isSame(as: rhs.key) && lhs.fingerprint == rhs.fingerprint
     }
 }
 

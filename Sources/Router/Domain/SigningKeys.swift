@@ -80,7 +80,7 @@ package struct SigningKeys: Hashable, Sendable {
     }
 
     package func contains(_ secret: String) -> Bool {
-        all.contains { $0.secret.utf8.elementsEqual(secret.utf8) }
+        all.contains { $0.secret.isSame(as: secret) }
     }
 
     /// Forgets the keys that will never sign again.
@@ -95,7 +95,7 @@ package struct SigningKeys: Hashable, Sendable {
         to secret: String, replacing versions: Set<SignatureVersion>, overlapSeconds: Int, at now: Timestamp
     ) throws(SigningKeysError) -> SigningKeys {
         let end = now.advanced(byMilliseconds: Int64(overlapSeconds) * 1000)
-        var keys = all.filter { !$0.secret.utf8.elementsEqual(secret.utf8) }
+        var keys = all.filter { !$0.secret.isSame(as: secret) }
         for place in keys.indices where versions.contains(keys[place].version) {
             keys[place].notAfter = min(keys[place].notAfter ?? end, end)
         }

@@ -1,3 +1,5 @@
+import RouterPlugin
+
 /// A name of a host, or all names below a domain: `hooks.internal`, `*.internal`.
 ///
 /// Invariant: lower case, without a dot at the end.
@@ -24,7 +26,7 @@ package struct HostPattern: Hashable, Sendable {
     /// Whether the host of a URL is meant.
     package func matches(_ host: String) -> Bool {
         let host = Self.canonical(host)
-        if !isWildcard { return host.utf8.elementsEqual(name.utf8) }
+        if !isWildcard { return host.isSame(as: name) }
         let ending = ".\(name)".utf8
         return host.utf8.count > ending.count && host.utf8.suffix(ending.count).elementsEqual(ending)
     }

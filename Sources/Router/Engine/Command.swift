@@ -110,7 +110,7 @@ package struct EndpointDraft: Hashable, Sendable {
     /// A replacement that leaves the keys out keeps those it has, as reads do not show them.
     package func resolved(replacing existing: Endpoint?, at now: Timestamp) -> Endpoint {
         if let keys { return Endpoint(url: url, keys: keys) }
-        guard var existing, existing.url.utf8.elementsEqual(url.utf8) else {
+        guard var existing, existing.url.isSame(as: url) else {
             return Endpoint(url: url, keys: SigningKeys(freshSecret))
         }
         existing.keys.forgetEnded(at: now)

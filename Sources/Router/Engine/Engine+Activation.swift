@@ -217,7 +217,7 @@ extension Tenant {
         var found: SceneSession?
         registry.visit(.prefers, for: query) { id in
             guard let session = sessions[id], id != request.options.requestingSession, !session.awaitsConfiguration,
-                request.role.map({ session.role.utf8.elementsEqual($0.utf8) }) ?? true
+                request.role.map({ session.role.isSame(as: $0) }) ?? true
             else { return true }
             found = session
             return false
@@ -229,7 +229,7 @@ extension Tenant {
     package func hasSession(of role: String, on device: DeviceID?, beside key: SessionID? = nil) -> Bool {
         var isFound = false
         registry.visit(.can, for: RegistryQuery(device: device, contentID: nil, prefersRequiresCan: false)) { id in
-            isFound = id != key && sessions[id]?.role.utf8.elementsEqual(role.utf8) == true
+            isFound = id != key && sessions[id]?.role.isSame(as: role) == true
             return !isFound
         }
         return isFound

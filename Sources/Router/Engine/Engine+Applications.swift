@@ -31,7 +31,7 @@ extension Engine {
         let moved = Set(
             application.manifest.sceneConfigurations.lazy.filter { configuration in
                 let before = existing.manifest.configuration(named: configuration.name)?.endpoint?.url ?? ""
-                return !before.utf8.elementsEqual((configuration.endpoint?.url ?? "").utf8)
+                return !before.isSame(as: configuration.endpoint?.url ?? "")
             }.map(\.name))
         guard !moved.isEmpty, let sessions = tenants[application.id]?.sessions.values else { return }
         for var session in sessions

@@ -13,7 +13,7 @@ extension Engine {
         var followUps: [FollowUp] = []
         var hasForgotten = false
         for (number, change) in changes.enumerated() {
-            if number % Self.foreseenChanges == 0 { foresee(changes, from: number) }
+            if number % IndexedRegistry.foreseenTogether == 0 { foresee(changes, from: number) }
             switch change {
             case .putApplication(let application):
                 followUps += put(application, &closed)
@@ -73,13 +73,10 @@ extension Engine {
         return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
     }
 
-    /// So many changes are told to a registry before the first of them is made.
-    private static var foreseenChanges: Int { 16 }
-
     /// Tells a registry which of its sessions the next changes are about: that of the first one among them that is about a
     /// session. Other applications are seldom in the same transaction.
     private mutating func foresee(_ changes: [StoreChange], from start: Int) {
-        let next = start..<min(start + Self.foreseenChanges, changes.count)
+        let next = start..<min(start + IndexedRegistry.foreseenTogether, changes.count)
         guard next.count > 1, let application = next.lazy.compactMap({ changes[$0].sessionPut?.application }).first
         else { return }
         tenants[application]?.foresee(next) { number in

@@ -134,7 +134,7 @@ extension Engine {
             let session = tenant.sessions[key.session], session.awaitsConfiguration
         else { return nil }
         let chosen = tenant.configuration(named: name, forNew: session.role)
-        return chosen?.utf8.elementsEqual(name.utf8) == true ? nil : "unknown-configuration"
+        return chosen?.isSame(as: name) == true ? nil : "unknown-configuration"
     }
 }
 

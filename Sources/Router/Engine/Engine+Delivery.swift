@@ -170,7 +170,7 @@ extension Engine {
     }
 
     private func isReached(_ session: SceneSession, at url: String) -> Bool {
-        tenants[session.key.application]?.endpoint(of: session)?.url.utf8.elementsEqual(url.utf8) ?? false
+        tenants[session.key.application]?.endpoint(of: session)?.url.isSame(as: url) ?? false
     }
 
     func planEnd(_ sequence: NotificationSequence, at now: Timestamp) -> Plan {

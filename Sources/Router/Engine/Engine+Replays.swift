@@ -44,7 +44,7 @@ extension Engine {
     private func replay(under key: String?, for application: ApplicationID?) -> Replay? {
         guard let key else { return nil }
         return replays.values.first {
-            $0.filter.application == application && $0.request?.key.utf8.elementsEqual(key.utf8) == true
+            $0.filter.application == application && $0.request?.key.isSame(as: key) == true
         }
     }
 

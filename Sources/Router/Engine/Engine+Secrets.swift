@@ -79,7 +79,7 @@ extension Engine {
         case .delegate: application.delegate = endpoint
         case .configuration(_, let name):
             let list = application.manifest.sceneConfigurations.indices
-            for index in list where application.manifest.sceneConfigurations[index].name.utf8.elementsEqual(name.utf8) {
+            for index in list where application.manifest.sceneConfigurations[index].name.isSame(as: name) {
                 application.manifest.sceneConfigurations[index].endpoint = endpoint
             }
         }

@@ -135,7 +135,7 @@ extension Engine {
         let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
         guard sizes.allSatisfy({ $0 <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
         if tenant.application.manifest.allowsOneSceneOnly,
-            session.role.utf8.elementsEqual(SceneRole.windowApplication.utf8),
+            session.role.isSame(as: SceneRole.windowApplication),
             tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)
         {
             throw .scene(.multipleScenesNotSupported)

@@ -1,3 +1,5 @@
+import RouterPlugin
+
 /// The gates that an application has switched on. One that it has not is always open.
 package struct GateSettings: Hashable, Sendable {
     package var onboarding: OnboardingSettings?
@@ -32,6 +34,6 @@ package struct OnboardingSettings: Hashable, Sendable {
 
     /// Whether a session has a part in opening the gate.
     package func involves(_ session: SceneSession) -> Bool {
-        demoConfiguration.map { $0.utf8.elementsEqual(session.configuration.utf8) } ?? true
+        demoConfiguration.map { $0.isSame(as: session.configuration) } ?? true
     }
 }

@@ -1,3 +1,5 @@
+import RouterPlugin
+
 /// What a welcome screen says.
 package enum Prompt: String, CaseIterable, Hashable, Sendable {
     /// The headline.
@@ -55,7 +57,7 @@ package struct PromptTexts: Hashable, Sendable {
     package func text(of prompt: Prompt, in language: String?) -> String {
         var tag = language?.lowercased() ?? ""
         while !tag.isEmpty {
-            if let entry = entries.first(where: { $0.prompt == prompt && $0.language.utf8.elementsEqual(tag.utf8) }) {
+            if let entry = entries.first(where: { $0.prompt == prompt && $0.language.isSame(as: tag) }) {
                 return entry.text
             }
             // RFC 4647, 3.4: one part after the other is taken away.

@@ -232,7 +232,7 @@ package struct DedupeKey: Hashable, Sendable {
     }
 
     package static func == (lhs: DedupeKey, rhs: DedupeKey) -> Bool {
-        lhs.application == rhs.application && lhs.source == rhs.source && lhs.key.utf8.elementsEqual(rhs.key.utf8)
+        lhs.application == rhs.application && lhs.source == rhs.source && lhs.key.isSame(as: rhs.key)
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -71,9 +71,8 @@ package actor EngineHost {
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
         // Somebody listens for as long as there is an observer.
         if !observers.isEmpty { self.feed.keepRecording() }
-        let kept = try store.recover()
-        let state = kept.corrected(at: clock.now)
-        if state != kept {
+        var state = try store.recover()
+        if state.correct(at: clock.now) {
             logger.warning(
                 "the clock was ahead when the daemon ran before: what waits for times that it told waits less")
         }

@@ -63,9 +63,10 @@ extension API {
         // There may be as many as there are sessions: the engine does not wait until they are in order.
         let all = await host.read { engine in
             // Those that are gone have nothing in their lanes: it has moved on.
-            engine.tenants.reduce(into: Set(engine.planner.lanes.keys)) { keys, tenant in
-                keys.formUnion(tenant.value.gone.lazy.map { SessionKey(application: tenant.key, session: $0) })
+            let gone = engine.tenants.flatMap { id, tenant in
+                tenant.gone.map { SessionKey(application: id, session: $0) }
             }
+            return Array(engine.planner.lanes.keys) + gone.filter { engine.planner.lanes[$0] == nil }
         }
         // The cursor is the text of a key, so that is what they are ordered by.
         let named = all.lazy

@@ -35,7 +35,7 @@ package struct EndpointScope: Sendable {
         var found: [PluginID] = []
         for (place, name) in names.enumerated() {
             let pointer = "\(reader.pointer(to: "observers"))/\(place)"
-            guard let observer = observers.first(where: { $0.text.utf8.elementsEqual(name.utf8) }) else {
+            guard let observer = observers.first(where: { $0.text.isSame(as: name) }) else {
                 let known = observers.isEmpty ? "there are none" : observers.map(\.text).joined(separator: ", ")
                 throw Problem(
                     .unprocessableContent, "unknown-observer",

@@ -83,7 +83,7 @@ enum GateSettingsBody {
             onboarding.object("prompts") { prompts in
                 for language in languages(of: settings.prompts) {
                     prompts.object(language) { texts in
-                        for entry in settings.prompts.entries where entry.language.utf8.elementsEqual(language.utf8) {
+                        for entry in settings.prompts.entries where entry.language.isSame(as: language) {
                             texts.field(entry.prompt.rawValue, entry.text)
                         }
                     }

@@ -24,9 +24,15 @@ struct CorrectedClockTests {
         return RecoveredState(applications: [application], unsettled: [notification])
     }
 
-    private static func found(_ state: RecoveredState) -> UnsettledNotification {
-        state.corrected(at: now).unsettled[0]
+    /// The state as it is corrected, and as it is told to be.
+    private static func corrected(_ state: RecoveredState) -> RecoveredState {
+        var corrected = state
+        let isCorrected = corrected.correct(at: now)
+        #expect(isCorrected == (corrected != state))
+        return corrected
     }
+
+    private static func found(_ state: RecoveredState) -> UnsettledNotification { corrected(state).unsettled[0] }
 
     @Test func whatWasAcceptedAheadWaitsForSoMuchLess() {
         let state = Self.waiting(
@@ -44,7 +50,7 @@ struct CorrectedClockTests {
     @Test(arguments: [0, 5000, 3_600_000, 172_800_000 * 6 / 5])
     func whatMayBeStays(wait: Int64) {
         let state = Self.waiting(acceptedAfter: -5000, notBefore: wait, heldUntil: Self.year)
-        #expect(state.corrected(at: Self.now) == state)
+        #expect(Self.corrected(state) == state)
     }
 
     @Test func sessionsWereActiveByNow() {
@@ -53,13 +59,13 @@ struct CorrectedClockTests {
         session.leaseSeconds = 60
         session.leaseExpiresAt = Self.now.advanced(byMilliseconds: Self.year)
         let state = RecoveredState(applications: [.gallery()], sessions: [session])
-        let found = state.corrected(at: Self.now).sessions[0]
+        let found = Self.corrected(state).sessions[0]
         #expect(found.lastActivatedAt == Self.now)
         #expect(found.leaseExpiresAt == Self.now.advanced(byMilliseconds: 60_000))
 
         session.lastActivatedAt = Self.now.advanced(byMilliseconds: -1)
         session.leaseExpiresAt = Self.now.advanced(byMilliseconds: 59_000)
         let right = RecoveredState(applications: [.gallery()], sessions: [session])
-        #expect(right.corrected(at: Self.now) == right)
+        #expect(Self.corrected(right) == right)
     }
 }

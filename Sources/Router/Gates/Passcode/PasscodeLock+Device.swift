@@ -51,7 +51,7 @@ extension PasscodeLock {
         at now: Timestamp
     ) throws(Refusal) -> Bool {
         try checkDevice(under: policy, at: now)
-        guard let challenge, challenge.text.utf8.elementsEqual(text.utf8), challenge.term == term,
+        guard let challenge, challenge.text.isSame(as: text), challenge.term == term,
             now < challenge.expiresAt, signer == deviceKey
         else { throw .staleChallenge }
         self.challenge = nil
