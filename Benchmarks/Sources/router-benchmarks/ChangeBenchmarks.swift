@@ -57,7 +57,9 @@ final class ChangingRegistry {
         var number = 0
         entries.forEach { entry in
             if number % IndexedRegistry.foreseenTogether == 0 {
-                registry.foresee(number..<min(number + IndexedRegistry.foreseenTogether, entries.count)) { entries[$0].session }
+                registry.foresee(number..<min(number + IndexedRegistry.foreseenTogether, entries.count)) {
+                    entries[$0].session
+                }
             }
             registry.setState(
                 entry.session, (number + Int(time)) % 2 == 0 ? .background : .foregroundActive,
