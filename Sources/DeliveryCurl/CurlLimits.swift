@@ -19,4 +19,6 @@ package enum CurlLimits {
     /// What is read at a time, and how often, of what comes over a connection on which nothing was asked.
     static let strayBytes = 4096
     static let strayReads = 64
+    /// What a handle keeps of memory for bodies between two requests: that of a payload of the usual size in its envelope.
+    static let keptBodyBytes = 4096
 }

@@ -13,6 +13,7 @@ final class EasySlot {
 
     private var url: CurlURL?
     private var headers: UnsafeMutablePointer<curl_slist>?
+    /// Holds the body of the running request. It is kept for the next one if it is small.
     private var requestBody: UnsafeMutableRawBufferPointer?
 
     private var responseLimit = 0
@@ -117,8 +118,11 @@ final class EasySlot {
         _ = ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, nil)
         _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
         curl_slist_free_all(headers)
-        requestBody?.deallocate()
-        (url, headers, requestBody, egress) = (nil, nil, nil, nil)
+        if let body = requestBody, body.count > CurlLimits.keptBodyBytes {
+            body.deallocate()
+            requestBody = nil
+        }
+        (url, headers, egress) = (nil, nil, nil)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
     }
@@ -126,12 +130,14 @@ final class EasySlot {
     /// The bytes are copied once, because libcurl reads them where they are until the transfer is over.
     private func setBody(_ body: [UInt8]) throws(RequestRefusal) {
         // Without an address libcurl would read the body from standard input.
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, body.count), alignment: 1)
-        copy.copyBytes(from: body)
-        requestBody = copy
+        if (requestBody?.count ?? 0) < max(1, body.count) {
+            requestBody?.deallocate()
+            requestBody = .allocate(byteCount: max(CurlLimits.keptBodyBytes, body.count), alignment: 1)
+        }
+        requestBody?.copyBytes(from: body)
         let option = CURLOPT_POSTFIELDSIZE_LARGE
         try check(option, ccurl_setopt_off_t(handle, option, curl_off_t(body.count)))
-        try check(CURLOPT_POSTFIELDS, ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, copy.baseAddress))
+        try check(CURLOPT_POSTFIELDS, ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, requestBody?.baseAddress))
     }
 
     private static func parse(_ url: String) throws(RequestRefusal) -> CurlURL {

@@ -6,8 +6,8 @@ import Router
 /// What goes out is what the request names, plus `Host` and `Content-Length`. libcurl's own additions (`Accept`,
 /// a form's `Content-Type`, `Expect: 100-continue` for long bodies) are switched off by a line with an empty value.
 struct RequestHeaders {
-    /// One line per header, without a line end.
-    private(set) var lines: [String] = []
+    /// One line per header, each with the zero that ends a C string and without a line end.
+    private var text: [UInt8] = []
 
     /// What the transport alone decides: two opinions on where a request ends are a smuggled request.
     private static let reserved: Set<String> = [
@@ -15,9 +15,13 @@ struct RequestHeaders {
         "trailer", "transfer-encoding", "upgrade",
     ]
 
+    /// Of the lines of a signed webhook together, in bytes.
+    private static let usualLength = 512
+
     /// Refuses headers that would not arrive as one line each.
     init(_ fields: [HeaderField]) throws(RequestRefusal) {
-        var suppressed: Set<String> = ["accept", "content-type"]
+        var suppressed = ["accept", "content-type"]
+        text.reserveCapacity(Self.usualLength)
         for field in fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
                 throw RequestRefusal("a header's name is empty or holds a character that no name may hold")
@@ -29,26 +33,39 @@ struct RequestHeaders {
             guard !field.value.utf8.contains(where: Self.isForbiddenInValue) else {
                 throw RequestRefusal("the value of the header \(name) holds a line end or control character")
             }
-            suppressed.remove(name)
+            suppressed.removeAll { $0 == name }
             let value = Self.trimmed(field.value)
             // `Name:` would take the header away; `Name;` is how libcurl is told to send it empty.
-            lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
+            add(field.name, value.isEmpty ? ";" : ": ", value)
         }
-        lines.append("Expect:")
-        for name in suppressed.sorted() { lines.append("\(name):") }
+        add("Expect", ":")
+        for name in suppressed { add(name, ":") }
+    }
+
+    private mutating func add(_ name: String, _ separator: String, _ value: Substring.UTF8View = Substring().utf8) {
+        text.append(contentsOf: name.utf8)
+        text.append(contentsOf: separator.utf8)
+        text.append(contentsOf: value)
+        text.append(0)
     }
 
     /// libcurl's list of the lines; nil if memory ran out. The caller frees it.
     func makeList() -> UnsafeMutablePointer<curl_slist>? {
-        var list: UnsafeMutablePointer<curl_slist>?
-        for line in lines {
-            guard let longer = curl_slist_append(list, line) else {
-                curl_slist_free_all(list)
-                return nil
+        text.withUnsafeBytes { text in
+            var list: UnsafeMutablePointer<curl_slist>?
+            var rest = text[...]
+            while let end = rest.firstIndex(of: 0) {
+                // Safety: the line is bytes of this array up to its zero, and libcurl copies it before it returns.
+                let line = UnsafeRawBufferPointer(rebasing: rest).assumingMemoryBound(to: CChar.self)
+                guard let longer = curl_slist_append(list, line.baseAddress) else {
+                    curl_slist_free_all(list)
+                    return nil
+                }
+                list = longer
+                rest = rest[(end + 1)...]
             }
-            list = longer
+            return list
         }
-        return list
     }
 
     /// RFC 9110, 5.6.2: what a name is made of.
@@ -67,9 +84,9 @@ struct RequestHeaders {
     }
 
     /// White space around a value is not part of it; a value of nothing else would make libcurl drop the header.
-    private static func trimmed(_ value: String) -> Substring {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        var trimmed = value.drop(while: isBlank)
+    private static func trimmed(_ value: String) -> Substring.UTF8View {
+        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        var trimmed = value.utf8.drop(while: isBlank)
         while let last = trimmed.last, isBlank(last) { trimmed.removeLast() }
         return trimmed
     }

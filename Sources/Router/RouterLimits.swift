@@ -76,6 +76,8 @@ package enum RouterLimits {
     package static let endpointMemoryMilliseconds: Int64 = 10 * 60 * 1000
     /// How many deliveries of a lane that wait for their retry may be overtaken at a time.
     package static let overtakenDeliveries = 64
+    /// How many entries of a lane's times may be of deliveries that are gone, beside as many as there are deliveries.
+    static let expiriesPassedOver = 64
     /// Greatest weight of an application.
     package static let weight = 100
     /// With so many redirects in a row an endpoint is reported.

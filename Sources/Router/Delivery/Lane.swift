@@ -14,8 +14,8 @@ package struct QueuedDelivery: Hashable, Sendable {
 
     package var isEvent: Bool { notification.event != nil }
 
-    fileprivate var isDiscard: Bool { notification.event?.kind == .didDiscardSceneSessions }
-    fileprivate var isOpening: Bool { notification.event?.kind == .showApplicationScreen }
+    var isDiscard: Bool { notification.event?.kind == .didDiscardSceneSessions }
+    var isOpening: Bool { notification.event?.kind == .showApplicationScreen }
 
     package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
         self.notification = notification
@@ -57,18 +57,8 @@ package struct Lane: Sendable {
     package internal(set) var waitsFor: LaneWait?
     /// What it waited for has become free, and is its to take.
     var isCalledBy: LaneWait.Kind?
-    /// Deliveries that are not under way, by the rank of their priority.
-    private var waitingByRank = SIMD4<Int>.zero
-    /// Deliveries that may expire.
-    private var expiring = 0
-    /// Deliveries that are events.
-    private var events = 0
-    /// Those of them that tell the delegate of discarded sessions.
-    private var discards = 0
-    /// Those that tell the session that its gate is open.
-    private var openings = 0
-    /// Those that have to go elsewhere, as soon as they are not under way.
-    private var astray = 0
+    private var tally = LaneTally()
+    private(set) var expiries = ExpiryQueue()
     private var isEventInFlight = false
 
     package init(key: SessionKey) {
@@ -76,14 +66,14 @@ package struct Lane: Sendable {
     }
 
     package var isEmpty: Bool { queue.isEmpty }
-    package var hasEvents: Bool { events > 0 }
-    var hasDiscards: Bool { discards > 0 }
+    package var hasEvents: Bool { tally.events > 0 }
+    var hasDiscards: Bool { tally.discards > 0 }
 
     /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
-    package var urgency: Priority? { Priority.ranked.first { waitingByRank[$0.rank] > 0 } }
+    package var urgency: Priority? { tally.urgency }
 
     /// Whether its session is not where all that it was chosen for could find it.
-    var isLeft: Bool { isClosed || isLeaving || astray > 0 }
+    var isLeft: Bool { isClosed || isLeaving || tally.astray > 0 }
 
     /// Whether something waits here that has to go elsewhere.
     package var needsVacating: Bool { isLeft && queue.contains(where: hasToGo) }
@@ -111,12 +101,20 @@ package struct Lane: Sendable {
             index -= 1
         }
         queue.insert(delivery, at: index)
-        waitingByRank[delivery.notification.priority.rank] += 1
-        if case .at = delivery.notification.expiration { expiring += 1 }
-        if delivery.isEvent { events += 1 }
-        if delivery.isDiscard { discards += 1 }
-        if delivery.isOpening { openings += 1 }
-        if delivery.isAstray { astray += 1 }
+        tally.add(delivery)
+        watchTime(of: delivery)
+    }
+
+    /// It waits from now on, and its time runs.
+    private mutating func watchTime(of delivery: QueuedDelivery) {
+        guard let end = delivery.machine.endsWaitingAt else { return }
+        expiries.add(delivery.notification.sequence, at: end)
+        // Those who have gone before their time do not pile up behind one who has long.
+        guard expiries.count > 2 * tally.expiring + RouterLimits.expiriesPassedOver else { return }
+        expiries.rebuild(
+            queue.lazy.compactMap { delivery in
+                delivery.machine.endsWaitingAt.map { .init(time: $0, sequence: delivery.notification.sequence) }
+            })
     }
 
     /// The session is on that device now: what names another one has to go elsewhere.
@@ -124,11 +122,11 @@ package struct Lane: Sendable {
         for index in queue.indices {
             queue[index].isAstray = queue[index].notification.isAstray(on: device)
         }
-        astray = queue.count(where: \.isAstray)
+        tally.astray = queue.count(where: \.isAstray)
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        index(of: sequence).map { queue[$0] }
+        queue.place(of: sequence).map { queue[$0] }
     }
 
     /// Up to that many deliveries that are not under way, first ones first.
@@ -139,58 +137,44 @@ package struct Lane: Sendable {
     /// Takes a delivery out of the lane.
     @discardableResult
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        guard let index = index(of: sequence) else { return nil }
+        guard let index = queue.place(of: sequence) else { return nil }
         let delivery = queue.remove(at: index)
-        if delivery.isEvent { events -= 1 }
-        if delivery.isDiscard { discards -= 1 }
-        if delivery.isOpening { openings -= 1 }
-        if delivery.isAstray { astray -= 1 }
+        tally.remove(delivery)
         if case .inFlight = delivery.machine.state {
             inFlight -= 1
             if delivery.isEvent { isEventInFlight = false }
-        } else {
-            waitingByRank[delivery.notification.priority.rank] -= 1
         }
-        if case .at = delivery.notification.expiration { expiring -= 1 }
         return delivery
     }
 
     /// The next attempt was put off, or the last one came to nothing.
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
-        guard let index = index(of: sequence) else { return }
-        if case .inFlight = queue[index].machine.state {
-            inFlight -= 1
-            if queue[index].isEvent { isEventInFlight = false }
-            waitingByRank[queue[index].notification.priority.rank] += 1
-        }
+        guard let index = queue.place(of: sequence) else { return }
+        let wasInFlight = if case .inFlight = queue[index].machine.state { true } else { false }
         queue[index].machine.rescheduled(progress)
         queue[index].notification.progress = progress
+        guard wasInFlight else { return }
+        inFlight -= 1
+        if queue[index].isEvent { isEventInFlight = false }
+        tally.change(queue[index], isWaiting: true)
+        watchTime(of: queue[index])
     }
 
     /// What is under way is not to be tried again.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
-        guard let index = index(of: sequence) else { return }
+        guard let index = queue.place(of: sequence) else { return }
         queue[index].notification.recall = recall
     }
 
     /// Marks a delivery that was called back, and is not under way, as one whose end is being committed; false if it
     /// cannot end.
     mutating func end(recalled sequence: NotificationSequence) -> Bool {
-        guard let index = index(of: sequence), queue[index].notification.recall != nil, queue[index].machine.isWaiting,
+        guard let index = queue.place(of: sequence), queue[index].notification.recall != nil,
+            queue[index].machine.isWaiting,
             !queue[index].isEnding
         else { return false }
         queue[index].isEnding = true
         return true
-    }
-
-    /// The queue is in the order of sequences, and may be long.
-    private func index(of sequence: NotificationSequence) -> Int? {
-        var (low, high) = (queue.startIndex, queue.endIndex)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if queue[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low < queue.endIndex && queue[low].notification.sequence == sequence ? low : nil
     }
 
     // MARK: Offers
@@ -226,11 +210,11 @@ package struct Lane: Sendable {
         // It was called back while an attempt was under way that a crash has ended.
         guard delivery.notification.recall == nil else { return end(at: index) }
         if let end = delivery.machine.endsWaitingAt, end <= now { return self.end(at: index) }
-        guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry) }
+        guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry()) }
         guard case .send(let attempt) = queue[index].machine.start(at: now) else { return .nothing }
         inFlight += 1
         isEventInFlight = delivery.isEvent
-        waitingByRank[delivery.notification.priority.rank] -= 1
+        tally.change(delivery, isWaiting: false)
         defer { queue[index].payload = nil }
         return .attempt(queue[index], number: attempt)
     }
@@ -241,11 +225,11 @@ package struct Lane: Sendable {
     mutating func rest(at now: Timestamp, until time: Timestamp? = nil) -> Offer {
         guard !isClosed else { return .nothing }
         if let ended = expired(at: now) { return ended }
-        return [time, nextExpiry].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
+        return [time, nextExpiry()].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
     }
 
     /// Whether nothing but events may start.
-    func isResting(_ isGated: Bool) -> Bool { isGated || openings > 0 }
+    func isResting(_ isGated: Bool) -> Bool { isGated || tally.openings > 0 }
 
     /// The first delivery that could start or end now; and if there is none, when the first of those that were looked at
     /// may be tried again.
@@ -281,15 +265,31 @@ package struct Lane: Sendable {
     }
 
     private mutating func expired(at now: Timestamp) -> Offer? {
-        guard expiring > 0 else { return nil }
-        let expired = queue.firstIndex { delivery in
-            !delivery.isEnding && delivery.machine.endsWaitingAt.map { $0 <= now } ?? false
+        guard let first = nextToExpire(), first.time <= now, let index = queue.place(of: first.sequence) else {
+            return nil
         }
-        return expired.map { end(at: $0) }
+        return end(at: index)
     }
 
-    private var nextExpiry: Timestamp? {
-        guard expiring > 0 else { return nil }
-        return queue.lazy.filter { !$0.isEnding }.compactMap(\.machine.endsWaitingAt).min()
+    private mutating func nextExpiry() -> Timestamp? { nextToExpire()?.time }
+
+    private mutating func nextToExpire() -> ExpiryQueue.Entry? {
+        guard tally.expiring > 0 else { return nil }
+        let queue = queue
+        return expiries.first { sequence in
+            queue.place(of: sequence).map { queue[$0].machine.isWaiting && !queue[$0].isEnding } ?? false
+        }
+    }
+}
+
+extension Deque<QueuedDelivery> {
+    /// Where a delivery stands. The queue of a lane is in the order of sequences, and may be long.
+    fileprivate func place(of sequence: NotificationSequence) -> Int? {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < endIndex && self[low].notification.sequence == sequence ? low : nil
     }
 }

@@ -69,6 +69,7 @@ extension LanePlanner {
             let wait = Int64(RetryPolicy.gateWait(asked: asked)) * 1000
             health.gate(until: now.advanced(byMilliseconds: wait))
         }
+        if transition?.to == .open { health.openedBy = lane(of: sequence) }
         if let trouble = health.newTrouble(outcome) { events.append(.trouble(flight.endpoint, trouble)) }
         endpoints[flight.endpoint] = health
         if let transition { events.append(.breaker(flight.endpoint, transition)) }

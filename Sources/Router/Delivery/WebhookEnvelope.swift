@@ -17,6 +17,9 @@ package enum WebhookEnvelope {
         }
     }
 
+    /// Of what stands around the payload, in bytes.
+    private static let usualLength = 512
+
     /// The whole body.
     ///
     /// A push payload always stands at `data.payload`, whatever the type; all else stands where UIKit has it. The timestamp
@@ -27,7 +30,7 @@ package enum WebhookEnvelope {
         for notification: UnsettledNotification, to session: SceneSession, payload: [UInt8],
         connects: EventNumber? = nil
     ) -> [UInt8] {
-        JSONWriter.object { event in
+        JSONWriter.object(reserving: payload.count + usualLength) { event in
             event.field("type", type(of: notification.kind, for: session.activationState))
             event.field("timestamp", notification.receivedAt)
             event.object("data") { data in

@@ -47,6 +47,24 @@ package struct BreakerStatus: Hashable, Sendable {
 }
 
 extension Engine {
+    /// The lanes that somebody should look at, in no order: those in which something is, those of sessions that take no part
+    /// in routing, and one for each endpoint whose breaker is not closed though nothing waits for it.
+    package var lanesInUse: [SessionKey] {
+        var keys = Array(planner.lanes.keys)
+        // Those that are gone have nothing in their lanes: it has moved on.
+        for (id, tenant) in tenants {
+            keys += tenant.gone.lazy.map { SessionKey(application: id, session: $0) }
+                .filter { planner.lanes[$0] == nil }
+        }
+        for (url, health) in planner.endpoints where health.breaker.phase != .closed {
+            guard let key = health.openedBy, planner.lanes[key] == nil, session(key)?.disabled == nil,
+                endpoint(of: key) == url
+            else { continue }
+            keys.append(key)
+        }
+        return keys
+    }
+
     /// The lane of a session that exists; an empty one if nothing is for it.
     package func laneStatus(_ key: SessionKey) -> LaneStatus {
         let lane = planner.lanes[key]

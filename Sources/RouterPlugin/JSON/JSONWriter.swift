@@ -11,8 +11,11 @@
 /// does that must escape `<` as well.
 public enum JSONWriter: Sendable {
     /// An object with the members that the closure adds.
-    public static func object(_ build: (inout JSONObjectWriter) -> Void) -> [UInt8] {
+    ///
+    /// - Parameter capacity: About how many bytes it will have, if that is known: memory is then taken once.
+    public static func object(reserving capacity: Int = 0, _ build: (inout JSONObjectWriter) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(capacity)
         appendObject(to: &bytes, build)
         return bytes
     }

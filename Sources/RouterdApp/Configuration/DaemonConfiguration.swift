@@ -47,7 +47,9 @@ package struct DaemonConfiguration: Sendable {
     /// What whoever runs the daemon should know of a configuration that is valid.
     package var warnings: [String] {
         var warnings: [String] = []
-        if secretKeys == nil {
+        if let secretKeys {
+            if secretKeys.isOpenToAll { warnings.append("secrets.keyFile: everybody on this machine may read it") }
+        } else {
             warnings.append("no secrets.keyFile: the secrets of endpoints are kept in the database as they are")
         }
         if passcodeCost.parallelism << passcodeCost.logRounds < DaemonLimits.passcodeWork {

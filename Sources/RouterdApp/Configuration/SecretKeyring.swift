@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import Router
 package import StoreSQLite
 
@@ -35,6 +36,8 @@ package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectab
     private static let saltLength = 16
     private let first: Key
     private let all: [Key]
+    /// Whether they come from a file that everybody on the machine may read.
+    package private(set) var isOpenToAll = false
 
     /// Reads keys, one a line: base64 of 32 bytes. Empty lines and those that begin with `#` are passed over.
     package init(_ text: String) throws(ConfigurationLoader.Unusable) {
@@ -64,6 +67,9 @@ package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectab
             throw ConfigurationLoader.Unusable("names a file that must hold keys, one a line: base64 of 32 bytes")
         }
         try self.init(text)
+        var status = stat()
+        // Asked of the open file, which may be behind a link. Of one that cannot be asked nothing is said.
+        isOpenToAll = fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
     /// The keys' names, the one that seals first.

@@ -61,13 +61,7 @@ extension API {
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         // There may be as many as there are sessions: the engine does not wait until they are in order.
-        let all = await host.read { engine in
-            // Those that are gone have nothing in their lanes: it has moved on.
-            let gone = engine.tenants.flatMap { id, tenant in
-                tenant.gone.map { SessionKey(application: id, session: $0) }
-            }
-            return Array(engine.planner.lanes.keys) + gone.filter { engine.planner.lanes[$0] == nil }
-        }
+        let all = await host.read(\.lanesInUse)
         // The cursor is the text of a key, so that is what they are ordered by.
         let named = all.lazy
             .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }

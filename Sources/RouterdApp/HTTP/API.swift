@@ -124,6 +124,11 @@ package struct API: Sendable {
         _ handler: @escaping Handler
     ) {
         router.on(RouterPath(path), method: method) { request, context in
+            if authenticator.isOpen,
+                let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
+            {
+                throw refusal
+            }
             let caller = try authenticator.caller(
                 authorization: request.headers[.authorization], needing: scope)
             if let key = caller.key, let perSecond = key.requestsPerSecond {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Router
 import RouterPlugin
 import Testing
 
@@ -82,6 +83,25 @@ struct OperatorTests {
             try await daemon.until { (try await lane().at("attempts").asInt64 ?? 0) > attempts }
             let events = try await daemon.call(.get, "/v1/status").json.at("events")
             #expect((events.at("breakerOpened").asInt64 ?? 0) >= 1 && (events.at("breakerClosed").asInt64 ?? 0) >= 1)
+        }
+    }
+
+    /// What waited has been given up, and the next notification would wait.
+    @Test func anEndpointThatIsDownIsSeenThoughNothingWaits() async throws {
+        // The failure that opens the breaker is the last one.
+        let schedule = Array(repeating: "0", count: BreakerLimits.failuresInARow - 1).joined(separator: ",")
+        try await withGallery(application: #"{"delivery":{"retrySchedule":[\#(schedule)]}}"#) { daemon, receiver in
+            for _ in 0..<BreakerLimits.failuresInARow { receiver.answer("/down", with: 500) }
+            try await daemon.putSession("win-1", at: receiver.url("/down"))
+            try await daemon.putSession("win-2", at: receiver.url("/down"), conditions(can: "FALSEPREDICATE"))
+            let end = try await daemon.settled(try await daemon.post(about: "a").id)
+            #expect(end["state"] == "deadLettered" && end["reason"] == "retries-exhausted")
+            let lanes = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
+            #expect(lanes.count == 1 && lanes.first?.at("session") == "win-1" && lanes.first?.at("waiting") == 0)
+            #expect(lanes.first?.at("breaker", "state") == "open")
+            let path = "/v1/lanes/win-1/resume?application=com.example.gallery"
+            #expect(try await daemon.call(.post, path)["breaker"].at("state") == "closed")
+            #expect(try await daemon.call(.get, "/v1/lanes").json.at("lanes") == [])
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Router
 import RouterPlugin
 import RouterdApp
@@ -100,10 +101,16 @@ struct SecretKeyringTests {
         }
     }
 
-    @Test func withoutKeysThereIsAWarning() throws {
+    @Test func withoutKeysThereIsAWarningAndWithKeysThatAllMayRead() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(Self.key(1), to: "keys")
         let file = try ConfigurationFile(path: "f", text: "secrets: {keyFile: \(path)}")
+        #expect(chmod(path, 0o644) == 0)
+        #expect(
+            try DaemonConfiguration.load(file: file).warnings == [
+                "secrets.keyFile: everybody on this machine may read it"
+            ])
+        #expect(chmod(path, 0o640) == 0)
         let configuration = try DaemonConfiguration.load(file: file)
         let expected = try Self.keyring(1).keyIDs
         #expect(configuration.secretKeys?.keyIDs == expected)

@@ -27,8 +27,8 @@ struct EdgeTests {
     }
 
     private static let post = "\(RawCase.head)Content-Length: 2\r\n\r\n{}"
-    private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-    private static let lastHealth = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    private static let health = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    private static let lastHealth = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
     // MARK: What is sent
 
@@ -217,7 +217,7 @@ struct EdgeTests {
                 var served = 0
                 for _ in 0..<1000 where served < 20 {
                     let next = try RawConnection(port)
-                    next.send("GET /v1/applications HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    next.send("GET /v1/applications HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                     next.closeOurSide()
                     if try next.answersToTheEnd().map(\.summary) == ["200"] { served += 1 }
                 }
@@ -229,7 +229,7 @@ struct EdgeTests {
 
     @Test func addressesHaveARate() async throws {
         try await withPort({ $0.requestsPerSecondPerAddress = 2 }) { _, port in
-            let text = String(repeating: "GET /v1/applications HTTP/1.1\r\nHost: a\r\n\r\n", count: 100)
+            let text = String(repeating: "GET /v1/applications HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 100)
             let answers = try await RawConnection.exchange(text, with: port)
             let refused = try #require(answers.last)
             Self.expectRefusal([refused], "429 too-many-requests")

@@ -12,7 +12,7 @@ struct RawCase: Sendable {
     }
 
     private static let target = "\(TestDaemon.gallery)/notifications"
-    static let head = "POST \(target) HTTP/1.1\r\nHost: a\r\n"
+    static let head = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n"
     private static let chunked = "\(head)Transfer-Encoding: chunked\r\n"
     private static let body = "2\r\n{}\r\n0\r\n\r\n"
     private static let malformed = "400 malformed-request"
@@ -36,7 +36,7 @@ struct RawCase: Sendable {
         RawCase("length with a sign", "\(head)Content-Length: +2\r\n\r\n{}", malformed),
         RawCase("chunk that overflows", "\(chunked)\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n", malformed),
         RawCase(
-            "chunks in 1.0", "POST \(target) HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\(body)",
+            "chunks in 1.0", "POST \(target) HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(body)",
             "400 transfer-encoding-not-allowed"),
         RawCase("chunks", "\(chunked)Connection: close\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", "202"),
     ]
@@ -55,7 +55,7 @@ struct RawCase: Sendable {
         RawCase(
             "100 KB of a header", "\(head)X-A: \(String(repeating: "a", count: 100_000))\r\n\r\n", "400 head-too-large"),
         RawCase(
-            "1 MB of a target", "GET /\(String(repeating: "a", count: 1_000_000)) HTTP/1.1\r\nHost: a\r\n\r\n",
+            "1 MB of a target", "GET /\(String(repeating: "a", count: 1_000_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n",
             "400 head-too-large"),
         RawCase("100 MB of a body", "\(head)Content-Length: 99999999\r\n\r\n{}", "413 body-too-large"),
         RawCase(
@@ -73,24 +73,36 @@ struct RawCase: Sendable {
 
     private static let protocols = [
         RawCase("HTTP/0.9", "GET /healthz\r\n\r\n", "400 http-version-not-supported"),
-        RawCase("HTTP/9.9", "GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n", "400 http-version-not-supported"),
+        RawCase("HTTP/9.9", "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n", "400 http-version-not-supported"),
         RawCase("HTTP/1.0", "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "200"),
         RawCase("TLS", "\u{16}\u{03}\u{01}\u{00}\u{05}\u{01}\u{00}\u{00}\u{01}\u{00}", malformed),
         RawCase("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", malformed),
         RawCase(
-            "upgrade", "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "200"),
+            "upgrade", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "200"),
     ]
 
     private static let meanings = [
         RawCase("no host", "GET /healthz HTTP/1.1\r\n\r\n", "400 host-missing"),
-        RawCase("two hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400 host-repeated"),
+        RawCase("two hosts", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", "400 host-repeated"),
+        RawCase(
+            "a page of another site",
+            "\(head)Origin: http://other.example\r\nConnection: close\r\n"
+                + "Content-Length: 2\r\n\r\n{}", "403 origin-not-local"),
+        RawCase(
+            "a name that was made to lead here",
+            "POST \(target) HTTP/1.1\r\nHost: other.example\r\n"
+                + "Connection: close\r\nContent-Length: 2\r\n\r\n{}", "421 host-not-local"),
+        RawCase(
+            "how it is, by any name", "GET /healthz HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n",
+            "200"),
         RawCase("not a host", "GET /healthz HTTP/1.1\r\nHost: a, b\r\n\r\n", "400 host-invalid"),
         RawCase(
             "three at once",
-            String(repeating: "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", count: 2)
-                + "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "200", "200", "200"),
+            String(repeating: "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 2)
+                + "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "200", "200", "200"),
         RawCase(
-            "one in order before one that is not", "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nhello\r\n\r\n", "200",
+            "one in order before one that is not", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nhello\r\n\r\n",
+            "200",
             malformed),
         RawCase(
             "awaited body beyond the limit", "\(head)Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n",
@@ -99,11 +111,11 @@ struct RawCase: Sendable {
             "unknown expectation", "\(head)Expect: tea\r\nContent-Length: 2\r\n\r\n", "417 expectation-unknown"),
         RawCase(
             "awaited body for nothing",
-            "POST /nowhere HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+            "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
                 + "Content-Length: 2\r\n\r\n", "404 not-found"),
         RawCase(
             "early answer, short rest",
-            "POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
-                + "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: CLOSE\r\n\r\n", "404 not-found", "200"),
+            "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"
+                + "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: CLOSE\r\n\r\n", "404 not-found", "200"),
     ]
 }

@@ -19,7 +19,7 @@ final class StreamConnection {
     private init(_ connection: RawConnection, _ query: String, _ headers: [String: String]) throws {
         self.connection = connection
         let lines = headers.map { "\($0): \($1)\r\n" }.joined()
-        connection.send("GET /v1/stream\(query) HTTP/1.1\r\nHost: a\r\n\(lines)\r\n")
+        connection.send("GET /v1/stream\(query) HTTP/1.1\r\nHost: localhost\r\n\(lines)\r\n")
         head = try connection.answer()
     }
 
