@@ -8,6 +8,8 @@ package enum DaemonLimits {
     static let roundsPerDrain = 2
     /// How long the engine waits before it writes again what the store refused.
     package static let storeRetryMilliseconds: Int64 = 500
+    /// What the wall clock and the daemon's may differ by without anybody's doing.
+    static let clockStepMilliseconds: Int64 = 2000
     /// For how long a fault of the store makes the daemon count as not ready.
     package static let storeFaultMilliseconds: Int64 = 5000
     /// Greatest body of a request that is one JSON document.

@@ -35,6 +35,7 @@ package actor EngineHost {
     /// Attempts handed to the transport whose outcomes have not been committed.
     private var underWay: [NotificationSequence: SessionKey] = [:]
     private var whenIdle: CheckedContinuation<Void, Never>?
+    private var clockWatch = ClockWatch()
     private var health: StoreHealth
     private var reports: EndpointReports
     private var events: DeliveryEventLog
@@ -127,6 +128,9 @@ package actor EngineHost {
     /// The time that commands are decided at.
     package nonisolated var now: Timestamp { clock.now }
 
+    /// By how much that is ahead of the wall clock, which may have been set; negative if it is behind.
+    package nonisolated var millisecondsAhead: Int64 { clock.now.milliseconds - clock.wall.milliseconds }
+
     /// Why the store could not be used a moment ago; nil if it could, or if it is worth trying again.
     package var recentStoreFault: StoreError? { health.recentFault(at: clock.now) }
 
@@ -165,6 +169,11 @@ package actor EngineHost {
     /// Nothing is to be done before something comes in or comes due.
     private func rest() {
         armTimer()
+        if let ahead = clockWatch.notice(clock.now, wall: clock.wall) {
+            logger.warning(
+                "the clock of this machine was set: the daemon keeps its own until it is started anew",
+                metadata: ["aheadMilliseconds": "\(ahead)"])
+        }
         if underWay.isEmpty, let waiting = whenIdle {
             whenIdle = nil
             waiting.resume()

@@ -18,6 +18,7 @@ extension API {
             JSONWriter.object { body in
                 body.field("version", RouterdVersion.current)
                 body.field("startedAt", host.startedAt)
+                body.field("clockAheadMilliseconds", host.millisecondsAhead)
                 body.field("applications", figures.applications)
                 body.field("sessions", figures.sessions)
                 body.object("notifications") { notifications in

@@ -11,6 +11,7 @@ struct OperatorTests {
     @Test func theStatusAddsUp() async throws {
         try await withGallery { daemon, receiver in
             let empty = try await daemon.call(.get, "/v1/status").json
+            #expect(abs(empty.at("clockAheadMilliseconds").asInt64 ?? .max) < 2000)
             #expect(empty.at("notifications", "accepted") == 0 && empty.at("planning", "nanosecondsP50") == .null)
             try await daemon.putSession("win-1", at: receiver.url(), conditions(can: "SELF == 'a'"))
             for content in ["a", "b"] { _ = try await daemon.settled(try await daemon.post(about: content).id) }
