@@ -19,7 +19,8 @@ struct AccessKey {
     /// Whether it is looked for in the subject's lower case.
     var isFolded: Bool
     var length: Int
-    /// The last byte of a start, the first byte of an end, the first two of a window.
+    /// The last byte of a start, the first byte of an end; of a window the first two bytes and above them the last two,
+    /// which of a single byte are that byte.
     var mark: Int
 
     /// Whether two candidates have one tag but are not one key: then a node could not be found again under what it was
@@ -97,6 +98,6 @@ struct KeyHash {
         let word = size == 8 ? Self.word(text) : Self.first(size, of: Self.word(text))
         return AccessKey(
             tag: window(word, isFolded, size), place: .window, isFolded: isFolded, length: size,
-            mark: Int(word & 0xFFFF))
+            mark: Int(word & 0xFFFF | (word >> UInt64(max(size - 2, 0) * 8)) << 16))
     }
 }

@@ -1,86 +1,120 @@
-/// Which windows are in use, by their face, their size and their first two bytes.
+/// Which windows are in use, by their face and their size, and by their first and their last two bytes.
 ///
-///     map     65,536 words, one for each pair of bytes: the sizes of the windows that begin so
-///             bits 0…5     in the subject as given     8, 6, 4, 3, 2, 1 bytes
-///             bits 6…11    in its lower case           the same
+///     kind      a face and a size: bits 0…5 in the subject as given, 8, 6, 4, 3, 2, 1 bytes; bits 6…11 in its lower case
+///     heads     65,536 words, one for each pair of bytes: the kinds of the windows that begin so
+///     tails     8,192 words, one for each last byte and the upper five bits of the one before: the kinds that end so
 ///
-/// A window of one byte is marked under every pair that begins with it. The pairs of ordinary text lie in a few
-/// kilobytes of the map, so it stays in the cache. It is there only if a window has been used.
+///     m y a p p : / / d o c / 1 2 3 4 5 6 7 / e d i t
+///                             └─┘       └─┘              a window of 8 that may be in use: its head and its tail are
+///
+/// Heads alone would let half of a subject pass when there are many windows of digits. A window of one byte is marked
+/// under every pair that begins with it. The pairs of ordinary text lie in a few kilobytes of a map, so both maps stay
+/// in the cache. They are there only if a window has been used.
 struct LiveWindows: ~Copyable {
     private static var pairs: Int { 1 << 16 }
     private static var sizeCount: Int { 6 }
 
     /// How many windows there are.
     private(set) var count = 0
-    /// Of each face and size, in the order of their bits.
+    /// The kinds that are in use.
+    private var kinds: UInt16 = 0
+    /// How many there are of each kind.
     private var counts = Slab<Int>()
-    private var map = Slab<UInt16>()
+    private var heads = Slab<UInt16>()
+    private var tails = Slab<UInt16>()
 
     init() {}
 
-    var byteCount: Int { map.byteCount }
+    var byteCount: Int { heads.byteCount + tails.byteCount }
 
     mutating func add(_ key: AccessKey) {
-        if map.count == 0 {
-            let start = map.extend(by: Self.pairs)
-            (map.base + start).initialize(repeating: 0, count: Self.pairs)
+        if heads.count == 0 {
+            (_, _) = (heads.extend(by: Self.pairs), tails.extend(by: Self.tail(Self.pairs)))
+            heads.base.initialize(repeating: 0, count: heads.count)
+            tails.base.initialize(repeating: 0, count: tails.count)
             for _ in 0..<2 * Self.sizeCount { counts.append(0) }
         }
-        let bit = Self.bit(of: key)
+        let kind = Self.kind(of: key)
         count += 1
-        counts.base[bit] += 1
-        guard key.length == 1 else {
-            map.base[key.mark] |= 1 << UInt16(bit)
-            return
+        counts.base[kind] += 1
+        kinds |= 1 << UInt16(kind)
+        for next in 0..<(key.length == 1 ? 256 : 1) {
+            heads.base[key.mark & 0xFFFF | next << 8] |= 1 << UInt16(kind)
+            tails.base[Self.tail(key.mark >> 16 | next << 8)] |= 1 << UInt16(kind)
         }
-        for next in 0..<256 { map.base[key.mark | next << 8] |= 1 << UInt16(bit) }
     }
 
-    /// Removes a window. Its mark stays until it was the last of its size.
+    /// Removes a window. Its marks stay until it was the last of its kind.
     mutating func remove(_ key: AccessKey) {
-        let bit = Self.bit(of: key)
+        let kind = Self.kind(of: key)
         count -= 1
-        counts.base[bit] -= 1
-        guard counts[bit] == 0 else { return }
-        for pair in 0..<Self.pairs { map.base[pair] &= ~(1 << UInt16(bit)) }
+        counts.base[kind] -= 1
+        guard counts[kind] == 0 else { return }
+        kinds &= ~(1 << UInt16(kind))
+        for head in 0..<heads.count { heads.base[head] &= kinds }
+        for tail in 0..<tails.count { tails.base[tail] &= kinds }
     }
 
-    private static func bit(of key: AccessKey) -> Int {
+    /// The word of a pair of bytes that ends a window: heads take memory enough.
+    @inline(__always)
+    private static func tail(_ pair: Int) -> Int { pair &>> 3 }
+
+    private static func kind(of key: AccessKey) -> Int {
         let place = AccessKey.windowSizes.firstIndex(of: key.length) ?? 0
         return key.isFolded ? place + sizeCount : place
     }
 
+    // MARK: - Looking up
+
     /// Shows the tag of every window in use that the text may have.
     ///
-    /// First every offset is looked at without a branch, then those are gone through where a window may begin: where
-    /// they are, no processor can guess, and a wrong guess costs as much as ten offsets.
+    /// First every offset is looked at for a head without a branch, then those that have one for the tails of each kind; what is
+    /// left is gone through. Where that is, no processor can guess, and a wrong guess costs as much as ten offsets.
     @inline(__always)
     func forEachTag(of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void) {
-        let map = UnsafePointer(map.base)
-        let wanted: UInt16 = (faces.contains(.given) ? 0x3F : 0) | (faces.contains(.lower) ? 0xFC0 : 0)
+        let wanted = kinds & ((faces.contains(.given) ? 0x3F : 0) | (faces.contains(.lower) ? 0xFC0 : 0))
         var start = 0
         while start < text.count {
-            var hits: UInt64 = 0
+            let heads = UnsafePointer(heads.base)
+            var begun: UInt64 = 0
             let length = min(text.count &- start, 64)
             for step in 0..<length {
-                let isLive = map[Self.pair(at: text.bytes + (start &+ step))] & wanted != 0
-                hits |= (isLive ? 1 : 0) &<< UInt64(step)
+                let isLive = heads[Self.pair(at: text.bytes + (start &+ step))] & wanted != 0
+                begun |= (isLive ? 1 : 0) &<< UInt64(step)
             }
-            while hits != 0 {
-                let offset = start &+ hits.trailingZeroBitCount
-                hits &= hits &- 1
-                var sizes = map[Self.pair(at: text.bytes + offset)] & wanted
-                while sizes != 0 {
-                    let bit = sizes.trailingZeroBitCount
-                    sizes &= sizes &- 1
-                    let size = Self.size(bit)
-                    guard size <= text.count &- offset else { continue }
+            var kinds = begun == 0 ? 0 : wanted
+            while kinds != 0 {
+                let kind = kinds.trailingZeroBitCount
+                kinds &= kinds &- 1
+                let size = Self.size(kind)
+                var ended = ended(as: kind, size, begun, in: text, from: start)
+                while ended != 0 {
+                    let offset = start &+ ended.trailingZeroBitCount
+                    ended &= ended &- 1
                     let word = KeyHash.word(text.bytes + offset) & .max &>> UInt64(64 &- size &* 8)
-                    body(hash.window(word, bit >= Self.sizeCount, size))
+                    body(hash.window(word, kind >= Self.sizeCount, size))
                 }
             }
             start &+= 64
         }
+    }
+
+    /// Where of the offsets at which a window begins one of a kind may end before the text does.
+    @inline(__always)
+    private func ended(as kind: Int, _ size: Int, _ begun: UInt64, in text: TextView, from start: Int) -> UInt64 {
+        let (heads, tails) = (UnsafePointer(heads.base), UnsafePointer(tails.base))
+        let (bytes, bit) = (text.bytes + start, UInt16(1) &<< UInt16(kind))
+        let fitting = text.count &- start &- size &+ 1
+        var left = fitting >= 64 ? begun : begun & ((1 &<< UInt64(max(fitting, 0))) &- 1)
+        var ended: UInt64 = 0
+        while left != 0 {
+            let (offset, rest) = (left.trailingZeroBitCount, left & (left &- 1))
+            let tail = Self.tail(Self.pair(at: bytes + (offset &+ max(size &- 2, 0))))
+            let isLive = heads[Self.pair(at: bytes + offset)] & tails[tail] & bit != 0
+            ended |= isLive ? left ^ rest : 0
+            left = rest
+        }
+        return ended
     }
 
     /// The two bytes at a place. Behind the last byte of a text stands one that means nothing, and that no window of
@@ -90,18 +124,22 @@ struct LiveWindows: ~Copyable {
         Int(UnsafeRawPointer(place).loadUnaligned(as: UInt16.self).littleEndian)
     }
 
-    /// The size that a bit stands for: `AccessKey.windowSizes` in one word.
+    /// The size of a kind: `AccessKey.windowSizes` in one word.
     @inline(__always)
-    private static func size(_ bit: Int) -> Int {
-        let place = bit >= sizeCount ? bit &- sizeCount : bit
+    private static func size(_ kind: Int) -> Int {
+        let place = kind >= sizeCount ? kind &- sizeCount : kind
         return Int(0x01_02_03_04_06_08 &>> (place &* 8) & 0xFF)
     }
 
-    private init(count: Int, counts: consuming Slab<Int>, map: consuming Slab<UInt16>) {
-        self.count = count
-        self.counts = counts
-        self.map = map
+    // MARK: - Copying
+
+    private init(copying other: borrowing LiveWindows) {
+        count = other.count
+        kinds = other.kinds
+        counts = other.counts.copy()
+        heads = other.heads.copy()
+        tails = other.tails.copy()
     }
 
-    func copy() -> LiveWindows { LiveWindows(count: count, counts: counts.copy(), map: map.copy()) }
+    func copy() -> LiveWindows { LiveWindows(copying: self) }
 }

@@ -72,4 +72,23 @@ import Testing
         for (key, _) in keys { live.remove(key) }
         for text in subjects { #expect(Self.tags(live, of: text).isEmpty) }
     }
+
+    @Test("A window is looked up where its head and its tail are in use, and nowhere else")
+    func headsAndTails() {
+        let windows = ["/1234567", "1234567/", "rev/12", "-t"]
+        var live = LiveKeys()
+        for window in windows { live.add(Self.key(.window, window, isFolded: false)) }
+        for window in windows {
+            let tag = Self.key(.window, window, isFolded: false).tag
+            #expect(Self.tags(live, of: "a\(window)b").contains(tag))
+            #expect(Self.tags(live, of: window) == [tag], "\(window) is all there is room for")
+        }
+        for subject in ["a12345678b", "/1204068", "rev/345", "re/12", "1234567"] {
+            #expect(
+                Self.tags(live, of: subject).isEmpty, "\(subject) has heads and tails, but not where windows have them")
+        }
+        live.remove(Self.key(.window, "1234567/", isFolded: false))
+        live.remove(Self.key(.window, "/1234567", isFolded: false))
+        #expect(Self.tags(live, of: "/1234567/").isEmpty, "no window of eight is in use any more")
+    }
 }
