@@ -24,32 +24,53 @@ struct Glob: Hashable, Sendable {
 
     private(set) var pieces: [Piece] = []
 
-    /// Reads a pattern. A backslash before `*`, `?` or a backslash makes that character an ordinary one; before
-    /// anything else it is an ordinary character itself.
     init(_ pattern: [UInt8], form: Form) {
         var literal: [UInt8] = []
-        var index = 0
-        func flush(into pieces: inout [Piece]) {
-            if !literal.isEmpty { pieces.append(.literal(Folding.fold(literal, into: form))) }
-            literal = []
+        Self.read(pattern, &literal) { part, literal in
+            switch part {
+            case .literal: pieces.append(.literal(Folding.fold(literal, into: form)))
+            case .one: pieces.append(.one)
+            case .many: pieces.append(.many)
+            }
         }
+    }
+
+    /// The parts of a pattern.
+    enum Part {
+        case literal, one, many
+    }
+
+    /// Reads a pattern and shows its parts in their order, each literal, never empty, in the array that is lent for it; of
+    /// several stars one. A backslash before `*`, `?` or a backslash makes that character an ordinary one; before
+    /// anything else it is an ordinary character itself.
+    static func read(_ pattern: [UInt8], _ literal: inout [UInt8], _ show: (Part, [UInt8]) -> Void) {
+        literal.removeAll(keepingCapacity: true)
+        func flush() {
+            guard !literal.isEmpty else { return }
+            show(.literal, literal)
+            literal.removeAll(keepingCapacity: true)
+        }
+        var (index, isAfterStar) = (0, false)
         while index < pattern.count {
+            let isStar = pattern[index] == UInt8(ascii: "*")
             switch pattern[index] {
-            case UInt8(ascii: "\\") where index + 1 < pattern.count && Self.isQuotable(pattern[index + 1]):
-                index += 1
-                literal.append(pattern[index])
             case UInt8(ascii: "*"):
-                flush(into: &pieces)
-                if pieces.last != .many { pieces.append(.many) }
+                flush()
+                if !isAfterStar { show(.many, literal) }
             case UInt8(ascii: "?"):
-                flush(into: &pieces)
-                pieces.append(.one)
+                flush()
+                show(.one, literal)
             default:
+                let isQuoting =
+                    pattern[index] == UInt8(ascii: "\\") && index + 1 < pattern.count
+                    && isQuotable(pattern[index + 1])
+                if isQuoting { index += 1 }
                 literal.append(pattern[index])
             }
+            isAfterStar = isStar
             index += 1
         }
-        flush(into: &pieces)
+        flush()
     }
 
     private static func isQuotable(_ byte: UInt8) -> Bool {

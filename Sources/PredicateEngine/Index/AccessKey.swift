@@ -26,12 +26,23 @@ struct AccessKey {
     /// Whether two candidates have one tag but are not one key: then a node could not be found again under what it was
     /// filed, and is kept in the residual list. It happens once in four thousand million pairs.
     static func hasTwins(_ candidates: [AccessKey]) -> Bool {
-        guard candidates.count > 1 else { return false }
-        let sorted = candidates.count > 2 ? candidates.sorted { $0.tag < $1.tag } : candidates
-        return zip(sorted, sorted.dropFirst()).contains { left, right in
-            left.tag == right.tag && (left.place != right.place || left.length != right.length)
-                || left.tag == right.tag && (left.mark != right.mark || left.isFolded != right.isFolded)
+        // Most codes have a few keys: to compare all pairs of them takes less than to sort them.
+        guard candidates.count > fewKeys else {
+            for (index, left) in candidates.enumerated() {
+                for right in candidates[(index + 1)...] where isTwin(left, right) { return true }
+            }
+            return false
         }
+        let sorted = candidates.sorted { $0.tag < $1.tag }
+        return zip(sorted, sorted.dropFirst()).contains(where: isTwin)
+    }
+
+    private static let fewKeys = 8
+
+    private static func isTwin(_ left: AccessKey, _ right: AccessKey) -> Bool {
+        guard left.tag == right.tag else { return false }
+        return left.place != right.place || left.length != right.length || left.mark != right.mark
+            || left.isFolded != right.isFolded
     }
 }
 

@@ -67,23 +67,32 @@ extension Canonicalizer {
 
     /// A pattern without wildcards is an equality.
     private mutating func pattern(_ pattern: [UInt8], _ form: Form, _ isNegated: Bool) {
-        let pieces = Glob(pattern, form: form).pieces
-        switch (pieces.count, pieces.first) {
-        case (0, _): return folded(.equal, [], form, isNegated)
-        case (1, .literal(let text)): return folded(.equal, text.bytes, form, isNegated)
-        default: break
-        }
+        let start = code.count
         head(.like, form, isNegated)
-        withLength {
-            for piece in pieces {
-                switch piece {
-                case .one: $0.code.append(CanonicalCode.Piece.one.rawValue)
-                case .many: $0.code.append(CanonicalCode.Piece.many.rawValue)
-                case .literal(let text):
-                    $0.code.append(CanonicalCode.Piece.literal.rawValue)
-                    $0.withLength { $0.code += text.bytes }
-                }
+        var (count, hasWildcard, literal): (Int, Bool, [UInt8]) = (0, false, [])
+        swap(&literal, &self.literal)
+        withLength { canonicalizer in
+            Glob.read(pattern, &literal) { part, literal in
+                count += 1
+                hasWildcard = hasWildcard || part != .literal
+                canonicalizer.piece(part, literal, form)
             }
+        }
+        swap(&literal, &self.literal)
+        guard !hasWildcard else { return }
+        // Before the literal stand the heads of the leaf and of its only piece.
+        let text = count == 0 ? [] : Array(code[(start + 6)...])
+        code.removeSubrange(start...)
+        folded(.equal, text, form, isNegated)
+    }
+
+    private mutating func piece(_ part: Glob.Part, _ literal: [UInt8], _ form: Form) {
+        switch part {
+        case .one: code.append(CanonicalCode.Piece.one.rawValue)
+        case .many: code.append(CanonicalCode.Piece.many.rawValue)
+        case .literal:
+            code.append(CanonicalCode.Piece.literal.rawValue)
+            withLength { Folding.append(literal, in: form, to: &$0.code) }
         }
     }
 

@@ -16,6 +16,8 @@
 struct Canonicalizer {
     /// The code of the predicate that was written last. Its memory is used again for the next.
     var code: [UInt8] = []
+    /// Where a literal of a pattern is put together.
+    var literal: [UInt8] = []
 
     init() {}
 
@@ -91,18 +93,25 @@ struct Canonicalizer {
     /// Puts the terms that stand from the place on in the order of their bytes, each of them once; returns how many.
     private mutating func sortTerms(from start: Int) -> Int {
         var places: [Range<Int>] = []
-        var place = start
-        while place < code.count {
-            let size = code.withUnsafeBufferPointer { $0.baseAddress.map { CanonicalCode.size($0 + place) } ?? 1 }
-            places.append(place..<place + size)
-            place += size
+        let isSorted = code.withUnsafeBufferPointer { code in
+            guard let base = code.baseAddress else { return true }
+            var place = start
+            while place < code.count {
+                let size = CanonicalCode.size(base + place)
+                places.append(place..<place + size)
+                place += size
+            }
+            func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+                UnsafeBufferPointer(rebasing: code[left])
+                    .lexicographicallyPrecedes(UnsafeBufferPointer(rebasing: code[right]))
+            }
+            if zip(places, places.dropFirst()).allSatisfy(precedes) { return true }
+            places.sort(by: precedes)
+            return false
         }
-        func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-            code[left].lexicographicallyPrecedes(code[right])
-        }
-        if zip(places, places.dropFirst()).allSatisfy(precedes) { return places.count }
-        places.sort(by: precedes)
+        if isSorted { return places.count }
         var (sorted, count): ([UInt8], Int) = ([], 0)
+        sorted.reserveCapacity(code.count - start)
         for (index, place) in places.enumerated()
         where index == 0 || !code[place].elementsEqual(code[places[index - 1]]) {
             sorted += code[place]
@@ -117,7 +126,9 @@ struct Canonicalizer {
     }
 
     mutating func set(_ number: Int, at place: Int, bytes: Int) {
-        for index in 0..<bytes { code[place + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        code.withUnsafeMutableBytes { code in
+            for index in 0..<bytes { code[place + index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        }
     }
 
     // MARK: - Comparisons

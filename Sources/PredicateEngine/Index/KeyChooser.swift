@@ -30,6 +30,8 @@ struct KeyChooser {
 
     /// So many windows are looked at from either end of a literal.
     private static let windowsFromEnd = 16
+    /// Most codes with a choice have no more keys.
+    private static let usualKeys = 8
 
     // MARK: - All candidates
 
@@ -37,6 +39,7 @@ struct KeyChooser {
     func candidates(of code: UnsafePointer<UInt8>) -> KeyCandidates {
         if let key = onlyKey(code) { return .one(key) }
         var keys: [AccessKey] = []
+        keys.reserveCapacity(Self.usualKeys)
         forEachCandidate(code) { keys.append($0) }
         return .several(keys)
     }
@@ -108,6 +111,17 @@ struct KeyChooser {
     }
 
     // MARK: - The choice
+
+    /// The key that costs least of all those of a leaf.
+    func cheapest(of keys: [AccessKey], _ sketch: borrowing KeySketch) -> AccessKey {
+        var best = 0
+        var least = Int.max
+        for index in keys.indices {
+            let cost = Self.cost(keys[index], sketch.count(keys[index].tag))
+            if cost < least { (best, least) = (index, cost) }
+        }
+        return keys[best]
+    }
 
     /// Appends the chosen keys; returns what they cost, or nil, with nothing appended, if the code has none.
     func choose(

@@ -117,10 +117,10 @@ struct KeyTable: ~Copyable {
         among candidates: KeyCandidates, _ code: UnsafePointer<UInt8>, _ chooser: KeyChooser
     ) -> KeyCandidates {
         guard case .several(let keys) = candidates else { return candidates }
+        if keys.isEmpty || AccessKey.hasTwins(keys) { return .several([]) }
+        if !CanonicalCode.isList(code) { return .one(chooser.cheapest(of: keys, sketch)) }
         var chosen: [AccessKey] = []
-        if keys.isEmpty || AccessKey.hasTwins(keys) || chooser.choose(code, sketch, into: &chosen) == nil {
-            return .several([])
-        }
+        if chooser.choose(code, sketch, into: &chosen) == nil { return .several([]) }
         if chosen.count > 1 {
             var seen: Set<UInt32> = []
             chosen.removeAll { !seen.insert($0.tag).inserted }

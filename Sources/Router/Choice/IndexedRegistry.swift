@@ -49,10 +49,11 @@ package struct IndexedRegistry: SessionRegistry {
 
     @discardableResult
     package mutating func remove(_ session: SessionID) -> Bool {
-        guard let slot = holder.store.pointee.slot(of: session) else { return false }
+        // Who is not the only owner copies everything: that is for a session that is there.
+        guard isKnownUniquelyReferenced(&holder) || contains(session) else { return false }
         makeUnique()
+        guard holder.store.pointee.remove(session) else { return false }
         holder.store.pointee.version += 1
-        holder.store.pointee.remove(slot)
         return true
     }
 

@@ -67,13 +67,16 @@ struct SessionStore: ~Copyable {
 
     // MARK: - Sessions
 
-    func slot(of session: SessionID) -> UInt32? {
-        slots.find(index.tag(of: session.text)) { names[Int($0)] == session }
+    func slot(of session: SessionID) -> UInt32? { slot(of: session, index.tag(of: session.text)) }
+
+    private func slot(of session: SessionID, _ tag: UInt32) -> UInt32? {
+        slots.find(tag) { names[Int($0)] == session }
     }
 
     mutating func insert(_ entry: RegistryEntry) {
-        if let slot = slot(of: entry.session) { remove(slot) }
-        let slot = takeSlot(for: entry.session)
+        let tag = index.tag(of: entry.session.text)
+        if let slot = slot(of: entry.session, tag) { remove(slot, tag) }
+        let slot = takeSlot(for: entry.session, tag)
         rank(slot, entry)
         if let device = entry.device { records.base[Int(slot)].device = devices.insert(slot, device) }
         let conditions = entry.conditions
@@ -83,7 +86,15 @@ struct SessionStore: ~Copyable {
         all.update(slot, slots: records.count, order)
     }
 
-    mutating func remove(_ slot: UInt32) {
+    /// Removes a session; returns false if there is none of that name.
+    mutating func remove(_ session: SessionID) -> Bool {
+        let tag = index.tag(of: session.text)
+        guard let slot = slot(of: session, tag) else { return false }
+        remove(slot, tag)
+        return true
+    }
+
+    private mutating func remove(_ slot: UInt32, _ tag: UInt32) {
         for tier in MatchTier.allCases { leave(slot, tier) }
         devices.remove(slot, records.base[Int(slot)].device)
         records.base[Int(slot)] = SessionRecord()
@@ -93,7 +104,7 @@ struct SessionStore: ~Copyable {
             placeOrder()
         }
         all.update(slot, slots: records.count, order)
-        slots.remove(index.tag(of: names[Int(slot)].text), slot)
+        slots.remove(tag, slot)
         freeSlots.append(slot)
         count -= 1
     }
@@ -115,7 +126,7 @@ struct SessionStore: ~Copyable {
         all.update(slot, slots: records.count, order)
     }
 
-    private mutating func takeSlot(for session: SessionID) -> UInt32 {
+    private mutating func takeSlot(for session: SessionID, _ tag: UInt32) -> UInt32 {
         let slot: UInt32
         if let free = freeSlots.popLast() {
             slot = free
@@ -126,7 +137,7 @@ struct SessionStore: ~Copyable {
             names.append(session)
             placeOrder()
         }
-        slots.insert(index.tag(of: session.text), slot)
+        slots.insert(tag, slot)
         count += 1
         return slot
     }
