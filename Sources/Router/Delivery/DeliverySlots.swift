@@ -44,10 +44,12 @@ package struct DeliverySlots: Sendable {
     /// Attempts of a class that are under way.
     package func inUse(by urgency: Priority) -> Int { inUse[urgency.rank] }
 
-    package func admits(_ urgency: Priority) -> Bool {
-        if inUse[urgency.rank] < caps.reserved(for: urgency) { return true }
+    package func admits(_ urgency: Priority) -> Bool { free(for: urgency) > 0 }
+
+    /// How many attempts of a class may start, as things stand.
+    package func free(for urgency: Priority) -> Int {
         let borrowed = Priority.ranked.reduce(0) { $0 + max(0, inUse[$1.rank] - caps.reserved(for: $1)) }
-        return borrowed < common
+        return max(0, caps.reserved(for: urgency) - inUse[urgency.rank]) + max(0, common - borrowed)
     }
 
     mutating func take(_ urgency: Priority) { inUse[urgency.rank] += 1 }

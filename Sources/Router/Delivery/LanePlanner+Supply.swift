@@ -3,13 +3,19 @@ package import RouterPlugin
 /// What is in short supply, and who waits for it.
 extension LanePlanner {
     /// What keeps attempts at an endpoint from being started; nil if nothing does.
-    func obstacle(at endpoint: EndpointKey, at now: Timestamp) -> LaneWait.Kind? {
+    func obstacle(at endpoint: EndpointKey, _ urgency: Priority, at now: Timestamp) -> LaneWait.Kind? {
         let health = endpoints[endpoint]
         guard health?.admits(at: now) ?? .start == .start else { return .endpoint(endpoint) }
         if health?.isSlow == true, slowUnderWay >= caps.slow { return .slowSlots }
         let origin = endpoint.origin
         if let use = origins[origin], use.underWay >= caps.perOrigin { return .origin(origin) }
-        return nil
+        return hasShare(endpoint.application, urgency) ? nil : .share(endpoint.application)
+    }
+
+    /// Whether the application leaves enough for the others, those that have nothing to send now among them.
+    private func hasShare(_ application: ApplicationID, _ urgency: Priority) -> Bool {
+        let most = RouterLimits.attemptsPerFreeSlot * slots.free(for: urgency)
+        return slots.total < most || shares[application].map { $0.underWay < most } ?? (most > 0)
     }
 
     /// An attempt starts.
@@ -21,7 +27,8 @@ extension LanePlanner {
         let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: started.isSlow, isProbe: started.isProbe)
         flights[sequence] = flight
         slots.take(urgency)
-        origins[endpoint.origin, default: OriginUse()].underWay += 1
+        origins[endpoint.origin, default: Use()].underWay += 1
+        shares[endpoint.application, default: Use()].underWay += 1
         if flight.isSlow { slowUnderWay += 1 }
         return flight
     }
@@ -35,6 +42,7 @@ extension LanePlanner {
             call(.slowSlots)
         }
         giveBack(flight.endpoint.origin)
+        giveBack(flight.endpoint.application)
         endpoints[flight.endpoint]?.underWay -= 1
         if flight.isProbe, endpoints[flight.endpoint]?.breaker.state == .halfOpen {
             var unused = UnusedGenerator()
@@ -50,6 +58,16 @@ extension LanePlanner {
         origins.values[place].underWay -= 1
         call(.origin(origin))
         if origins.values[place].isUnused { origins.remove(at: place) }
+    }
+
+    /// With one more free slot, each of the crowded may be allowed one more.
+    private mutating func giveBack(_ application: ApplicationID) {
+        shares[application]?.underWay -= 1
+        if !crowded.isEmpty { crowded = crowded.filter { isAwaited(.share($0)) } }
+        for application in crowded where Priority.ranked.contains(where: { hasShare(application, $0) }) {
+            call(.share(application))
+        }
+        if shares[application]?.isUnused == true { shares[application] = nil }
     }
 
     // MARK: Endpoints
@@ -185,6 +203,7 @@ extension LanePlanner {
             endpoints.index(forKey: endpoint).map { !endpoints.values[$0].waiting.isEmpty } ?? false
         case .origin(let origin): origins.index(forKey: origin).map { !origins.values[$0].waiting.isEmpty } ?? false
         case .slowSlots: !slowWaiting.isEmpty
+        case .share(let application): shares[application].map { !$0.waiting.isEmpty } ?? false
         }
     }
 
@@ -193,6 +212,7 @@ extension LanePlanner {
         case .endpoint(let endpoint): endpoints[endpoint]?.waiting.popFirst(urgency)
         case .origin(let origin): origins[origin]?.waiting.popFirst(urgency)
         case .slowSlots: slowWaiting.popFirst(urgency)
+        case .share(let application): shares[application]?.waiting.popFirst(urgency)
         }
     }
 
@@ -202,8 +222,11 @@ extension LanePlanner {
         }
         switch wait.kind {
         case .endpoint(let endpoint): stand(in: &endpoints[endpoint, default: EndpointHealth()].waiting)
-        case .origin(let origin): stand(in: &origins[origin, default: OriginUse()].waiting)
+        case .origin(let origin): stand(in: &origins[origin, default: Use()].waiting)
         case .slowSlots: stand(in: &slowWaiting)
+        case .share(let application):
+            if !crowded.contains(application) { crowded.append(application) }
+            stand(in: &shares[application, default: Use()].waiting)
         }
     }
 }

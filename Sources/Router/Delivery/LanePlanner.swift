@@ -36,12 +36,13 @@ package struct LanePlanner: Sendable {
             case .endpoint(let endpoint): self.endpoint == endpoint
             case .origin(let origin): endpoint.origin == origin
             case .slowSlots: isSlow
+            case .share(let application): endpoint.application == application
             }
         }
     }
 
-    /// An origin in use.
-    struct OriginUse: Sendable {
+    /// Of something that is in use: how often, and who waits for it.
+    struct Use: Sendable {
         var underWay = 0
         var waiting = WaitingLanes()
 
@@ -56,7 +57,10 @@ package struct LanePlanner: Sendable {
     /// such as when a delivery is tried again, stands with the delivery.
     package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
     package internal(set) var slowUnderWay = 0
-    var origins: [Origin: OriginUse] = [:]
+    var origins: [Origin: Use] = [:]
+    var shares: [ApplicationID: Use] = [:]
+    /// Applications of which lanes wait for a share, longest first; perhaps some that do so no more.
+    var crowded: [ApplicationID] = []
     var slowWaiting = WaitingLanes()
     var flights: [NotificationSequence: Flight] = [:]
     /// Timers that are to be set, and have not been told yet.
@@ -257,7 +261,7 @@ package struct LanePlanner: Sendable {
             return rest(key)
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
-        let obstacle = obstacle(at: endpoint, at: now)
+        let obstacle = obstacle(at: endpoint, urgency, at: now)
         let offer = lanes.values[place].offer(
             at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
             isPermitted: obstacle == nil)

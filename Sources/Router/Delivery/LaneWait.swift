@@ -10,6 +10,8 @@ package struct LaneWait: Hashable, Sendable {
         case origin(Origin)
         /// Its endpoint is slow, and the slots for such ones are in use.
         case slowSlots
+        /// Its application has as many attempts under way as leaves enough slots for the others.
+        case share(ApplicationID)
     }
 
     package let kind: Kind

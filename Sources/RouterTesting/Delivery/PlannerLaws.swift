@@ -233,7 +233,9 @@ package struct PlannerLaws {
         return waiting.max { $0.rawValue < $1.rawValue } ?? .low
     }
 
-    private func admits(_ urgency: Priority) -> Bool {
+    private func admits(_ urgency: Priority) -> Bool { free(for: urgency) > 0 }
+
+    private func free(for urgency: Priority) -> Int {
         let underWay = items.values.filter(\.isUnderWay)
         var borrowed = 0
         for priority in Priority.allCases {
@@ -241,7 +243,7 @@ package struct PlannerLaws {
         }
         let own = underWay.count { $0.urgency == urgency }
         let reserved = Priority.allCases.reduce(0) { $0 + caps.reserved(for: $1) }
-        return own < caps.reserved(for: urgency) || borrowed < caps.slots - reserved
+        return max(0, caps.reserved(for: urgency) - own) + max(0, caps.slots - reserved - borrowed)
     }
 
     /// What keeps the lane from starting; nil if nothing does.
@@ -255,7 +257,10 @@ package struct PlannerLaws {
             if health.isSlow, underWay.values.count(where: \.isSlow) >= caps.slow { return "the cap of slow ones" }
         }
         let atOrigin = underWay.keys.count { sentTo[$0]?.origin == endpoint.origin }
-        return atOrigin >= caps.perOrigin ? "the cap of its origin" : nil
+        if atOrigin >= caps.perOrigin { return "the cap of its origin" }
+        let own = underWay.values.count { $0.lane.application == key.application }
+        return own < RouterLimits.attemptsPerFreeSlot * free(for: urgency(of: key))
+            ? nil : "the share of its application"
     }
 
     private mutating func checkRest() {

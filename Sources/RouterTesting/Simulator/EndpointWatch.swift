@@ -21,6 +21,10 @@ struct EndpointWatch {
     /// How many attempts are under way at an origin.
     func underWay(at origin: Origin) -> Int { flights.values.count { $0.endpoint.origin == origin } }
 
+    func underWay(of application: ApplicationID) -> Int {
+        flights.values.count { $0.endpoint.application == application }
+    }
+
     func underWay(at endpoint: EndpointKey) -> Int { known[endpoint]?.underWay ?? 0 }
 
     /// How many of those that are under way were known to be slow ones.

@@ -242,6 +242,10 @@ extension Witness {
             require(watch.underWay(at: origin) >= caps.perOrigin, "P8 \(head) waits for an origin with room")
         case .slowSlots:
             require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
+        case .share(let application):
+            require(
+                watch.underWay(of: application) >= RouterLimits.attemptsPerFreeSlot * planner.slots.free(for: urgency),
+                "P8 \(head) waits for a share, and \(application) has one")
         case nil:
             require(
                 !planner.slots.admits(urgency) || waitsForDelegate(engine, key), "P8 \(head) is stuck in \(key)")

@@ -132,6 +132,7 @@ extension API {
         case .endpoint: "endpoint"
         case .origin: "origin"
         case .slowSlots: "slowSlots"
+        case .share: "share"
         }
     }
 }

@@ -133,11 +133,13 @@ struct FairnessTests {
     @Test("Slots are kept free for each class")
     func reserved() {
         var bench = Bench(DeliveryCaps(slots: 32, perOrigin: 32))
-        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "low\(lane)"), .low) }
+        // Of many applications, so that the share of one is not what limits them.
+        func application(_ lane: Int) -> ApplicationID { ApplicationID(unchecked: "app\(lane)") }
+        for lane in 0..<100 { bench.add(1, of: application(lane), to: SessionID(unchecked: "low\(lane)"), .low) }
         #expect(bench.all().count == 32 - 4 - 2, "An eighth is for high, a sixteenth for normal.")
-        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "normal\(lane)"), .normal) }
+        for lane in 0..<100 { bench.add(1, of: application(lane), to: SessionID(unchecked: "normal\(lane)"), .normal) }
         #expect(bench.all().map(\.notification.priority) == [.normal, .normal])
-        for lane in 0..<100 { bench.add(1, to: SessionID(unchecked: "high\(lane)"), .high) }
+        for lane in 0..<100 { bench.add(1, of: application(lane), to: SessionID(unchecked: "high\(lane)"), .high) }
         #expect(bench.all().map(\.notification.priority) == [.high, .high, .high, .high])
         #expect(bench.planner.inFlight == 32)
     }
@@ -269,4 +271,29 @@ struct FairnessTests {
         bench.planner.timeHasCome(for: endpoint, at: .millisecond(RouterLimits.endpointMemoryMilliseconds))
         #expect(bench.planner.endpoints.isEmpty)
     }
+
+    /// What is under way may take nearly as long as what counts as slow, and then no slot becomes free for so long.
+    @Test("Whoever has many attempts under way leaves slots for those who come", arguments: [1, 2, 5])
+    func shares(hogs: Int) {
+        var bench = Bench(DeliveryCaps(slots: 256))
+        let names = (0..<hogs).map { ApplicationID(unchecked: "hog\($0)") }
+        for hog in names {
+            for lane in 0..<300 { bench.add(2, of: hog, to: SessionID(unchecked: "s\(lane)"), .normal) }
+        }
+        let started = bench.all()
+        // Of 208 slots for what is normal.
+        #expect(started.count >= 208 * 8 * hogs / (8 * hogs + 1) && started.count <= 208 - 208 / (8 * hogs + 1) + 1)
+        for hog in names {
+            #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
+        }
+        bench.add(1, of: "late", to: "a", .normal)
+        bench.add(1, of: "late", to: "b", .normal)
+        #expect(bench.all().map(\.notification.application) == ["late", "late"])
+        // One ends: another one starts, and the last slot is still nobody's.
+        bench.planner.remove(started[0].notification.sequence)
+        bench.add(1, of: "later", to: "a", .normal)
+        let next = bench.all().map(\.notification.application)
+        #expect(next.contains("later") && next.count <= 2)
+    }
+
 }
