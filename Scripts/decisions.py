@@ -18,6 +18,8 @@ MIXES = "exact,prefix,wild,contains,mixed,shared,true,uikit"
 SUBJECTS = 10_000
 COLUMNS = (
     ("mean", "nsMean", "{:.0f}"), ("p50", "nsP50", "{:.0f}"), ("p99", "nsP99", "{:.0f}"),
+    ("3 loads p50", "nsP50ThreeLoads", "{:.0f}"), ("p99", "nsP99ThreeLoads", "{:.0f}"),
+    ("4 loads p50", "nsP50FourLoads", "{:.0f}"), ("p99", "nsP99FourLoads", "{:.0f}"),
     ("hash map", "hashLookupNs", "{:.0f}"), ("scan", "linearScanNs", "{:,.0f}"), ("build, s", "buildSeconds", "{:.3f}"),
     ("bytes a session", "bytesPerSession", "{:.0f}"), ("state change", "stateChangeNs", "{:.0f}"),
     ("16 together", "stateChangeTogetherNs", "{:.0f}"), ("remove, add", "replaceNs", "{:.0f}"),

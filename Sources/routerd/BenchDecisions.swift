@@ -12,7 +12,9 @@ extension Bench {
                 timed one by one, less what it takes to read the clock. Shared are those of a registry that others may change, changing
                 those while another thread changes the state of 100,000 sessions a second. Changes are made one by one, and
                 together: sixteen of which the registry is told before the first, as in a transaction. hashLookupNs and linearScanNs are
-                for comparison: finding one of as many texts in a hash map, and deciding by asking every session.
+                for comparison: finding one of as many texts in a hash map, and deciding by asking every session. So are ThreeLoads
+                and FourLoads: the subject is read and hashed, and so many words are loaded from memory as large as the registry's,
+                each from where the one before says.
                 """)
 
         @Option(help: "Sessions as JSON lines.")
@@ -36,6 +38,7 @@ extension Bench {
             var trial = DecisionTrial(entries: entries, queries: queries)
             let decisions = trial.decide(rounds: rounds)
             let timed = trial.timeEach(rounds: rounds)
+            let loads = trial.followLoads(rounds: rounds)
             let stateChange = (alone: trial.changeStates(together: 1), together: trial.changeStates(together: 16))
             let replace = (alone: trial.replaceSessions(together: 1), together: trial.replaceSessions(together: 16))
             let shared = SharedTrial(entries: entries, queries: queries)
@@ -51,6 +54,10 @@ extension Bench {
                     $0.field("nsP50", timed[permille: 500])
                     $0.field("nsP99", timed[permille: 990])
                     $0.field("nsP999", timed[permille: 999])
+                    $0.field("nsP50ThreeLoads", loads.three[permille: 500])
+                    $0.field("nsP99ThreeLoads", loads.three[permille: 990])
+                    $0.field("nsP50FourLoads", loads.four[permille: 500])
+                    $0.field("nsP99FourLoads", loads.four[permille: 990])
                     $0.field("checksum", trial.checksum)
                     $0.field("stateChangeNs", stateChange.alone)
                     $0.field("stateChangeTogetherNs", stateChange.together)

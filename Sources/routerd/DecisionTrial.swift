@@ -117,6 +117,15 @@ struct DecisionTrial {
 
     // MARK: - What it is compared with
 
+    /// The times of chains of three and of four loads out of memory as large as the registry's, of the same subjects.
+    func followLoads(rounds: Int) -> (three: SortedTimes, four: SortedTimes) {
+        let chain = LoadChain(decisionBytes: registry.decisionBytes, sessions: entries.count)
+        return (
+            chain.timeEach(queries, loads: 3, rounds: rounds, samples: Self.samples),
+            chain.timeEach(queries, loads: 4, rounds: rounds, samples: Self.samples)
+        )
+    }
+
     /// The time to find a text in a hash map of as many texts as there are sessions; half of those looked for are there.
     func lookUp() -> Double {
         func text(_ number: Int) -> ContentID { ContentID(unchecked: "myapp://doc/\(number)/page/\(number % 97)") }

@@ -7,10 +7,12 @@ struct SortedTimes {
 
     init(_ times: [Int]) { self.times = times.sorted() }
 
-    /// The time of each decision by itself, less what it takes to read the clock: of every subject in turn, in so many
-    /// rounds, until there are enough.
+    var count: Int { times.count }
+
+    /// The time of each decision by itself, or of what it is compared with, less what it takes to read the clock: of every
+    /// subject in turn, in so many rounds, until there are enough.
     @inline(__always)
-    init(of queries: [RegistryQuery], rounds: Int, samples: Int, _ decide: (RegistryQuery) -> RegistryMatch?) {
+    init<Result>(of queries: [RegistryQuery], rounds: Int, samples: Int, _ decide: (RegistryQuery) -> Result) {
         let clock = SortedTimes((0..<10_000).map { _ in -(Nanoseconds.now - Nanoseconds.now) })[permille: 500]
         var times: [Int] = []
         times.reserveCapacity(min(rounds * queries.count, samples + queries.count))

@@ -1,0 +1,102 @@
+import Router
+import RouterPlugin
+
+/// What the machine takes for loads from memory of which each says where the next one is, with nothing else done. To find
+/// a session takes four of them, and what has a key in common with a predicate and does not meet it takes three:
+///
+///     subject ──hash──▶ filter ──▶ table ──▶ nodes ──▶ names
+///
+/// The parts are as large as those of a registry with as many bytes and sessions, and full of numbers that mean nothing.
+/// A load goes to any place of its part, which the number before and the hash of the subject choose.
+struct LoadChain {
+    /// A word for each eight bytes, one part after the other.
+    var words: [UInt64]
+    /// Where the words of filter, table, nodes and names are.
+    let parts: [Range<Int>]
+
+    init(decisionBytes: Int, sessions: Int) {
+        // A registry's filter is 2 % of what decisions look at, its table an eighth, its nodes the most of the rest.
+        let bytes = [
+            decisionBytes / 50, decisionBytes / 8, decisionBytes * 5 / 8, sessions * MemoryLayout<SessionID>.stride,
+        ]
+        var (parts, end) = ([Range<Int>](), 0)
+        for size in bytes.map({ max($0 / 8, 1) }) {
+            parts.append(end..<end + size)
+            end += size
+        }
+        var state: UInt64 = 1
+        words = (0..<end).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Self.mixed(state)
+        }
+        self.parts = parts
+    }
+
+    /// Times every chain of so many loads by itself, as decisions of the same subjects are timed.
+    func timeEach(_ queries: [RegistryQuery], loads: Int, rounds: Int, samples: Int) -> SortedTimes {
+        words.withUnsafeBufferPointer { words in
+            parts.prefix(loads).withUnsafeBufferPointer { parts in
+                var (pass, sum) = (UInt64(0), UInt64(0))
+                for query in queries { pass &+= Self.follow(query, words, parts) { _ in } }
+                let times = SortedTimes(of: queries, rounds: rounds, samples: samples) { query in
+                    sum &+= Self.follow(query, words, parts) { _ in }
+                }
+                // What nobody reads would not be loaded.
+                precondition(sum == pass &* UInt64(times.count / max(queries.count, 1)), "chains of one subject differ")
+                return times
+            }
+        }
+    }
+
+    /// The places of the words that are loaded for a subject.
+    func places(_ query: RegistryQuery, loads: Int) -> [Int] {
+        var places: [Int] = []
+        words.withUnsafeBufferPointer { words in
+            parts.prefix(loads).withUnsafeBufferPointer { parts in
+                _ = Self.follow(query, words, parts) { places.append($0) }
+            }
+        }
+        return places
+    }
+
+    /// The last word of a subject's chain.
+    @inline(__always)
+    private static func follow(
+        _ query: RegistryQuery, _ words: UnsafeBufferPointer<UInt64>, _ parts: UnsafeBufferPointer<Range<Int>>,
+        _ visit: (Int) -> Void
+    ) -> UInt64 {
+        let hash = hash(query.subject ?? "")
+        var word: UInt64 = 0
+        for part in parts {
+            let share = mixed(word ^ hash).multipliedFullWidth(by: UInt64(part.count)).high
+            let place = part.lowerBound &+ Int(truncatingIfNeeded: share)
+            visit(place)
+            word = words[place]
+        }
+        return word
+    }
+
+    /// Reads all of a text, eight bytes at a time.
+    @inline(__always)
+    private static func hash(_ text: String) -> UInt64 {
+        text.utf8.withContiguousStorageIfAvailable { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            var (state, read) = (UInt64(bytes.count), 0)
+            while read &+ 8 <= bytes.count {
+                state = mixed(state ^ bytes.loadUnaligned(fromByteOffset: read, as: UInt64.self))
+                read &+= 8
+            }
+            while read < bytes.count {
+                state = state << 8 ^ state >> 56 ^ UInt64(bytes[read])
+                read &+= 1
+            }
+            return state
+        } ?? 0
+    }
+
+    @inline(__always)
+    private static func mixed(_ word: UInt64) -> UInt64 {
+        let product = word.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        return product.high ^ product.low
+    }
+}
