@@ -56,9 +56,9 @@ extension Engine {
             keys += tenant.gone.lazy.map { SessionKey(application: id, session: $0) }
                 .filter { planner.lanes[$0] == nil }
         }
-        for (url, health) in planner.endpoints where health.breaker.phase != .closed {
-            guard let key = health.openedBy, planner.lanes[key] == nil, session(key)?.disabled == nil,
-                endpoint(of: key) == url
+        for (endpoint, health) in planner.endpoints where health.breaker.phase != .closed {
+            guard let key = someone(at: endpoint, perhaps: health.openedBy), planner.lanes[key] == nil,
+                session(key)?.disabled == nil
             else { continue }
             keys.append(key)
         }
@@ -76,6 +76,13 @@ extension Engine {
             oldestReceivedAt: lane?.queue.first?.notification.receivedAt,
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
             disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: lane?.waitsFor?.kind)
+    }
+
+    /// A session that is reached there: the one that is known, unless it has gone or moved.
+    private func someone(at endpoint: EndpointKey, perhaps known: SessionKey?) -> SessionKey? {
+        if let known, self.endpoint(of: known) == endpoint { return known }
+        guard let tenant = tenants[endpoint.application] else { return nil }
+        return tenant.sessions.values.first { tenant.endpoint(of: $0)?.url.isSame(as: endpoint.url) == true }?.key
     }
 
     /// Where the session is reached.

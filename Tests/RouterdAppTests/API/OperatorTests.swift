@@ -100,7 +100,12 @@ struct OperatorTests {
             let lanes = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
             #expect(lanes.count == 1 && lanes.first?.at("session") == "win-1" && lanes.first?.at("waiting") == 0)
             #expect(lanes.first?.at("breaker", "state") == "open")
-            let path = "/v1/lanes/win-1/resume?application=com.example.gallery"
+            // The one whose attempts have shown it goes: the other one is still there.
+            #expect(try await daemon.call(.delete, "\(TestDaemon.gallery)/sessions/win-1").status == 204)
+            let left = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
+            #expect(left.count == 1 && left.first?.at("session") == "win-2")
+            #expect(left.first?.at("breaker", "state") == "open")
+            let path = "/v1/lanes/win-2/resume?application=com.example.gallery"
             #expect(try await daemon.call(.post, path)["breaker"].at("state") == "closed")
             #expect(try await daemon.call(.get, "/v1/lanes").json.at("lanes") == [])
         }
