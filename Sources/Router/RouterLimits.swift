@@ -77,6 +77,8 @@ package enum RouterLimits {
     /// How many attempts of one application may be under way for each slot that is free. One by itself has eight of nine,
     /// two have eight of seventeen each; so there is always something left for whoever comes.
     package static let attemptsPerFreeSlot = 8
+    /// How many applications are kept count of, whether or not they have anything under way.
+    static let sharesKept = 64
     /// How many deliveries of a lane that wait for their retry may be overtaken at a time.
     package static let overtakenDeliveries = 64
     /// How many entries of a lane's times may be of deliveries that are gone, beside as many as there are deliveries.

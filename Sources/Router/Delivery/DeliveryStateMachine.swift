@@ -62,7 +62,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
     }
 
     /// Whether an attempt could start now or later.
-    package var isWaiting: Bool { state == .waiting }
+    package var isWaiting: Bool { if case .waiting = state { true } else { false } }
 
     /// Asks for the next attempt.
     package mutating func start(at now: Timestamp) -> StartAction {

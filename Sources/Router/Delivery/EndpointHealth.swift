@@ -3,8 +3,6 @@ package import RouterPlugin
 /// What is known of an endpoint that is in use or has been in trouble; of the others nothing is kept.
 package struct EndpointHealth: Sendable {
     package internal(set) var breaker = Breaker()
-    /// Whose attempt has last opened its breaker.
-    package internal(set) var openedBy: SessionKey?
     /// The receiver has asked to be left alone until then.
     package internal(set) var gatedUntil: Timestamp?
     /// Attempts that are under way.

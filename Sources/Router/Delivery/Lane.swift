@@ -44,7 +44,6 @@ extension UnsettledNotification {
 /// gate is closed events go on, and what else waits stays where it is; and also until the session has been told that the
 /// gate is open, for it is not to show what was held before it may show anything.
 package struct Lane: Sendable {
-    package let key: SessionKey
     package private(set) var queue: Deque<QueuedDelivery> = []
     package private(set) var inFlight = 0
     /// Whether its session is gone; what waits is then moved to other lanes.
@@ -61,9 +60,7 @@ package struct Lane: Sendable {
     private(set) var expiries = ExpiryQueue()
     private var isEventInFlight = false
 
-    package init(key: SessionKey) {
-        self.key = key
-    }
+    package init() {}
 
     package var isEmpty: Bool { queue.isEmpty }
     package var hasEvents: Bool { tally.events > 0 }
@@ -126,7 +123,7 @@ package struct Lane: Sendable {
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        queue.place(of: sequence).map { queue[$0] }
+        index(of: sequence).map { queue[$0] }
     }
 
     /// Up to that many deliveries that are not under way, first ones first.
@@ -137,7 +134,7 @@ package struct Lane: Sendable {
     /// Takes a delivery out of the lane.
     @discardableResult
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        guard let index = queue.place(of: sequence) else { return nil }
+        guard let index = index(of: sequence) else { return nil }
         let delivery = queue.remove(at: index)
         tally.remove(delivery)
         if case .inFlight = delivery.machine.state {
@@ -149,7 +146,7 @@ package struct Lane: Sendable {
 
     /// The next attempt was put off, or the last one came to nothing.
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
-        guard let index = queue.place(of: sequence) else { return }
+        guard let index = index(of: sequence) else { return }
         let wasInFlight = if case .inFlight = queue[index].machine.state { true } else { false }
         queue[index].machine.rescheduled(progress)
         queue[index].notification.progress = progress
@@ -162,19 +159,29 @@ package struct Lane: Sendable {
 
     /// What is under way is not to be tried again.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
-        guard let index = queue.place(of: sequence) else { return }
+        guard let index = index(of: sequence) else { return }
         queue[index].notification.recall = recall
     }
 
     /// Marks a delivery that was called back, and is not under way, as one whose end is being committed; false if it
     /// cannot end.
     mutating func end(recalled sequence: NotificationSequence) -> Bool {
-        guard let index = queue.place(of: sequence), queue[index].notification.recall != nil,
+        guard let index = index(of: sequence), queue[index].notification.recall != nil,
             queue[index].machine.isWaiting,
             !queue[index].isEnding
         else { return false }
         queue[index].isEnding = true
         return true
+    }
+
+    /// The queue is in the order of sequences, and may be long.
+    private func index(of sequence: NotificationSequence) -> Int? {
+        var (low, high) = (queue.startIndex, queue.endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if queue[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < queue.endIndex && queue[low].notification.sequence == sequence ? low : nil
     }
 
     // MARK: Offers
@@ -265,7 +272,7 @@ package struct Lane: Sendable {
     }
 
     private mutating func expired(at now: Timestamp) -> Offer? {
-        guard let first = nextToExpire(), first.time <= now, let index = queue.place(of: first.sequence) else {
+        guard let first = nextToExpire(), first.time <= now, let index = index(of: first.sequence) else {
             return nil
         }
         return end(at: index)
@@ -275,21 +282,12 @@ package struct Lane: Sendable {
 
     private mutating func nextToExpire() -> ExpiryQueue.Entry? {
         guard tally.expiring > 0 else { return nil }
-        let queue = queue
+        // Held apart while the queue is asked.
+        var expiries = ExpiryQueue()
+        swap(&expiries, &self.expiries)
+        defer { swap(&expiries, &self.expiries) }
         return expiries.first { sequence in
-            queue.place(of: sequence).map { queue[$0].machine.isWaiting && !queue[$0].isEnding } ?? false
+            index(of: sequence).map { queue[$0].machine.isWaiting && !queue[$0].isEnding } ?? false
         }
-    }
-}
-
-extension Deque<QueuedDelivery> {
-    /// Where a delivery stands. The queue of a lane is in the order of sequences, and may be long.
-    fileprivate func place(of sequence: NotificationSequence) -> Int? {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if self[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
-        }
-        return low < endIndex && self[low].notification.sequence == sequence ? low : nil
     }
 }

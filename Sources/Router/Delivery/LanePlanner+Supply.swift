@@ -15,7 +15,8 @@ extension LanePlanner {
     /// Whether the application leaves enough for the others, those that have nothing to send now among them.
     private func hasShare(_ application: ApplicationID, _ urgency: Priority) -> Bool {
         let most = RouterLimits.attemptsPerFreeSlot * slots.free(for: urgency)
-        return slots.total < most || shares[application].map { $0.underWay < most } ?? (most > 0)
+        guard slots.total >= most else { return true }
+        return shares.index(forKey: application).map { shares.values[$0].underWay < most } ?? (most > 0)
     }
 
     /// An attempt starts.
@@ -28,7 +29,11 @@ extension LanePlanner {
         flights[sequence] = flight
         slots.take(urgency)
         origins[endpoint.origin, default: Use()].underWay += 1
-        shares[endpoint.application, default: Use()].underWay += 1
+        if let place = shares.index(forKey: endpoint.application) {
+            shares.values[place].underWay += 1
+        } else {
+            shares[endpoint.application] = Use(underWay: 1)
+        }
         if flight.isSlow { slowUnderWay += 1 }
         return flight
     }
@@ -62,12 +67,18 @@ extension LanePlanner {
 
     /// With one more free slot, each of the crowded may be allowed one more.
     private mutating func giveBack(_ application: ApplicationID) {
-        shares[application]?.underWay -= 1
-        if !crowded.isEmpty { crowded = crowded.filter { isAwaited(.share($0)) } }
+        guard let place = shares.index(forKey: application) else { return }
+        shares.values[place].underWay -= 1
+        if !crowded.isEmpty { callCrowded() }
+        // Whoever sends one notification after the other is not forgotten each time.
+        if shares.values[place].isUnused, shares.count > RouterLimits.sharesKept { shares.remove(at: place) }
+    }
+
+    private mutating func callCrowded() {
+        crowded = crowded.filter { isAwaited(.share($0)) }
         for application in crowded where Priority.ranked.contains(where: { hasShare(application, $0) }) {
             call(.share(application))
         }
-        if shares[application]?.isUnused == true { shares[application] = nil }
     }
 
     // MARK: Endpoints
@@ -87,7 +98,7 @@ extension LanePlanner {
             let wait = Int64(RetryPolicy.gateWait(asked: asked)) * 1000
             health.gate(until: now.advanced(byMilliseconds: wait))
         }
-        if transition?.to == .open { health.openedBy = lane(of: sequence) }
+        if transition?.to == .open { openedBy[flight.endpoint] = lane(of: sequence) }
         if let trouble = health.newTrouble(outcome) { events.append(.trouble(flight.endpoint, trouble)) }
         endpoints[flight.endpoint] = health
         if let transition { events.append(.breaker(flight.endpoint, transition)) }
@@ -125,6 +136,7 @@ extension LanePlanner {
         if !endpoints.values[place].waiting.isEmpty { callWaiting(at: endpoint, endpoints.values[place]) }
         if endpoints.values[place].isPristine {
             endpoints.remove(at: place)
+            if !openedBy.isEmpty { openedBy[endpoint] = nil }
         } else if let idleSince = endpoints.values[place].idleSince {
             // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
             let since = endpoints.values[place].waiting.isEmpty ? idleSince : now
@@ -147,6 +159,7 @@ extension LanePlanner {
 
     private mutating func forget(_ endpoint: EndpointKey) {
         let health = endpoints.removeValue(forKey: endpoint)
+        openedBy[endpoint] = nil
         guard let transition = health?.breaker.forgotten(at: now) else { return }
         events.append(.breaker(endpoint, transition))
     }

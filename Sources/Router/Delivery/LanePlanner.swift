@@ -56,6 +56,9 @@ package struct LanePlanner: Sendable {
     /// What is known of endpoints. None of it is kept: it is learnt again soon enough, and what must survive a restart,
     /// such as when a delivery is tried again, stands with the delivery.
     package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
+    /// Whose attempt has last opened the breaker of an endpoint. It is not part of what is known of the endpoint, which is copied
+    /// with each attempt.
+    var openedBy: [EndpointKey: SessionKey] = [:]
     package internal(set) var slowUnderWay = 0
     var origins: [Origin: Use] = [:]
     var shares: [ApplicationID: Use] = [:]
@@ -112,7 +115,7 @@ package struct LanePlanner: Sendable {
         }
         laneOf[delivery.notification.sequence] = key
         let sequence = delivery.notification.sequence
-        lanes[key, default: Lane(key: key)].enqueue(delivery)
+        lanes[key, default: Lane()].enqueue(delivery)
         guard sessionExists else {
             lanes[key]?.isClosed = true
             return

@@ -50,8 +50,8 @@ extension Engine {
         var plan = Plan(
             changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id), .notifications(id)],
             writes: [.application(id)])
-        let lanes = planner.lanes.values.filter { $0.key.application == id }.sorted { $0.key < $1.key }
-        for delivery in lanes.lazy.flatMap(\.queue) {
+        let lanes = planner.lanes.filter { $0.key.application == id }.sorted { $0.key < $1.key }
+        for delivery in lanes.lazy.flatMap(\.value.queue) {
             recall(
                 delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting, at: now,
                 in: &plan)

@@ -57,7 +57,7 @@ extension Engine {
                 .filter { planner.lanes[$0] == nil }
         }
         for (endpoint, health) in planner.endpoints where health.breaker.phase != .closed {
-            guard let key = someone(at: endpoint, perhaps: health.openedBy), planner.lanes[key] == nil,
+            guard let key = someone(at: endpoint, perhaps: planner.openedBy[endpoint]), planner.lanes[key] == nil,
                 session(key)?.disabled == nil
             else { continue }
             keys.append(key)

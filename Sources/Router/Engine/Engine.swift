@@ -94,7 +94,8 @@ package struct Engine: Sendable {
         let gates =
             flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
             + tenants.keys.sorted().flatMap { locksToWatch(of: $0) }
-        return planner.lanes.values.filter(\.needsVacating).map(\.key).sorted().map { .vacate($0) }
+        let left = planner.lanes.filter(\.value.needsVacating).keys.sorted()
+        return left.map { .vacate($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
             + gates + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }
     }

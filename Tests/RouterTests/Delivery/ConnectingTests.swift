@@ -9,7 +9,7 @@ struct ConnectingTests {
     private static func lane(_ events: [NotificationSequence: SceneEventKind], of sequences: [NotificationSequence])
         -> Lane
     {
-        var lane = Lane(key: .gallery("A"))
+        var lane = Lane()
         for sequence in sequences {
             var notification = UnsettledNotification.numbered(sequence)
             notification.event = events[sequence].map { SceneEvent($0) }

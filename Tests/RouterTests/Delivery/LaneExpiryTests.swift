@@ -11,7 +11,7 @@ struct LaneExpiryTests {
     func asALookAtAll(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func draw(_ range: Range<Int64>) -> Int64 { .random(in: range, using: &generator) }
-        var lane = Lane(key: SessionKey(application: "a", session: "s"))
+        var lane = Lane()
         var (now, sequence, ended) = (Timestamp.epoch, NotificationSequence(0), 0)
         var underWay: Set<NotificationSequence> = []
         for _ in 0..<600 {
@@ -51,7 +51,7 @@ struct LaneExpiryTests {
 
     @Test("Whoever goes before its time leaves nothing behind for ever")
     func nothingPilesUp() {
-        var lane = Lane(key: SessionKey(application: "a", session: "s"))
+        var lane = Lane()
         lane.enqueue(QueuedDelivery(.numbered(0, expiration: .at(.second(1))), payload: nil))
         for number in 1...10_000 as ClosedRange<Int64> {
             let sequence = NotificationSequence(number)

@@ -4,10 +4,8 @@ import Testing
 
 @Suite("Lanes")
 struct LaneTests {
-    private static let key = SessionKey(application: .gallery, session: "A")
-
     private static func lane(_ sequences: [NotificationSequence]) -> Lane {
-        var lane = Lane(key: key)
+        var lane = Lane()
         for sequence in sequences { lane.enqueue(QueuedDelivery(.numbered(sequence), payload: [1])) }
         return lane
     }
@@ -135,7 +133,7 @@ struct LaneTests {
 
     @Test("A lane is as urgent as the most urgent one that waits in it")
     func urgency() {
-        var lane = Lane(key: Self.key)
+        var lane = Lane()
         #expect(lane.urgency == nil)
         for (sequence, priority) in [(1, Priority.low), (2, .high), (3, .normal)] as [(NotificationSequence, Priority)]
         {
@@ -153,7 +151,7 @@ struct LaneTests {
 
     @Test("An expired delivery is offered for its settlement once, and holds nobody back")
     func expired() {
-        var lane = Lane(key: Self.key)
+        var lane = Lane()
         lane.enqueue(QueuedDelivery(.numbered(1, expiration: .at(.second(0))), payload: nil))
         lane.enqueue(QueuedDelivery(.numbered(2), payload: nil))
         #expect(lane.offer(at: .epoch, maxInFlight: 1) == .ended(1))
