@@ -105,8 +105,15 @@ extension Engine {
             guard tenant.configuration(named: nil, forNew: session.role) != nil else { throw .endpointMissing }
             return try checked(session, in: tenant, at: now)
         }
-        let configuration = session.configuration.isEmpty ? nil : session.configuration
-        return try checked(configured(session, naming: configuration, in: tenant), in: tenant, at: now)
+        // A session keeps its configuration, even one that the manifest has lost since: only who names one, or another
+        // role, is told that there is none.
+        if patch.configuration == nil, patch.role == nil, !session.configuration.isEmpty {
+            guard tenant.endpoint(of: session) != nil else { throw .endpointMissing }
+        } else {
+            let name = session.configuration.isEmpty ? nil : session.configuration
+            session = try configured(session, naming: name, in: tenant)
+        }
+        return try checked(session, in: tenant, at: now)
     }
 
     /// A session with its configuration: the one that it names, or else the first of its role.

@@ -125,6 +125,21 @@ struct SessionTests {
         #expect(bench.session("A")?.endpoint?.url == "https://1")
     }
 
+    @Test("A session whose configuration the manifest has lost lives on; only who names a lost one is refused")
+    func patchAfterLostConfiguration() throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        _ = try bench.patch(Self.A) { $0.leaseSeconds = .set(60) }
+        try bench.run(.putApplication(.of(.gallery(configurations: [.unreachable]))))
+        bench.now = .second(50)
+        #expect(try bench.patch(Self.A) { _ in }.session?.leaseExpiresAt == .second(110))
+        #expect(try bench.patch(Self.A) { $0.activationState = .foregroundActive }.session?.configuration == "Default")
+        let lost = Refusal.unknownConfiguration("Default")
+        #expect(try bench.patch(Self.A) { $0.configuration = "Default" }.refusal == lost)
+        #expect(try bench.patch(Self.A) { $0.role = SceneRole.windowApplication }.refusal == lost)
+        #expect(try bench.patch(Self.A) { $0.endpoint = .remove }.refusal == .endpointMissing)
+        #expect(try bench.patch(Self.A) { $0.configuration = "Unreachable" }.session?.configuration == "Unreachable")
+    }
+
     @Test("PATCH merges an endpoint: what it does not name stays, and a secret that is taken away is made anew")
     func patchEndpointParts() throws {
         var bench = try Workbench(.gallery(), [])
