@@ -34,7 +34,7 @@ package struct EchoApp: Sendable {
         // Whoever stops it need not be told of connections that were open.
         logger.logLevel = .critical
         let application = Application(
-            router: router,
+            router: router, server: .heldHTTP1,
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
         let end = ServiceGroupConfiguration.ServiceConfiguration(

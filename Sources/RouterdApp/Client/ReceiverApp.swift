@@ -41,7 +41,7 @@ package struct ReceiverApp: Sendable {
         router.post("**") { request, _ in try await receive(request) }
         router.post("/") { request, _ in try await receive(request) }
         let application = Application(
-            router: router,
+            router: router, server: .heldHTTP1,
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? 0) }, logger: logger)
         try await application.runService()

@@ -137,7 +137,7 @@ final class Receiver: Sendable {
         router.post("**") { request, _ in try await self.receive(request) }
         let listening = Tally()
         let application = Hummingbird.Application(
-            router: router,
+            router: router, server: .heldHTTP1,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: state.withLock(\.port))),
             onServerRunning: { channel in
                 self.state.withLock { $0.port = channel.localAddress?.port ?? 0 }

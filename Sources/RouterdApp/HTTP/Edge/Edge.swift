@@ -6,7 +6,7 @@ import Synchronization
 /// What all connections share: who is connected, how much is held of their bodies, and who sends how fast.
 ///
 /// Thread-safe. Every decision is that of a value under the lock.
-final class Edge: Sendable {
+package final class Edge: Sendable {
     private struct State {
         var book: ConnectionBook
         var rates = RequestRates<IPAddress?>()
@@ -16,7 +16,7 @@ final class Edge: Sendable {
     private let state: Mutex<State>
     private let held = Atomic<Int>(0)
 
-    init(_ settings: EdgeSettings) {
+    package init(_ settings: EdgeSettings) {
         self.settings = settings
         state = Mutex(
             State(

@@ -1,26 +1,27 @@
 import HTTPTypes
 package import HummingbirdCore
-import Logging
-import NIOCore
+package import Logging
+package import NIOCore
 import NIOHTTP1
 import Router
 
 /// A connection of the HTTP API: Hummingbird's, with a guard before it.
-struct EdgeChannel: ServerChildChannel {
+package struct EdgeChannel: ServerChildChannel {
     let edge: Edge
-    let base: HTTP1Channel
+    let base: HeldHTTP1Channel
 
-    init(edge: Edge, responder: @escaping HTTPChannelHandler.Responder) {
+    package init(edge: Edge, responder: @escaping HTTPChannelHandler.Responder) {
         self.edge = edge
         // The guard counts time.
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: DaemonLimits.headBytes, maxHeaderListSize: DaemonLimits.headBytes,
             maxHeaderFieldCount: DaemonLimits.headFields)
-        base = HTTP1Channel(
-            responder: responder, configuration: .init(idleTimeout: nil, httpDecoderConfiguration: decoder))
+        base = HeldHTTP1Channel(
+            base: HTTP1Channel(
+                responder: responder, configuration: .init(idleTimeout: nil, httpDecoderConfiguration: decoder)))
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
         let standing = edge.open(from: address)
         channel.closeFuture.whenComplete { [edge] _ in edge.close(from: address, standing) }
@@ -37,7 +38,7 @@ struct EdgeChannel: ServerChildChannel {
         }
     }
 
-    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+    package func handle(value: HTTP1Channel.Value, logger: Logger) async {
         await base.handle(value: value, logger: logger)
     }
 }

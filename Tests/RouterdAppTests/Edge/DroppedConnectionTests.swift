@@ -1,0 +1,33 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOEmbedded
+import RouterdApp
+import Testing
+
+/// Connections that a server has accepted and never comes to handle, as happens when it stops meanwhile.
+@Suite("Dropped connections")
+struct DroppedConnectionTests {
+    /// Sets up a connection, drops what would handle it, and lets the connection live on until it is closed.
+    private func drop(_ setUp: SetUp) throws {
+        let channel = EmbeddedChannel()
+        try setUp(channel)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        #expect(channel.isActive)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    private typealias SetUp = (EmbeddedChannel) throws -> Void
+
+    @Test("A connection that nobody handles lives until it is closed, and ends nothing else")
+    func plain() throws {
+        let held = HeldHTTP1Channel(base: HTTP1Channel { _, _, _ in })
+        try drop { _ = try held.setup(channel: $0, logger: .silent).wait() }
+    }
+
+    @Test("So does one that has come through the ingest edge")
+    func edge() throws {
+        let guarded = EdgeChannel(edge: Edge(EdgeSettings())) { _, _, _ in }
+        try drop { _ = try guarded.setup(channel: $0, logger: .silent).wait() }
+    }
+}
