@@ -87,8 +87,9 @@ package struct Lane: Sendable {
     /// The first step of the session that comes after a delivery.
     package func nextStep(after sequence: NotificationSequence) -> SceneEvent? {
         guard hasEvents else { return nil }
-        return queue.first { $0.notification.sequence > sequence && $0.notification.event?.kind.leaves != nil }?
-            .notification.event
+        return queue[place(of: sequence)...].first {
+            $0.notification.sequence > sequence && $0.notification.event?.kind.leaves != nil
+        }?.notification.event
     }
 
     /// Puts a delivery in its place in the order of acceptance: nearly always the end.
@@ -174,14 +175,19 @@ package struct Lane: Sendable {
         return true
     }
 
-    /// The queue is in the order of sequences, and may be long.
     private func index(of sequence: NotificationSequence) -> Int? {
+        let place = place(of: sequence)
+        return place < queue.endIndex && queue[place].notification.sequence == sequence ? place : nil
+    }
+
+    /// Where a delivery stands, or would stand. The queue is in the order of sequences, and may be long.
+    private func place(of sequence: NotificationSequence) -> Int {
         var (low, high) = (queue.startIndex, queue.endIndex)
         while low < high {
             let middle = low + (high - low) / 2
             if queue[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
         }
-        return low < queue.endIndex && queue[low].notification.sequence == sequence ? low : nil
+        return low
     }
 
     // MARK: Offers
@@ -243,6 +249,8 @@ package struct Lane: Sendable {
     func candidate(
         at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
     ) -> (index: Int?, retryAt: Timestamp?) {
+        // Only an event may start, and there is none: what rests may be long, and is not looked through.
+        if isLeaving || isGated, !hasEvents { return (nil, nil) }
         var retryAt: Timestamp?
         var overtaken = 0
         var isBehindAstray = false

@@ -153,6 +153,7 @@ package actor EngineHost {
     /// Does what there is to do, but not for ever: those who want to look at the engine get their turn between two
     /// drains, however much comes in.
     private func drain() {
+        defer { watchClock() }
         for _ in 0..<DaemonLimits.roundsPerDrain {
             let now = clock.now
             ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
@@ -169,15 +170,18 @@ package actor EngineHost {
     /// Nothing is to be done before something comes in or comes due.
     private func rest() {
         armTimer()
-        if let ahead = clockWatch.notice(clock.now, wall: clock.wall) {
-            logger.warning(
-                "the clock of this machine was set: the daemon keeps its own until it is started anew",
-                metadata: ["aheadMilliseconds": "\(ahead)"])
-        }
         if underWay.isEmpty, let waiting = whenIdle {
             whenIdle = nil
             waiting.resume()
         }
+    }
+
+    /// Says it when somebody has set the wall clock.
+    private func watchClock() {
+        guard let ahead = clockWatch.notice(clock.now, wall: clock.wall) else { return }
+        logger.warning(
+            "the clock of this machine was set: the daemon keeps its own until it is started anew",
+            metadata: ["aheadMilliseconds": "\(ahead)"])
     }
 
     private func process(_ entries: [Inbox.Entry]) {

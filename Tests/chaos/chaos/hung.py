@@ -70,8 +70,8 @@ class Shape:
         return math.ceil(self.hung / self.slots) * self.timeout_seconds if self.hung > self.slots else 0.0
 
 
-# The default slots.
-ONE_IN_A_HUNDRED = Shape("hung", 200, 2, 256, 30, 6.0, 2.0, 2.0)
+# The default slots. Attempts run out of time within their phase, and are made again.
+ONE_IN_A_HUNDRED = Shape("hung", 200, 2, 256, 2, 6.0, 2.0, 2.0)
 # As 1 % of many thousands would be for the default slots. What runs at once is for all, so that some wait is in order.
 MORE_THAN_SLOTS = Shape("starved", 200, 16, 8, 5, 18.0, 10.0, 2.0)
 
@@ -101,6 +101,8 @@ class Phase:
     # had arrived. 0 if nobody has to wait for either.
     found_out: float
     drained: float
+    # Attempts at those that hang which were over before the phase was.
+    given_up: int
 
     def times(self, since: float = 0.0) -> list[float]:
         """How long what was sent from then on took."""
@@ -171,6 +173,9 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             faults.append(f"what had gathered in {found_out:.1f} s took {drain:.1f} s to arrive")
         if (later_count := min(len(hung.times(hung.drained)) for _, hung in rounds)) < LEAST_LATER:
             faults.append(f"only {later_count} were sent when the others were not to notice any more")
+        given_up = min(hung.given_up for _, hung in rounds)
+        if given_up < shape.hung:
+            faults.append(f"only {given_up} attempts at the {shape.hung} that hang ran out of time within a phase")
         known: list[str] = []
         if ratio >= shape.most:
             # If nothing else is amiss, it is the time of one attempt at each of those that hang.
@@ -189,7 +194,7 @@ def scenario(options: Options, shape: Shape) -> Iterator[Result]:
             "ms p50 well": f"{1000 * statistics.median(well.p50 for well, _ in rounds):.1f}",
             "ms p50 hung": f"{1000 * statistics.median(hung.p50 for _, hung in rounds):.1f}",
             "samples a phase": min(len(phase.samples) for pair in rounds for phase in pair),
-            "of them later": later_count}, known)
+            "of them later": later_count, "attempts that ran out of time in a phase, at least": given_up}, known)
 
 
 def play(
@@ -222,11 +227,14 @@ def play(
     now = clock.now()
     samples = [
         (each.submitted_at - began, found.get(key, now) - each.submitted_at) for key, each in wanted.items()]
+    attempts = stage.ledger.attempts[before:]
+    given_up = sum(
+        1 for each in attempts if each.lane in hung and each.ended_at is not None and each.ended_at < began + seconds)
     if not shape.seconds_to_find_out:
-        return Phase(samples, 0.0, 0.0)
-    found_out = found_out_at(stage.ledger.attempts[before:], hung, now) - began
+        return Phase(samples, 0.0, 0.0, given_up)
+    found_out = found_out_at(attempts, hung, now) - began
     drained = max([found_out, *(at + latency for at, latency in samples if at <= found_out)])
-    return Phase(samples, found_out, drained)
+    return Phase(samples, found_out, drained, given_up)
 
 
 def found_out_at(attempts: list[Attempt], hung: set[str], now: float) -> float:
