@@ -67,8 +67,9 @@ package struct EgressPolicy: Hashable, Sendable {
     /// The addresses of hosts that need no look-up. libcurl itself takes `localhost` and all below it for loopback, as
     /// RFC 6761, 6.3, has it.
     private static func knownAddresses(of host: String) -> [IPAddress] {
-        if let address = IPAddress(urlHost: host) { return [address] }
         let name = HostPattern.canonical(host)
+        // With a dot at its end an address is a name that libcurl would look up, and some resolvers know better.
+        if let address = IPAddress(urlHost: host) ?? IPAddress(urlHost: name) { return [address] }
         return name == "localhost" || name.hasSuffix(".localhost") ? [.v4(127, 0, 0, 1), .v6(1)] : []
     }
 
