@@ -133,8 +133,9 @@ package struct LanePlanner: Sendable {
             return nil
         }
         payloadBytes -= delivery.payload?.count ?? 0
-        if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
+        // Those who wait for what it had have their turn before the lane's next delivery.
         release(sequence)
+        if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
         delegateHasChanged(key)
         return delivery
     }
@@ -142,8 +143,8 @@ package struct LanePlanner: Sendable {
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let key = laneOf[sequence] else { return }
         lanes[key]?.reschedule(sequence, progress)
-        look(at: key)
         release(sequence)
+        look(at: key)
         delegateHasChanged(key)
     }
 

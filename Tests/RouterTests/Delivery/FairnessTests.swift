@@ -95,6 +95,43 @@ struct FairnessTests {
         #expect(order.count { $0 == .gallery } == 8)
     }
 
+    enum Scarcity: CaseIterable {
+        case origin, share, slowSlots
+
+        var caps: DeliveryCaps {
+            switch self {
+            case .origin: DeliveryCaps(slots: 64, perOrigin: 2)
+            case .share: DeliveryCaps(slots: 16)
+            case .slowSlots: DeliveryCaps(slots: 64, slow: 2)
+            }
+        }
+    }
+
+    /// Whoever has more to send does not take again what it gives back, while others wait for it.
+    @Test("Lanes that always have more take turns at what is scarce", arguments: Scarcity.allCases)
+    func turnsOfLanes(_ scarcity: Scarcity) throws {
+        var bench = Bench(scarcity.caps)
+        for number in 0..<30 {
+            let id = SessionID(unchecked: "s\(number)")
+            if scarcity == .origin { bench.urls[.gallery(id)] = "https://one.example/\(number)" }
+            bench.add(40, to: id)
+        }
+        var starts: [SessionID: Int] = [:]
+        var underWay: [QueuedDelivery] = []
+        for _ in 0..<900 {
+            for delivery in bench.all() {
+                starts[try #require(delivery.notification.decision.session), default: 0] += 1
+                underWay.append(delivery)
+            }
+            let ended = underWay.removeFirst()
+            bench.learn(ended, .success, milliseconds: scarcity == .slowSlots ? 6000 : 1)
+            bench.planner.remove(ended.notification.sequence)
+        }
+        #expect(starts.count == 30)
+        let (least, most) = (try #require(starts.values.min()), try #require(starts.values.max()))
+        #expect(most - least <= 1, "\(least) to \(most)")
+    }
+
     @Test("An application with fifty lanes gets no more than one with a single lane")
     func applications() {
         var bench = Bench(DeliveryCaps(slots: 1))
