@@ -20,13 +20,13 @@ struct NotificationQuery {
         self.terms = terms
     }
 
-    /// How many settled ones there are, events left out, and the first and the last of them.
-    init(tallying filter: NotificationFilter) {
-        let terms = Terms(filter)
-        let condition = terms.condition
+    /// How many there are that were settled by that time, events left out, and the first and the last of them.
+    init(tallying filter: NotificationFilter, settledBy time: Timestamp) {
+        var terms = Terms(filter)
+        terms.add("settled_at <= ?", time.milliseconds)
         sql = """
             SELECT count(*), min(sequence), max(sequence) FROM notification \(Self.access(Self.index(for: filter)))
-            \(condition) \(condition.isEmpty ? "WHERE" : "AND") settled_at IS NOT NULL AND event IS NULL
+            \(terms.condition) AND event IS NULL
             """
         self.terms = terms
     }

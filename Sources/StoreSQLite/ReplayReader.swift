@@ -30,7 +30,7 @@ enum ReplayReader {
             guard page.notifications.count < limit else { return }
             let notification = try NotificationReader.notification(from: &row, caches)
             seen += 1
-            if notification.isReplayable, replay.filter.matches(notification) {
+            if notification.isReplayable(settledBy: replay.createdAt), replay.filter.matches(notification) {
                 page.notifications.append(notification)
             }
             // Where it ends early, it goes on behind this one.
@@ -43,8 +43,10 @@ enum ReplayReader {
         return page
     }
 
-    static func tally(of filter: NotificationFilter, _ db: Database) throws -> NotificationTally {
-        let query = NotificationQuery(tallying: filter)
+    static func tally(
+        of filter: NotificationFilter, settledBy time: Timestamp, _ db: Database
+    ) throws -> NotificationTally {
+        let query = NotificationQuery(tallying: filter, settledBy: time)
         let tally = try PreparedStatement(db, query.sql).first(query.bind) { row in
             let count = row.int()
             let first = row.optionalInt64().map(NotificationSequence.init)

@@ -165,8 +165,10 @@ extension SQLiteStore {
         try reading { db in try NotificationReader.notifications(matching: filter, limit: limit, db) }
     }
 
-    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
-        try reading { db in try ReplayReader.tally(of: filter, db) }
+    package func tally(
+        of filter: NotificationFilter, settledBy time: Timestamp
+    ) throws(StoreError) -> NotificationTally {
+        try reading { db in try ReplayReader.tally(of: filter, settledBy: time, db) }
     }
 
     package func census() throws(StoreError) -> NotificationCensus {

@@ -31,6 +31,10 @@ final class FlawedStore: Store {
         case replaysOnePage
         /// What waits is replayed too.
         case talliesWhatWaits
+        /// What is settled after a replay was asked for counts for it.
+        case talliesWhatComes
+        /// And is sent once more by it.
+        case replaysWhatComes
         /// Replays are not kept.
         case forgetsReplays
         /// Tries of a passcode are counted in memory alone.
@@ -91,13 +95,14 @@ final class FlawedStore: Store {
     }
 
     func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        var page = try model.replayable(replay, limit: limit, examined: examined)
+        let asked = flaw == .replaysWhatComes ? replay.asked(at: .distantFuture) : replay
+        var page = try model.replayable(asked, limit: limit, examined: examined)
         if flaw == .replaysOnePage { page.position = replay.through }
         return page
     }
 
-    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
-        let tally = try model.tally(of: filter)
+    func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
+        let tally = try model.tally(of: filter, settledBy: flaw == .talliesWhatComes ? .distantFuture : time)
         guard flaw == .talliesWhatWaits else { return tally }
         return NotificationTally(
             count: try model.notifications(matching: filter, limit: .max).count, range: tally.range)
@@ -123,5 +128,14 @@ final class FlawedStore: Store {
         if flaw == .censusLosesExpired { census.byState[.expired] = nil }
         if flaw == .censusLosesForgotten { census.accepted -= census.forgotten }
         return census
+    }
+}
+
+extension Replay {
+    fileprivate func asked(at time: Timestamp) -> Replay {
+        Replay(
+            id: id, filter: filter, perSecond: perSecond, matched: matched, through: through, createdAt: time,
+            request: request, position: position, replayed: replayed, skipped: skipped, state: state,
+            resumesAt: resumesAt, endedAt: endedAt)
     }
 }

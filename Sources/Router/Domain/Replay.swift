@@ -7,7 +7,7 @@ package enum ReplayKind: IdentifierKind {
     package static let rule = IdentifierRule(name: "replay-id", maximumLength: 64) { $0 >= 0x20 && $0 != 0x7F }
 }
 
-/// What is settled and shown by a filter is sent once more, oldest first and so many a second.
+/// What was settled when it was asked for, and is shown by a filter, is sent once more, oldest first and so many a second.
 ///
 ///     after the position                               through
 ///     ────────┬───────────────────────────────────────────┬──────▶ order of acceptance
@@ -21,14 +21,15 @@ package struct Replay: Hashable, Sendable {
     }
 
     package let id: ReplayID
-    /// Which notifications; those that are not settled when their turn comes are passed over.
+    /// Which notifications; those that were not settled when it was asked for are passed over.
     package let filter: NotificationFilter
     /// At most so many are accepted anew in a second.
     package let perSecond: Int
-    /// How many there were when it was asked for.
+    /// How many there were when it was asked for: no more are sent or skipped.
     package let matched: Int
     /// The last one that is looked at.
     package let through: NotificationSequence
+    /// When it was asked for.
     package let createdAt: Timestamp
     /// Under which the client may repeat the request, and a digest of it.
     package let request: RepeatedReplay?
@@ -62,8 +63,11 @@ package struct Replay: Hashable, Sendable {
         self.endedAt = endedAt
     }
 
+    /// How many are left to be sent or skipped.
+    package var left: Int { matched - replayed - skipped }
+
     /// How many a step replays at most: ten steps a second, unless there is less to do.
-    package var stepSize: Int { max(1, perSecond / 10) }
+    package var stepSize: Int { min(max(1, perSecond / 10), max(0, left)) }
 
     /// How long to wait after a step that has replayed so many, in milliseconds.
     package func pauseMilliseconds(after count: Int) -> Int64 {
@@ -95,14 +99,19 @@ package struct RepeatedReplay: Hashable, Sendable {
 package struct ReplayDraft: Hashable, Sendable {
     package var filter: NotificationFilter
     package var perSecond: Int
-    /// What the filter shows now.
+    /// What the filter shows of what was settled at that time.
     package var tally: NotificationTally
+    package var askedAt: Timestamp
     package var request: RepeatedReplay?
 
-    package init(filter: NotificationFilter, perSecond: Int, tally: NotificationTally, request: RepeatedReplay?) {
+    package init(
+        filter: NotificationFilter, perSecond: Int, tally: NotificationTally, askedAt: Timestamp,
+        request: RepeatedReplay?
+    ) {
         self.filter = filter
         self.perSecond = perSecond
         self.tally = tally
+        self.askedAt = askedAt
         self.request = request
     }
 }

@@ -21,7 +21,7 @@ extension Engine {
         var replay = Replay(
             id: Identity.replay(at: now, using: &generator), filter: draft.filter, perSecond: draft.perSecond,
             matched: draft.tally.count, through: draft.tally.range?.upperBound ?? NotificationSequence(0),
-            createdAt: now, request: draft.request, position: NotificationSequence(first - 1), resumesAt: now)
+            createdAt: draft.askedAt, request: draft.request, position: NotificationSequence(first - 1), resumesAt: now)
         if draft.tally.range == nil { replay.end(as: .completed, at: now) }
         plan.changes = [.putReplay(replay)]
         plan.reply = .replay(replay)
@@ -88,7 +88,7 @@ extension Engine {
             }
         }
         replay.resumesAt = now.advanced(byMilliseconds: replay.pauseMilliseconds(after: replay.replayed - before))
-        if replay.position >= replay.through { replay.end(as: .completed, at: now) }
+        if replay.position >= replay.through || replay.left <= 0 { replay.end(as: .completed, at: now) }
         plan.changes.append(.putReplay(replay))
         return plan
     }

@@ -21,8 +21,8 @@ package protocol Store: Sendable {
     /// kept, up to that many in all.
     func retained(limit: Int) throws(StoreError) -> Retained
 
-    /// The next settled notifications after the replay's position that its filter shows, oldest first and up to that
-    /// many; so many notifications are looked at, and no more.
+    /// The next notifications after the replay's position that were settled when it was asked for and that its filter shows,
+    /// oldest first and up to that many; so many notifications are looked at, and no more.
     func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage
 
     /// The payload bytes as received; nil if there is no such notification.
@@ -34,8 +34,9 @@ package protocol Store: Sendable {
     /// Notifications, newest first, without payloads and attempts.
     func notifications(matching filter: NotificationFilter, limit: Int) throws(StoreError) -> [StoredNotification]
 
-    /// How many settled notifications a list with this filter shows in all; of its `before` nothing is known.
-    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally
+    /// How many notifications that were settled by that time a list with this filter shows in all; of its `before` nothing is
+    /// known.
+    func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally
 
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
@@ -328,8 +329,11 @@ package struct StoredNotification: Hashable, Sendable {
 }
 
 extension StoredNotification {
-    /// Whether it can be sent once more: what has happened to a session does not happen again.
-    package var isReplayable: Bool { state.isSettled && event == nil }
+    /// Whether a replay that was asked for at that time sends it once more: what was not settled then comes by itself, and
+    /// what has happened to a session does not happen again.
+    package func isReplayable(settledBy time: Timestamp) -> Bool {
+        event == nil && state.isSettled && settledAt.map { $0 <= time } ?? false
+    }
 }
 
 /// Which notifications a list shows; nil means any.

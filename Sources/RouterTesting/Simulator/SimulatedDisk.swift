@@ -97,8 +97,10 @@ package final class SimulatedDisk: Store {
         try model.replayable(replay, limit: limit, examined: examined)
     }
 
-    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
-        try model.tally(of: filter)
+    package func tally(
+        of filter: NotificationFilter, settledBy time: Timestamp
+    ) throws(StoreError) -> NotificationTally {
+        try model.tally(of: filter, settledBy: time)
     }
 
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {

@@ -3,7 +3,7 @@ import RouterPlugin
 
 extension Witness {
     /// What a replay goes past is sent once more in the very transaction in which it goes past it: all that its filter
-    /// shows and that is settled, and nothing else. Looks at the ledger as it was before the transaction.
+    /// shows and that was settled when it was asked for, and nothing else. Looks at the ledger as it was before the transaction.
     mutating func checkReplay(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
         var again: [NewNotification] = []
         var steps: [(from: Replay, to: Replay)] = []
@@ -26,11 +26,12 @@ extension Witness {
         for (from, to) in steps { checkStep(from, to, expected.count, at: now) }
     }
 
-    /// What is settled between two positions and shown by the filter.
+    /// What was settled when the replay was asked for, between two positions and shown by the filter.
     private func passed(_ from: Replay, _ to: Replay, _ before: Registrations) -> [NotificationSequence] {
         ledger.entries.values.filter { entry in
             entry.accepted.sequence > from.position && entry.accepted.sequence <= to.position && entry.isSettled
-                && !entry.isForgotten && entry.accepted.event == nil && isShown(entry, by: to.filter)
+                && entry.settledAt.map { $0 <= to.createdAt } == true && !entry.isForgotten
+                && entry.accepted.event == nil && isShown(entry, by: to.filter)
                 && before.applications[entry.accepted.application] != nil
         }.map(\.accepted.sequence).sorted()
     }
@@ -59,7 +60,9 @@ extension Witness {
         require(from.state == .running, "\(from.id) goes on after its end")
         require(to.position >= from.position, "\(to.id) goes back")
         require(to.replayed == from.replayed + count, "\(to.id) says \(to.replayed)")
-        require(to.state != .completed || to.position >= to.through, "\(to.id) ends early")
+        let sent = to.replayed + to.skipped
+        require(sent <= to.matched, "\(to.id) has come to \(sent) of \(to.matched)")
+        require(to.state != .completed || to.position >= to.through || sent == to.matched, "\(to.id) ends early")
         guard to.state != .cancelled else { return }
         require(from.resumesAt <= now, "\(to.id) is quicker than it may be")
         let pause = to.resumesAt.milliseconds - now.milliseconds

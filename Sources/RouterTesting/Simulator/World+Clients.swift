@@ -56,9 +56,10 @@ extension World {
         if happens(200) { filter.since = now.advanced(byMilliseconds: -60_000) }
         if happens(200) { filter.until = now.advanced(byMilliseconds: -1000) }
         // What is replayed may be replayed again, and would soon be all there is.
-        guard var tally = try? disk.tally(of: filter), tally.count < 40 else { return }
+        guard var tally = try? disk.tally(of: filter, settledBy: now), tally.count < 40 else { return }
         if happens(100) { tally = NotificationTally(count: tally.count, range: nil) }
-        let draft = ReplayDraft(filter: filter, perSecond: pick([3, 50, 1000]) ?? 1, tally: tally, request: nil)
+        let draft = ReplayDraft(
+            filter: filter, perSecond: pick([3, 50, 1000]) ?? 1, tally: tally, askedAt: now, request: nil)
         ask(.replay(draft), "replay \(tally.count) by \(filter)")
     }
 

@@ -132,7 +132,7 @@ package final class ModelStore: Store {
                 $0.sequence > replay.position && $0.sequence <= replay.through
             }
             for (number, stored) in next.sorted(by: { $0.sequence < $1.sequence }).enumerated() {
-                if stored.isReplayable, replay.filter.matches(stored) {
+                if stored.isReplayable(settledBy: replay.createdAt), replay.filter.matches(stored) {
                     var stored = stored
                     stored.attempts = []
                     page.notifications.append(stored)
@@ -146,10 +146,12 @@ package final class ModelStore: Store {
         }
     }
 
-    package func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+    package func tally(
+        of filter: NotificationFilter, settledBy time: Timestamp
+    ) throws(StoreError) -> NotificationTally {
         try reading { model in
             let found = model.notifications.values.lazy.map(\.stored).filter {
-                $0.isReplayable && filter.matches($0)
+                $0.isReplayable(settledBy: time) && filter.matches($0)
             }
             let sequences = found.map(\.sequence).sorted()
             let range = sequences.first.flatMap { first in sequences.last.map { first...$0 } }

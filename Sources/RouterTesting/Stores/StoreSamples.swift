@@ -195,11 +195,12 @@ enum StoreSamples {
 
     /// A replay from the beginning.
     static func replay(
-        _ filter: NotificationFilter, through: Int64, id: String = "rpl_1", isRepeatable: Bool = true
+        _ filter: NotificationFilter, through: Int64, id: String = "rpl_1", isRepeatable: Bool = true,
+        askedAt: Timestamp = Timestamp(milliseconds: 3)
     ) -> Replay {
         Replay(
             id: ReplayID(unchecked: id), filter: filter, perSecond: 7, matched: 4,
-            through: NotificationSequence(through), createdAt: Timestamp(milliseconds: 3),
+            through: NotificationSequence(through), createdAt: askedAt,
             request: isRepeatable ? RepeatedReplay(key: "cafe\u{301}", fingerprint: [0, 255]) : nil,
             position: NotificationSequence(0), resumesAt: Timestamp(milliseconds: 4))
     }

@@ -2,7 +2,8 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// A replay is kept as it was committed; page by page it comes past all that is settled and shown by its filter.
+    /// A replay is kept as it was committed; page by page it comes past all that its filter shows of what was settled when it
+    /// was asked for.
     static func replays(_ trial: StoreTrial<some Store>) throws {
         let changes = listed()
         try trial.store.commit(changes)
@@ -15,15 +16,17 @@ extension StoreSuite {
             settled.append(stored)
         }
         for filter in filters() where filter.before == nil {
-            let expected = settled.filter { isShown($0, by: filter) }
-            let sequences = expected.map(\.sequence)
-            let range = sequences.first.flatMap { first in sequences.last.map { first...$0 } }
-            trial.expectSame(
-                try trial.store.tally(of: filter), NotificationTally(count: expected.count, range: range),
-                "the tally by \(filter)")
-            for (limit, examined) in [(2, 1000), (1000, 3), (1000, 1000)] {
-                let found = try walk(trial, filter, limit: limit, examined: examined)
-                trial.expectSame(found, expected, "\(limit) of \(examined) by \(filter)")
+            for time in [.distantFuture, settled[settled.count / 2].settledAt ?? .distantFuture] {
+                let expected = settled.filter { isShown($0, by: filter) && $0.settledAt.map { $0 <= time } == true }
+                let sequences = expected.map(\.sequence)
+                let range = sequences.first.flatMap { first in sequences.last.map { first...$0 } }
+                trial.expectSame(
+                    try trial.store.tally(of: filter, settledBy: time),
+                    NotificationTally(count: expected.count, range: range), "the tally at \(time) by \(filter)")
+                for (limit, examined) in [(2, 1000), (1000, 3), (1000, 1000)] {
+                    let found = try walk(trial, filter, askedAt: time, limit: limit, examined: examined)
+                    trial.expectSame(found, expected, "\(limit) of \(examined) at \(time) by \(filter)")
+                }
             }
         }
         try bounds(trial, settled)
@@ -32,9 +35,9 @@ extension StoreSuite {
 
     /// Steps through a replay to its end.
     private static func walk(
-        _ trial: StoreTrial<some Store>, _ filter: NotificationFilter, limit: Int, examined: Int
+        _ trial: StoreTrial<some Store>, _ filter: NotificationFilter, askedAt: Timestamp, limit: Int, examined: Int
     ) throws -> [StoredNotification] {
-        var replay = StoreSamples.replay(filter, through: 1000)
+        var replay = StoreSamples.replay(filter, through: 1000, askedAt: askedAt)
         var found: [StoredNotification] = []
         var steps = 0
         while replay.position < replay.through, steps < 100 {
@@ -56,7 +59,8 @@ extension StoreSuite {
     /// Nothing before the position, nothing behind the end.
     private static func bounds(_ trial: StoreTrial<some Store>, _ settled: [StoredNotification]) throws {
         guard settled.count > 4 else { return trial.fail("there is too little to replay") }
-        var replay = StoreSamples.replay(NotificationFilter(), through: settled[3].sequence.value)
+        var replay = StoreSamples.replay(
+            NotificationFilter(), through: settled[3].sequence.value, askedAt: .distantFuture)
         replay.position = settled[1].sequence
         let page = try trial.store.replayable(replay, limit: 1000, examined: 1000)
         trial.expectSame(page.notifications.map(\.sequence), settled[2...3].map(\.sequence), "between two")

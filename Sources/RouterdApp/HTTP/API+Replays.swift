@@ -14,10 +14,11 @@ extension API {
         if let application = asked.filter.application, await host.read({ $0.tenants[application] == nil }) {
             throw Problem(.unknownApplication(application))
         }
-        let tally = try await reading { try $0.tally(of: asked.filter) }
+        let askedAt = host.now
+        let tally = try await reading { try $0.tally(of: asked.filter, settledBy: askedAt) }
         if asked.isDryRun { return .json(.ok, ReplayBody.writeDryRun(tally, asked)) }
         let draft = ReplayDraft(
-            filter: asked.filter, perSecond: asked.perSecond, tally: tally,
+            filter: asked.filter, perSecond: asked.perSecond, tally: tally, askedAt: askedAt,
             request: key.map { RepeatedReplay(key: $0, fingerprint: Array(SHA256.hash(data: body))) })
         guard case .replay(let replay) = try await submit(.replay(draft)) else { throw Problem.unexpectedReply }
         return .json(.accepted, ReplayBody.write(replay))

@@ -23,7 +23,8 @@ struct ReplayTests {
         var filter = NotificationFilter()
         narrow(&filter)
         return ReplayDraft(
-            filter: filter, perSecond: perSecond, tally: try bench.store.tally(of: filter),
+            filter: filter, perSecond: perSecond, tally: try bench.store.tally(of: filter, settledBy: bench.now),
+            askedAt: bench.now,
             request: key.map { RepeatedReplay(key: $0, fingerprint: [UInt8(perSecond % 256)]) })
     }
 
@@ -31,6 +32,34 @@ struct ReplayTests {
     private func copies(_ bench: Workbench) throws -> [StoredNotification] {
         try bench.store.notifications(matching: NotificationFilter(), limit: .max).filter { $0.replayOf != nil }
             .reversed()
+    }
+
+    @Test("What is settled after a replay was asked for comes by itself, and is not sent twice")
+    func settledLater() throws {
+        var bench = try Workbench(.gallery(inFlight: 3), [Scene("A")])
+        for number in 0..<3 { try bench.accept("x", payload: "{\"n\":\(number)}") }
+        let attempts = try bench.start()
+        for number in [0, 2] { try bench.finish(attempts[number], .status(200)) }
+        let replay = try #require(try bench.run(.replay(try draft(bench, perSecond: 1))).replay)
+        #expect(replay.matched == 2)
+        bench.now = .millisecond(500)
+        try bench.finish(attempts[1], .status(200))
+        for second in 1...3 as ClosedRange<Int64> { try bench.advance(to: .second(second)) }
+        let end = try #require(bench.engine.replays[replay.id])
+        #expect(end.state == .completed && end.replayed == 2)
+        #expect(try copies(bench).map(\.replayOf) == [attempts[0], attempts[2]].map(\.notification.id))
+    }
+
+    /// A clock that was set back between two lives of the daemon makes what is settled later look earlier.
+    @Test("No more are sent than were counted")
+    func noMoreThanCounted() throws {
+        var bench = try delivered(5)
+        var asked = try draft(bench)
+        asked.tally.count = 2
+        let replay = try #require(try bench.run(.replay(asked)).replay)
+        let end = try #require(bench.engine.replays[replay.id])
+        #expect(end.state == .completed && end.replayed == 2)
+        #expect(try copies(bench).count == 2)
     }
 
     @Test("What is settled is sent once more, in order")
@@ -182,7 +211,7 @@ struct ReplayTests {
         arguments: [(1, 1), (9, 1), (10, 1), (15, 1), (100, 10), (1000, 100)])
     func steps(perSecond: Int, size: Int) {
         let replay = Replay(
-            id: "rpl_1", filter: NotificationFilter(), perSecond: perSecond, matched: 0,
+            id: "rpl_1", filter: NotificationFilter(), perSecond: perSecond, matched: 1000,
             through: NotificationSequence(0), createdAt: .epoch, request: nil, position: NotificationSequence(0),
             resumesAt: .epoch)
         #expect(replay.stepSize == size)

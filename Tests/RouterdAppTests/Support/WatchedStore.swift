@@ -64,7 +64,9 @@ final class WatchedStore: Store {
         try base.replayable(replay, limit: limit, examined: examined)
     }
 
-    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally { try base.tally(of: filter) }
+    func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
+        try base.tally(of: filter, settledBy: time)
+    }
 
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
 
