@@ -1,4 +1,3 @@
-package import DequeModule
 package import RouterPlugin
 
 /// A delivery in its lane.
@@ -44,7 +43,7 @@ extension UnsettledNotification {
 /// gate is closed events go on, and what else waits stays where it is; and also until the session has been told that the
 /// gate is open, for it is not to show what was held before it may show anything.
 package struct Lane: Sendable {
-    package private(set) var queue: Deque<QueuedDelivery> = []
+    package private(set) var queue = SplitDeque<QueuedDelivery>()
     package private(set) var inFlight = 0
     /// Whether its session is gone; what waits is then moved to other lanes.
     package var isClosed = false
@@ -92,13 +91,11 @@ package struct Lane: Sendable {
         }?.notification.event
     }
 
-    /// Puts a delivery in its place in the order of acceptance: nearly always the end.
+    /// Puts a delivery in its place in the order of acceptance: nearly always the end, and where another session's
+    /// deliveries come to this one, behind the one before.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
-        var index = queue.endIndex
-        while index > queue.startIndex, queue[index - 1].notification.sequence > delivery.notification.sequence {
-            index -= 1
-        }
-        queue.insert(delivery, at: index)
+        let isLast = queue.last.map { $0.notification.sequence < delivery.notification.sequence } ?? true
+        queue.insert(delivery, at: isLast ? queue.endIndex : place(of: delivery.notification.sequence))
         tally.add(delivery)
         watchTime(of: delivery)
     }
