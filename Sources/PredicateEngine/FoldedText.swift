@@ -33,6 +33,12 @@ struct FoldedText: Hashable, Sendable {
     /// ASCII text, or text that is to be compared as given.
     init(unseamed bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Text whose seams are known: none, or one for each byte.
+    init(bytes: [UInt8], seams: [UInt8]) {
+        self.bytes = bytes
+        self.seams = seams
+    }
+
     /// The seam before a scalar of the same given scalar as the one before it.
     static let joined: UInt8 = 1
     /// The seam before a scalar that extends the one before it.

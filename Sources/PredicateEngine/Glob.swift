@@ -73,7 +73,7 @@ struct Glob: Hashable, Sendable {
         flush()
     }
 
-    private static func isQuotable(_ byte: UInt8) -> Bool {
+    static func isQuotable(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "\\")
     }
 

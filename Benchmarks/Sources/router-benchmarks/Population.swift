@@ -47,6 +47,20 @@ struct Population {
         }
     }
 
+    /// Sessions that name their contents on the left, where most are asked: nothing can be found by such predicates.
+    static func turned(_ size: Size) throws -> Population {
+        var random = Randomness(seed: 5)
+        let conditions = (0..<size.rawValue).map { number in
+            let document = Condition.document(number)
+            let relation = ["CONTAINS[cd]", "LIKE[c]", "BEGINSWITH", "ENDSWITH[c]"][number % 4]
+            return Condition(format: "'\(document)' \(relation) SELF", subject: document)
+        }
+        return try Population(conditions, &random) { condition, _ in
+            ActivationConditions(
+                canActivate: try Predicate(format: condition.format), prefersToActivate: .alwaysFalse)
+        }
+    }
+
     private init(
         _ conditions: [Condition], _ random: inout Randomness,
         _ activation: (Condition, inout Randomness) throws -> ActivationConditions

@@ -4,7 +4,8 @@
 ///     leaf      head, then what its relation needs:
 ///                 text relations   length (2), folded bytes
 ///                 like             length (2), pieces:  one | many | literal, length (2), folded bytes
-///                 turned           relation (1), length (2), bytes as given: the literal stands on the left
+///                 turned           relation (1), length (2), folded bytes, perhaps their seams: the literal stands on
+///                                  the left; bit 7 of the relation says that there are seams, one for each byte
 ///                 mirrored         relation (1): the subject stands on both sides
 ///     list      head, number of terms (2), length of the terms (4), terms in the order of their bytes
 ///     head      bit 7: negated    bits 4…6: form    bits 0…3: kind
@@ -24,6 +25,8 @@ enum CanonicalCode {
     }
 
     static let negated: UInt8 = 0x80
+    /// Of the relation of a turned leaf: the literal may not be cut everywhere.
+    static let seamed: UInt8 = 0x80
     static let listHeader = 7
 
     static func head(_ kind: Kind, _ form: Form = .exact) -> UInt8 { kind.rawValue | UInt8(form.rawValue) << 4 }
@@ -50,7 +53,7 @@ enum CanonicalCode {
     @inline(__always) static func size(_ code: UnsafePointer<UInt8>) -> Int {
         switch kind(code[0]) {
         case .constant, .absent: 1
-        case .turned: 4 + short(code + 2)
+        case .turned: 4 + short(code + 2) * (code[1] & seamed == 0 ? 1 : 2)
         case .mirrored: 2
         case .and, .or: listHeader + long(code + 3)
         default: 3 + short(code + 1)

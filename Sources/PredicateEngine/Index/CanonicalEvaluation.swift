@@ -20,7 +20,8 @@ extension CanonicalCode {
             case .greaterOrEqual: view.order(code + 3, short(code + 1)) >= 0
             case .and: !hasTerm(code, that: false, subject)
             case .or: hasTerm(code, that: true, subject)
-            case .turned, .mirrored: holdsTurned(code, subject)
+            case .turned: holdsTurned(code, subject)
+            case .mirrored: holdsMirrored(code, subject)
             }
         return result != isNegated
     }
@@ -38,19 +39,46 @@ extension CanonicalCode {
         return false
     }
 
-    /// A comparison in which the subject stands on the right. Nobody writes them, so they are made anew each time.
+    /// A comparison in which the subject stands on the right: it is looked for in the literal, where both are.
     private static func holdsTurned(_ code: UnsafePointer<UInt8>, _ subject: PreparedSubject) -> Bool {
-        let (form, relation) = (form(code[0]), kind(code[1]).relation)
-        let given = subject.given
-        var whole = Subject(
-            String(decoding: UnsafeBufferPointer(start: given.bytes, count: given.count), as: UTF8.self))
-        let left: TextTest.Side
-        if kind(code[0]) == .mirrored {
-            left = .subject
-        } else {
-            let literal = Array(UnsafeBufferPointer(start: code + 4, count: short(code + 2)))
-            left = .literal(Folding.fold(literal, into: form))
+        let (count, bytes) = (short(code + 2), code + 4)
+        let literal = TextView(bytes: bytes, count: count, seams: code[1] & seamed == 0 ? nil : bytes + count)
+        let view = subject.view(form(code[0]))
+        switch kind(code[1] & ~seamed) {
+        case .like: return isLike(literal, subject, form(code[0]))
+        // Nothing begins with, ends with or contains the empty text.
+        case _ where view.count == 0: return false
+        case .beginsWith: return literal.hasPrefix(view.bytes, view.count)
+        case .endsWith: return literal.hasSuffix(view.bytes, view.count)
+        default: return literal.contains(view.bytes, view.count)
         }
-        return TextTest(relation: relation, form: form, left: left, right: .subject).holds(for: &whole)
+    }
+
+    /// The subject beside itself. It begins with, ends with and contains itself, unless nothing is left of it.
+    private static func holdsMirrored(_ code: UnsafePointer<UInt8>, _ subject: PreparedSubject) -> Bool {
+        let view = subject.view(form(code[0]))
+        return kind(code[1]) == .like ? isLike(view, subject, form(code[0])) : view.count > 0
+    }
+
+    /// Whether a text matches the subject, taken as a pattern. As such it may be no longer than a literal.
+    ///
+    /// The pattern is read in its folded form: no other scalar becomes a star, a question mark or a backslash, and all three
+    /// are starters, so no mark moves across them. A form without marks alone does not show where literals of nothing
+    /// but marks stood, and such literals keep wildcards from taking one letter apart. Then, if the subject is not ASCII,
+    /// the pattern is made anew, on the heap.
+    private static func isLike(_ text: TextView, _ subject: PreparedSubject, _ form: Form) -> Bool {
+        guard subject.given.count <= PredicateLimits.literalBytes else { return false }
+        if subject.isASCII || !form.isStripped { return text.isLike(pattern: subject.view(form)) }
+        let pattern = Array(UnsafeBufferPointer(start: subject.given.bytes, count: subject.given.count))
+        return Glob(pattern, form: form).matches(FoldedText(text))
+    }
+}
+
+extension FoldedText {
+    /// A copy of the text.
+    fileprivate init(_ view: TextView) {
+        let bytes = Array(UnsafeBufferPointer(start: view.bytes, count: view.count))
+        let seams = view.seams.map { Array(UnsafeBufferPointer(start: $0, count: view.count)) }
+        self.init(bytes: bytes, seams: seams ?? [])
     }
 }

@@ -19,9 +19,11 @@ extension Canonicalizer {
         case .greater: self.literal(.less, literal, form, isNegated)
         case .greaterOrEqual: self.literal(.lessOrEqual, literal, form, isNegated)
         case .beginsWith, .endsWith, .contains, .like:
+            let text = Folding.fold(literal, into: form)
             head(.turned, form, isNegated)
-            code.append(CanonicalCode.Kind(relation).rawValue)
-            withLength { $0.code += literal }
+            code.append(CanonicalCode.Kind(relation).rawValue | (text.seams.isEmpty ? 0 : CanonicalCode.seamed))
+            withLength { $0.code += text.bytes }
+            code += text.seams
         }
     }
 
@@ -119,16 +121,6 @@ extension CanonicalCode.Kind {
         case .endsWith: self = .endsWith
         case .contains: self = .contains
         case .like: self = .like
-        }
-    }
-
-    /// The relation that a turned or mirrored leaf names.
-    var relation: TextTest.Relation {
-        switch self {
-        case .beginsWith: .beginsWith
-        case .endsWith: .endsWith
-        case .contains: .contains
-        default: .like
         }
     }
 }

@@ -93,4 +93,50 @@ extension TextView {
         let size = CanonicalCode.short(pieces + piece + 1)
         return size <= count && matches(pieces + piece + 3, size, at: count &- size)
     }
+
+    /// Whether the whole text matches a pattern as it is written, in the same form; `Glob` says how it is read. A literal
+    /// of it is compared while it is read.
+    ///
+    /// Takes the product of both lengths at most, each of which is that of a literal.
+    func isLike(pattern: TextView) -> Bool {
+        var (place, offset) = (0, 0)
+        var fallback: (place: Int, offset: Int)?
+        while true {
+            if place == pattern.count {
+                if offset == count { return true }
+            } else if pattern.bytes[place] == UInt8(ascii: "*") {
+                place += 1
+                fallback = (place, offset)
+                continue
+            } else if pattern.bytes[place] == UInt8(ascii: "?") {
+                if offset < count, !isLineTerminator(at: offset) {
+                    place += 1
+                    offset = unitEnd(after: offset)
+                    continue
+                }
+            } else if let end = pattern.endOfLiteral(at: place, in: self, from: offset) {
+                (place, offset) = end
+                continue
+            }
+            // As with the pieces of a pattern.
+            guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
+            offset = unitEnd(after: last.offset)
+            place = last.place
+            fallback = (place, offset)
+        }
+    }
+
+    /// Where the literal ends that begins at a place of this pattern, and where what it is equal to does in a text; nil if
+    /// the text has something else.
+    private func endOfLiteral(at start: Int, in text: TextView, from offset: Int) -> (Int, Int)? {
+        var (place, end) = (start, offset)
+        guard text.canCut(at: offset) else { return nil }
+        while place < count, bytes[place] != UInt8(ascii: "*"), bytes[place] != UInt8(ascii: "?") {
+            if bytes[place] == UInt8(ascii: "\\"), place + 1 < count, Glob.isQuotable(bytes[place + 1]) { place += 1 }
+            guard end < text.count, text.bytes[end] == bytes[place] else { return nil }
+            place += 1
+            end += 1
+        }
+        return text.canCut(at: end) ? (place, end) : nil
+    }
 }

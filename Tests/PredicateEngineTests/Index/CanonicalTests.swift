@@ -28,6 +28,8 @@ import Testing
         ("SELF BEGINSWITH[c] 'DOC'", "SELF BEGINSWITH[c] 'doc'"),
         ("SELF BEGINSWITH[l] 'doc'", "SELF BEGINSWITH 'doc'"),
         ("'abc' BEGINSWITH 'a'", "TRUEPREDICATE"),
+        ("'ABC' CONTAINS[c] SELF", "SELF IN[c] 'abc'"),
+        ("'\u{C9}a' LIKE[cd] SELF", "'e\u{301}A' LIKE[cd] SELF"),
         ("SELF == SELF", "TRUEPREDICATE"),
         ("SELF < SELF", "FALSEPREDICATE"),
         ("SELF <= SELF", "SELF != NULL"),
@@ -52,6 +54,7 @@ import Testing
         ("NOT SELF < 'a'", "SELF >= 'a'", nil),
         ("SELF LIKE 'K'", "SELF == 'K'", "\u{212A}"),
         ("SELF BEGINSWITH 'e'", "SELF BEGINSWITH[n] 'e'", "e\u{301}"),
+        ("'\u{DF}' CONTAINS[c] SELF", "'ss' CONTAINS[c] SELF", "s"),
     ]
 
     @Test("Words that do not mean the same have different codes", arguments: differences)
@@ -88,6 +91,42 @@ import Testing
                     Issue.record("seed \(seed): \(predicate) for \(text.debugDescription)")
                 }
             }
+        }
+    }
+
+    /// Pieces in which a wildcard, a quote, a mark that is dropped and one that is not stand side by side.
+    private static let patternPieces = [
+        "*", "*", "?", "\\", "a", "A", "\u{301}", "\u{3099}", "か", "が", "é", "ß", "s", "\n", "\u{FB03}",
+    ]
+
+    @Test(
+        "A code in which the subject stands on the right holds where its predicate does",
+        arguments: 0..<8 as Range<UInt64>)
+    func turned(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        func text() -> String { (0..<random.below(7)).map { _ in random.pick(Self.patternPieces) }.joined() }
+        for _ in 0..<4000 {
+            let (literal, subjectText) = (text(), text())
+            let comparison = Predicate.Comparison(
+                quantifier: nil,
+                left: random.chance(4) ? .subject : .text(Predicate.Text(utf8: Array(literal.utf8))),
+                operation: random.pick([.like, .like, .contains, .beginsWith, .endsWith]),
+                options: Predicate.Options(rawValue: UInt8(random.below(16))), right: .subject)
+            let predicate = try Predicate(root: .comparison(comparison), span: SourceSpan(offset: 0, length: 0))
+            var subject = Subject(subjectText)
+            #expect(
+                Self.holds(Canonicalizer.code(of: predicate), subjectText) == Program(predicate).evaluate(&subject),
+                "\(predicate) for \(subjectText.debugDescription)")
+        }
+    }
+
+    @Test(
+        "A subject is a pattern up to the length of a literal, and is looked for at any", arguments: [1023, 1024, 1025])
+    func longTurned(length: Int) throws {
+        let (text, literal) = (String(repeating: "a", count: length), String(repeating: "A", count: 1024))
+        for format in ["SELF LIKE SELF", "'\(literal)' LIKE[c] SELF", "'\(literal)' CONTAINS[c] SELF"] {
+            let predicate = try Predicate(format: format)
+            #expect(Self.holds(Canonicalizer.code(of: predicate), text) == predicate.evaluate(with: text))
         }
     }
 
