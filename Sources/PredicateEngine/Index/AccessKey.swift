@@ -26,15 +26,30 @@ struct AccessKey {
     /// Whether two candidates have one tag but are not one key: then a node could not be found again under what it was
     /// filed, and is kept in the residual list. It happens once in four thousand million pairs.
     static func hasTwins(_ candidates: [AccessKey]) -> Bool {
-        // Most codes have a few keys: to compare all pairs of them takes less than to sort them.
+        // Most codes have a few keys: to compare all pairs of them takes less than to make a table.
         guard candidates.count > fewKeys else {
             for (index, left) in candidates.enumerated() {
                 for right in candidates[(index + 1)...] where isTwin(left, right) { return true }
             }
             return false
         }
-        let sorted = candidates.sorted { $0.tag < $1.tag }
-        return zip(sorted, sorted.dropFirst()).contains(where: isTwin)
+        // Places in the list by tag, open-addressed; of equal keys the first.
+        let slots = 1 << (Int.bitWidth - candidates.count.leadingZeroBitCount + 1)
+        return withUnsafeTemporaryAllocation(of: Int32.self, capacity: slots) { places in
+            places.initialize(repeating: -1)
+            for (index, key) in candidates.enumerated() {
+                var slot = Int(key.tag) & (slots - 1)
+                while places[slot] >= 0, candidates[Int(places[slot])].tag != key.tag {
+                    slot = (slot + 1) & (slots - 1)
+                }
+                if places[slot] < 0 {
+                    places[slot] = Int32(index)
+                } else if isTwin(candidates[Int(places[slot])], key) {
+                    return true
+                }
+            }
+            return false
+        }
     }
 
     private static let fewKeys = 8

@@ -84,11 +84,26 @@ struct KeyTable: ~Copyable {
             guard lists.count(list) <= most else { return }
             moving = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
         }
-        for node in moving where rechosen < Self.rechosenKeys {
-            unfile(node, nodes, order)
-            nodes.record(node).pointee.list = NodeRecord.alone
-            rechosen += place(node, nodes, order).count
+        for node in moving where rechosen < Self.rechosenKeys { rechosen += rechoose(node, tag, nodes, order) }
+        refreshFilter()
+    }
+
+    /// Lets a node that stands under a tag choose again; returns from how many keys. What it could be found by stays the
+    /// same, so the sketch does too.
+    private mutating func rechoose(_ node: Node, _ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder) -> Int {
+        let (code, chooser) = (nodes.code(node), KeyChooser(hash: hash))
+        let candidates = chooser.candidates(of: code)
+        let chosen = choose(among: candidates, code, chooser)
+        if case .one(let key) = chosen, !CanonicalCode.isList(code) {
+            // A single comparison stands under one key, which is the one that led here.
+            if key.tag == tag { return candidates.count }
+            let live = live
+            candidates.forEach { if $0.tag == tag, take(node, from: tag, nodes, order) { live.pointee.remove($0) } }
+        } else {
+            takeOut(node, candidates, nodes, order)
         }
+        put(node, under: chosen, nodes, order)
+        return candidates.count
     }
 
     /// Puts a node under the keys that are the best now; returns all those that it could have had.
@@ -97,10 +112,14 @@ struct KeyTable: ~Copyable {
         let (code, chooser) = (nodes.code(node), KeyChooser(hash: hash))
         let candidates = chooser.candidates(of: code)
         candidates.forEach { sketch.add($0.tag) }
-        let chosen = choose(among: candidates, code, chooser)
-        switch chosen {
-        case .one: break
-        case .several(let keys):
+        put(node, under: choose(among: candidates, code, chooser), nodes, order)
+        return candidates
+    }
+
+    /// Puts a node that stands nowhere under the keys that were chosen for it.
+    private mutating func put(_ node: Node, under chosen: KeyCandidates, _ nodes: NodePlaces, _ order: NodeOrder) {
+        nodes.record(node).pointee.list = NodeRecord.alone
+        if case .several(let keys) = chosen {
             nodes.record(node).pointee.list = keys.isEmpty ? Self.residual : NodeRecord.several
             if keys.isEmpty { insert(node, into: Self.residual, nodes, order) }
         }
@@ -109,7 +128,6 @@ struct KeyTable: ~Copyable {
             live.pointee.add(key)
             put(node, under: key.tag, nodes, order)
         }
-        return candidates
     }
 
     /// The keys under which a code is found at the least cost, each once; none if it cannot be found by keys.
@@ -140,11 +158,20 @@ struct KeyTable: ~Copyable {
         insert(node, into: list, nodes, order)
     }
 
-    /// Takes a node from under its keys. Which of the candidates were chosen is not recorded: the node stands under
-    /// them, and under no other.
+    /// Forgets a node: takes it from under its keys, or from the residual list.
     mutating func unfile(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) {
-        let (candidates, record) = (KeyChooser(hash: hash).candidates(of: nodes.code(node)), nodes[node])
+        let candidates = KeyChooser(hash: hash).candidates(of: nodes.code(node))
         candidates.forEach { sketch.remove($0.tag) }
+        takeOut(node, candidates, nodes, order)
+        refreshFilter()
+    }
+
+    /// Takes a node from where it stands. Which of the candidates were chosen is not recorded: the node stands under
+    /// them, and under no other.
+    private mutating func takeOut(
+        _ node: Node, _ candidates: KeyCandidates, _ nodes: NodePlaces, _ order: NodeOrder
+    ) {
+        let record = nodes[node]
         if record.list == Self.residual {
             return remove(node, at: record.position, from: Self.residual, nodes, order)
         }
@@ -152,7 +179,6 @@ struct KeyTable: ~Copyable {
         candidates.forEach { key in
             if take(node, from: key.tag, nodes, order) { live.pointee.remove(key) }
         }
-        if filteredRemovals > table.count + 1024 { remakeFilter() }
     }
 
     /// Takes a node from under a tag; returns whether it stood there.
@@ -176,6 +202,11 @@ struct KeyTable: ~Copyable {
             table.replace(tag, value, with: last)
         }
         return true
+    }
+
+    /// Makes the filter anew when it knows more tags that are gone than tags that are there.
+    private mutating func refreshFilter() {
+        if filteredRemovals > table.count + 1024 { remakeFilter() }
     }
 
     private mutating func remakeFilter() {

@@ -130,6 +130,35 @@ import Testing
         }
     }
 
+    /// Sixteen windows from either end of a literal were all that could be its key: 60 equal bytes around a number made
+    /// every predicate share every key that it could have.
+    @Test("What tells literals apart is found wherever it stands in them", arguments: [20, 27, 60, 200, 450])
+    func numberInTheMiddle(around: Int) throws {
+        let count = around > 60 ? 600 : 3000
+        let (start, end) = (Self.filler(around, from: 0), Self.filler(around, from: 11))
+        let literals = (0..<count).map { "\(start)\(10_000 + 7 * $0)\(end)" }
+        for format in ["SELF CONTAINS '%'", "SELF LIKE[c] '*%*'"] {
+            let set = try Ranked(literals.map { format.split(separator: "%").joined(separator: $0) })
+            for number in [0, 7, count / 2, count - 1] {
+                let hit = set.best(for: "x\(literals[number])y")
+                #expect(hit.place == number)
+                #expect(hit.asked <= 8, "asked \(hit.asked)")
+            }
+            let miss = set.best(for: "x\(start)99999\(end)y")
+            #expect(miss.place == nil)
+            #expect(miss.asked <= 8, "asked \(miss.asked)")
+        }
+    }
+
+    /// Letters in an order that repeats late.
+    private static func filler(_ count: Int, from start: Int) -> String {
+        let letters = (start..<start + count).map { (number: Int) -> UInt8 in
+            let letter = (number * number + number / 7) % 26
+            return UInt8(97 + letter)
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
     @Test("Negations cost one question and one for each that is false")
     func negations() throws {
         let set = try Ranked((0..<800).map { "NOT SELF == 'doc/\($0)' AND NOT SELF == 'doc/\($0 + 1)'" })
