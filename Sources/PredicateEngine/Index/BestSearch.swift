@@ -6,6 +6,8 @@ struct BestSearch {
     var rank: UInt64 = 0
     /// How many nodes were asked.
     var asked = 0
+    /// What that took, as `IndexEffort` counts it.
+    var compared = 0
 
     /// For so many tags there is room on the stack.
     static var gathered: Int { 64 }
@@ -27,7 +29,7 @@ struct BestSearch {
     @inline(__always)
     private mutating func holds(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
         asked &+= 1
-        return CanonicalCode.holds(nodes.code(node), for: subject)
+        return CanonicalCode.holds(nodes.code(node), for: subject, &compared)
     }
 
     @inline(__always)

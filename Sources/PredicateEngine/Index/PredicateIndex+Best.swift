@@ -37,6 +37,7 @@ extension PredicateIndex {
             }
             search.consider(lists, KeyTable.residual, subject)
             effort.asked &+= search.asked
+            effort.compared &+= search.compared
             return search.best == Self.none ? nil : search.best
         }
     }
@@ -49,15 +50,19 @@ extension PredicateIndex {
     }
 
     func holds(_ node: Node, for subject: PreparedSubject) -> Bool {
-        CanonicalCode.holds(tables.pointee.nodes.places.code(node), for: subject)
+        var work = 0
+        return CanonicalCode.holds(tables.pointee.nodes.places.code(node), for: subject, &work)
     }
 }
 
 /// What a question takes, in steps that can be counted.
 package struct IndexEffort: Equatable, Sendable {
-    /// Predicates that were asked whether they hold. Each costs the length of the subject times that of its literals
-    /// at most.
+    /// Predicates that were asked whether they hold.
     package var asked = 0
+    /// What they took: bytes of the subject that were compared or passed over. For each comparison that a predicate makes
+    /// these are at most sixteen times the subject's length and 256, but for `LIKE` with a `?` behind a star: then the subject's
+    /// length times the stretch of the pattern between two stars.
+    package var compared = 0
 
     package init() {}
 }

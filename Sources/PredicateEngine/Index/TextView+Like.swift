@@ -1,7 +1,11 @@
 /// Patterns of `LIKE`, as `Glob` explains them.
+///
+///     * literal *      the literal is looked for from where the text has been read: each byte is passed once
+///     * literal        stands at the text's end or nowhere
+///     * a?b            tried anew at each offset: takes the text's length times that of the stretch between the stars
 extension TextView {
     /// Whether the whole text matches the pieces of a pattern; `Glob` says how that is found out.
-    func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+    func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int, _ work: inout Int) -> Bool {
         var (piece, offset) = (0, 0)
         var fallback: (piece: Int, offset: Int)?
         while true {
@@ -12,9 +16,22 @@ extension TextView {
                 case .many:
                     piece += 1
                     fallback = (piece, offset)
+                    let size = Self.lonelyLiteral(pieces, piece, length)
+                    if size == 0 { continue }
+                    let isLast = piece + 3 + size == length
+                    let found =
+                        isLast
+                        ? findLast(pieces + piece + 3, size) : find(pieces + piece + 3, size, from: offset, &work)
+                    guard let found, found >= offset, !(offset..<found).contains(where: isLineTerminator) else {
+                        return false
+                    }
+                    work += found - offset
+                    piece += 3 + size
+                    offset = found + size
                     continue
                 case .literal:
                     let size = CanonicalCode.short(pieces + piece + 1)
+                    work += min(size, count - offset)
                     if size <= count - offset, matches(pieces + piece + 3, size, at: offset), canCut(at: offset),
                         canCut(at: offset + size)
                     {
@@ -32,6 +49,7 @@ extension TextView {
             }
             // What follows the last star fails here: let the star take one more unit, and try again.
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
+            work += 1
             offset = unitEnd(after: last.offset)
             piece = last.piece
             fallback = (piece, offset)
@@ -40,7 +58,7 @@ extension TextView {
 
     /// The same for a text in which a unit is a byte and no line ends. Most texts that fail do so at the pattern's end,
     /// so that is looked at first; after a star, bytes that cannot begin what follows it are passed over.
-    func isPlainLike(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+    func isPlainLike(_ pieces: UnsafePointer<UInt8>, _ length: Int, _ work: inout Int) -> Bool {
         guard endsAs(pieces, length) else { return false }
         var (piece, offset) = (0, 0)
         var (starPiece, starOffset) = (-1, 0)
@@ -49,6 +67,7 @@ extension TextView {
                 if offset == count { return true }
             } else if pieces[piece] == CanonicalCode.Piece.literal.rawValue {
                 let size = CanonicalCode.short(pieces + piece + 1)
+                work &+= min(size, count &- offset)
                 if size <= count &- offset, matches(pieces + piece + 3, size, at: offset) {
                     piece &+= 3 &+ size
                     offset &+= size
@@ -64,10 +83,18 @@ extension TextView {
                 piece &+= 1
                 if piece == length { return true }
                 (starPiece, starOffset) = (piece, offset)
+                let size = Self.lonelyLiteral(pieces, piece, length)
+                if size == 0 { continue }
+                // That the text ends as the pattern does is known.
+                if piece &+ 3 &+ size == length { return size <= count &- offset }
+                guard let found = find(pieces + piece + 3, size, from: offset, &work) else { return false }
+                piece &+= 3 &+ size
+                offset = found &+ size
                 continue
             }
             guard starPiece >= 0 else { return false }
             starOffset &+= 1
+            work &+= 1
             // A literal may have become empty when it was stripped of marks.
             if pieces[starPiece] == CanonicalCode.Piece.literal.rawValue,
                 CanonicalCode.short(pieces + starPiece + 1) > 0
@@ -78,6 +105,20 @@ extension TextView {
             guard starOffset <= count else { return false }
             (piece, offset) = (starPiece, starOffset)
         }
+    }
+
+    /// The length of a literal that has a star or the pattern's end behind it; 0 for another piece.
+    @inline(__always)
+    private static func lonelyLiteral(_ pieces: UnsafePointer<UInt8>, _ piece: Int, _ length: Int) -> Int {
+        guard piece < length, pieces[piece] == CanonicalCode.Piece.literal.rawValue else { return 0 }
+        let size = CanonicalCode.short(pieces + piece + 1)
+        let next = piece &+ 3 &+ size
+        return next == length || pieces[next] == CanonicalCode.Piece.many.rawValue ? size : 0
+    }
+
+    /// Where the literal stands at the text's end; nil if it does not.
+    private func findLast(_ literal: UnsafePointer<UInt8>, _ length: Int) -> Int? {
+        hasSuffix(literal, length) ? count - length : nil
     }
 
     /// Whether the text ends with the pattern's last piece, if that is a literal.
@@ -98,7 +139,7 @@ extension TextView {
     /// of it is compared while it is read.
     ///
     /// Takes the product of both lengths at most, each of which is that of a literal.
-    func isLike(pattern: TextView) -> Bool {
+    func isLike(pattern: TextView, _ work: inout Int) -> Bool {
         var (place, offset) = (0, 0)
         var fallback: (place: Int, offset: Int)?
         while true {
@@ -118,6 +159,7 @@ extension TextView {
                 (place, offset) = end
                 continue
             }
+            work += pattern.count - (fallback?.place ?? 0)
             // As with the pieces of a pattern.
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             offset = unitEnd(after: last.offset)

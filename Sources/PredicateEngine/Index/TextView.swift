@@ -57,22 +57,6 @@ struct TextView {
         length <= count && matches(literal, length, at: count - length) && canCut(at: count - length)
     }
 
-    /// Whether the literal, not empty, occurs where the text may be cut.
-    func contains(_ literal: UnsafePointer<UInt8>, _ length: Int) -> Bool {
-        guard length <= count else { return false }
-        let (first, last) = (literal[0], literal[length - 1])
-        var start = 0
-        while start <= count &- length {
-            if bytes[start] == first, bytes[start &+ length &- 1] == last, matches(literal, length, at: start),
-                canCut(at: start), canCut(at: start &+ length)
-            {
-                return true
-            }
-            start &+= 1
-        }
-        return false
-    }
-
     /// Less than zero if the text comes before the literal in the order of UTF-16 code units, zero if they are equal.
     func order(_ literal: UnsafePointer<UInt8>, _ length: Int) -> Int {
         for index in 0..<min(count, length) where bytes[index] != literal[index] {

@@ -134,7 +134,8 @@ import Testing
         Array(text.utf8).withUnsafeBufferPointer { bytes in
             PreparedSubject.with(bytes, folds: true) { subject in
                 code.withUnsafeBufferPointer { code in
-                    code.baseAddress.map { CanonicalCode.holds($0, for: subject) } ?? false
+                    var work = 0
+                    return code.baseAddress.map { CanonicalCode.holds($0, for: subject, &work) } ?? false
                 }
             }
         }

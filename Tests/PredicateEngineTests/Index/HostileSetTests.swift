@@ -3,7 +3,7 @@ import Testing
 @testable import PredicateEngine
 
 /// Sets of predicates made to be slow. What a question may take is counted, never timed: predicates that are asked
-/// whether they hold, and tags that are looked up.
+/// whether they hold, the bytes that this takes, and tags that are looked up.
 @Suite("Hostile sets of predicates") struct HostileSetTests {
     /// An index in which the first format ranks first. Its seed is the same unless another is given: with one in some
     /// fifty thousand, two of the tags counted here are equal.
@@ -26,6 +26,13 @@ import Testing
             var effort = IndexEffort()
             let best = index.best(for: subject, .byNode, &effort)
             return (best.flatMap { nodes[$0] }, effort.asked)
+        }
+
+        /// How many bytes of the subject are compared or passed over.
+        func compared(for subject: String) -> Int {
+            var effort = IndexEffort()
+            _ = index.best(for: subject, .byNode, &effort)
+            return effort.compared
         }
 
         /// How many tags are looked up for an ASCII subject.
@@ -147,6 +154,40 @@ import Testing
             let miss = set.best(for: "x\(start)99999\(end)y")
             #expect(miss.place == nil)
             #expect(miss.asked <= 8, "asked \(miss.asked)")
+        }
+    }
+
+    /// Each of them shares all but one byte with the subject at nearly every offset. In one list they are all asked.
+    @Test("Near misses at every offset cost the length of the subject, not its product with the literal's")
+    func nearMissesEverywhere() throws {
+        let (start, end) = (String(repeating: "a", count: 490), String(repeating: "a", count: 490))
+        let formats = (0..<3000).map { "SELF CONTAINS '\(start)\(10_000 + $0)\(end)'" }
+        let subject = String(repeating: "a", count: 4000)
+        let apart = try Ranked(formats)
+        #expect(apart.best(for: subject).asked <= 1 && apart.compared(for: subject) <= 16 * 4000 + 256)
+        // Nothing tells these apart but what comes after.
+        let together = try Ranked((0..<100).map { "SELF CONTAINS '\(start)b\(end)' AND SELF > '\(1000 + $0)'" })
+        for subject in [subject, subject + "b", "b" + subject, "\(subject)b\(end.dropLast())"] {
+            let (place, asked) = together.best(for: subject)
+            #expect(place == nil)
+            #expect(together.compared(for: subject) <= asked * (16 * subject.utf8.count + 256 + 8))
+        }
+    }
+
+    @Test("Stars with literals between them pass each byte of the subject once")
+    func stars() throws {
+        let part = String(repeating: "a", count: 60)
+        let subject = String(repeating: "a", count: 4000)
+        let patterns = [
+            "*\(part)b*\(part)c*", "*\(part)*\(part)b\(part)*", "*\(part)b\(part)", "\(part)*\(part)*\(part)*b*a",
+        ]
+        for pattern in patterns {
+            for subject in [subject, "\n" + subject, subject + "é", subject + "\u{2028}" + subject] {
+                let set = try Ranked(["SELF LIKE '\(pattern)' OR SELF > 'z'"])
+                #expect(set.best(for: subject).place == nil)
+                let pieces = 5
+                #expect(set.compared(for: subject) <= 16 * subject.utf8.count + 256 * pieces, "\(pattern)")
+            }
         }
     }
 
