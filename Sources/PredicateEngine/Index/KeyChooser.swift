@@ -22,7 +22,7 @@ enum KeyCandidates {
 /// Finds the keys of a code, and chooses among them.
 ///
 ///     leaf     its literal; a window of its literal; the start, the end or a window of its pattern
-///     and      the keys of its cheapest term: the others are checked
+///     and      the keys of its cheapest term, or the start that a lower and an upper bound share: the others are checked
 ///     or       the keys of all its terms: each must have one
 ///     negated, ordered, turned, constant: none
 struct KeyChooser {
@@ -51,7 +51,10 @@ struct KeyChooser {
         let head = code[0]
         guard head & CanonicalCode.negated == 0 else { return }
         switch CanonicalCode.kind(head) {
-        case .and, .or: CanonicalCode.forEachTerm(code) { forEachCandidate($0, body) }
+        case .and:
+            CanonicalCode.forEachTerm(code) { forEachCandidate($0, body) }
+            if let key = rangeKey(code) { body(key) }
+        case .or: CanonicalCode.forEachTerm(code) { forEachCandidate($0, body) }
         default: forEachLeafKey(code, body)
         }
     }
@@ -78,6 +81,28 @@ struct KeyChooser {
         case .like: forEachPatternKey(text, length, isFolded, body)
         default: break
         }
+    }
+
+    /// The start that whatever lies between two bounds has: what both bounds begin with. The order goes by the first byte that
+    /// differs, so a text that differs from both in what they share comes before both or after both.
+    ///
+    /// Of several bounds the first of each side is looked at. A negated bound is the other side's, because no code is asked
+    /// about the absent subject.
+    private func rangeKey(_ list: UnsafePointer<UInt8>) -> AccessKey? {
+        var (lower, upper): (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
+        CanonicalCode.forEachTerm(list) { term in
+            let isNegated = term[0] & CanonicalCode.negated != 0
+            switch CanonicalCode.kind(term[0]) {
+            case .less, .lessOrEqual: if isNegated { lower = lower ?? term } else { upper = upper ?? term }
+            case .greater, .greaterOrEqual: if isNegated { upper = upper ?? term } else { lower = lower ?? term }
+            default: break
+            }
+        }
+        guard let lower, let upper, CanonicalCode.form(lower[0]) == CanonicalCode.form(upper[0]) else { return nil }
+        let most = min(CanonicalCode.short(lower + 1), CanonicalCode.short(upper + 1))
+        let shared = (0..<most).first { lower[3 + $0] != upper[3 + $0] } ?? most
+        guard shared > 0 else { return nil }
+        return hash.key(.start, lower + 3, shared, isFolded: CanonicalCode.form(lower[0]).isCaseFolded)
     }
 
     private func forEachWindow(
@@ -170,7 +195,7 @@ struct KeyChooser {
         }
     }
 
-    /// The cheapest term's keys.
+    /// The cheapest term's keys, or the start of a range.
     private func chooseTerm(
         of list: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
     ) -> Int? {
@@ -189,6 +214,13 @@ struct KeyChooser {
                 }
             }
             term += CanonicalCode.size(term)
+        }
+        if let key = rangeKey(list) {
+            let cost = Self.cost(key, sketch.count(key.tag))
+            if cost < best ?? .max {
+                keys.replaceSubrange(start..., with: CollectionOfOne(key))
+                best = cost
+            }
         }
         return best
     }

@@ -94,6 +94,31 @@ import Testing
         }
     }
 
+    /// The order of texts is not that of their bytes: surrogates come before U+E000.
+    @Test("What lies between two bounds begins as both do", arguments: 0..<8 as Range<UInt64>)
+    func rangesShareStarts(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let pieces = ["a", "A", "b", "é", "e\u{301}", "\u{301}", "\u{D7FF}", "\u{E000}", "\u{FFFD}", "\u{10000}", "😀"]
+        var (start, shared) = ("", 0)
+        func text() -> String { start + (0..<random.below(3)).map { _ in random.pick(pieces) }.joined() }
+        for _ in 0..<1000 {
+            start = random.chance(2) ? "" : random.pick(pieces) + random.pick(pieces)
+            let (bounds, subject, options) = (
+                [text(), text()], text(), random.pick(["", "[c]", "[d]", "[cd]", "[n]"])
+            )
+            let predicate = try Predicate(
+                format: "SELF BETWEEN\(options) {%@, %@}", arguments: bounds.map { .string($0) })
+            let code = Canonicalizer.code(of: predicate)
+            guard Self.holds(code, subject), CanonicalCode.kind(code[0]) == .and else { continue }
+            let form = CanonicalCode.form(code[CanonicalCode.listHeader])
+            let folded = (bounds + [subject]).map { Folding.fold(Array($0.utf8), into: form).bytes }
+            let common = zip(folded[0], folded[1]).prefix { $0 == $1 }.map(\.0)
+            shared += common.isEmpty ? 0 : 1
+            #expect(folded[2].starts(with: common), "\(predicate) for \(subject.debugDescription)")
+        }
+        #expect(shared > 20)
+    }
+
     /// Pieces in which a wildcard, a quote, a mark that is dropped and one that is not stand side by side.
     private static let patternPieces = [
         "*", "*", "?", "\\", "a", "A", "\u{301}", "\u{3099}", "か", "が", "é", "ß", "s", "\n", "\u{FB03}",

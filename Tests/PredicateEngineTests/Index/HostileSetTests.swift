@@ -220,6 +220,22 @@ import Testing
         #expect(hit.place == 77 && hit.asked <= 2, "asked \(hit.asked)")
     }
 
+    @Test("A range whose bounds begin alike is found by that")
+    func ranges() throws {
+        let formats = (0..<1000).map { number in
+            let bounds = ("m-\(10_000 + number)0", "m-\(10_000 + number)9")
+            return number % 2 == 0
+                ? "SELF BETWEEN {'\(bounds.0)', '\(bounds.1)'}"
+                : "NOT SELF <[c] '\(bounds.0.uppercased())' AND SELF <=[c] '\(bounds.1)'"
+        }
+        let set = try Ranked(formats)
+        for number in [0, 1, 500, 501, 998, 999] {
+            let hit = set.best(for: "m-\(10_000 + number)5x")
+            #expect(hit.place == number && hit.asked <= 8, "asked \(hit.asked)")
+        }
+        #expect(set.best(for: "m-20000") == (nil, 0))
+    }
+
     @Test("What nothing can be found by is asked, best first, until one holds")
     func residual() throws {
         let set = try Ranked((0..<500).map { "SELF > 'm\($0 + 100)'" })

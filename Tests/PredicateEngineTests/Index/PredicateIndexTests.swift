@@ -72,6 +72,8 @@ private struct IndexTrial: ~Copyable {
             "SELF ENDSWITH '/%'", "SELF CONTAINS '/%'", "SELF LIKE 'a/*%'", "SELF LIKE '*%?'", "NOT SELF == 'a/%'",
             "SELF IN {'a/%', 'a/1', 'b'}", "SELF > 'a/%'", "SELF CONTAINS[cd] 'A/%' OR SELF CONTAINS[cd] 'é'",
             "SELF ==[c] 'A/%'", "SELF BEGINSWITH 'a/' OR SELF ENDSWITH '%'", "TRUEPREDICATE",
+            "SELF BETWEEN {'a/%', 'a/9%'}", "SELF BETWEEN[c] {'A/%', 'a/%9'}", "SELF >= 'a/%' AND NOT SELF > 'a/1~'",
+            "SELF BETWEEN[d] {'É/%', 'e/3'} OR SELF == 'b'", "'a/%1' CONTAINS[c] SELF", "'A/%' LIKE[cd] SELF",
         ]
         if random.random.chance(3),
             let predicate = try? Predicate(root: random.tree(), span: SourceSpan(offset: 0, length: 0))
