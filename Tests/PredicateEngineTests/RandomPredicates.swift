@@ -16,11 +16,23 @@ struct RandomPredicates {
         "*", "?", "\\", "\"", "'", "\n", "\u{2028}", "\t", "\u{0}", "\u{202E}", "%@", " ", "/", "ṩ", "ŉ",
     ]
 
+    /// Now and then a long one, or one that repeats itself; as a literal no longer than the parser would take it.
     mutating func text(maxPieces: Int = 4) -> String {
+        switch random.below(80) {
+        case 0: some(30)
+        case 1: String(repeating: some(3), count: 2 + random.below(18)) + some(2)
+        default: some(maxPieces)
+        }
+    }
+
+    private mutating func some(_ maxPieces: Int) -> String {
         (0..<random.below(maxPieces + 1)).map { _ in random.pick(Self.pieces) }.joined()
     }
 
-    mutating func subject() -> String? { random.chance(12) ? nil : text(maxPieces: 6) }
+    mutating func subject() -> String? {
+        if random.chance(60) { return String(repeating: some(4), count: 1 + random.below(120)) + some(3) }
+        return random.chance(12) ? nil : text(maxPieces: 6)
+    }
 
     /// A subject made around one of the tree's own literals, wildcards filled in, so that much of it matches.
     mutating func subject(near tree: Predicate.Tree) -> String? {
@@ -30,8 +42,12 @@ struct RandomPredicates {
         for scalar in random.pick(literals).unicodeScalars {
             core += scalar == "*" || scalar == "?" ? random.pick(Self.pieces) : String(scalar)
         }
-        switch random.below(4) {
+        switch random.below(5) {
         case 0: return core
+        case 4 where random.chance(4):
+            // Nearly the literal, again and again.
+            let part = String(String.UnicodeScalarView(core.unicodeScalars.dropLast()))
+            return String(repeating: part, count: 1 + random.below(30)) + (random.chance(2) ? core : text(maxPieces: 2))
         case 1: return core + random.pick(Self.pieces)
         case 2: return random.pick(Self.pieces) + core
         default: return text(maxPieces: 2) + core + text(maxPieces: 2)
@@ -122,7 +138,9 @@ struct RandomPredicates {
 
     private mutating func aggregate(depth: Int = 2) -> Predicate.Operand {
         var elements: [Predicate.Operand] = []
-        for _ in 0..<random.below(4) {
+        // Aggregates within others stay small: their pairs are compared one by one.
+        let count = depth == 2 && random.chance(60) ? 4 + random.below(37) : random.below(4)
+        for _ in 0..<count {
             elements.append(depth > 0 && random.chance(5) ? aggregate(depth: depth - 1) : scalar())
         }
         return .aggregate(elements)

@@ -48,5 +48,10 @@ extension ByteReader {
         return .text(Predicate.Text(utf8: Array(String(String.UnicodeScalarView(scalars)).utf8)))
     }
 
-    private mutating func literals() -> Predicate.Operand { .aggregate((0..<byte() & 3).map { _ in literalOperand() }) }
+    /// Up to three, or up to forty where the byte says so.
+    private mutating func literals() -> Predicate.Operand {
+        let choice = byte()
+        let count = choice < 0xF8 ? choice & 3 : 5 * (choice - 0xF8 + 1)
+        return .aggregate((0..<count).map { _ in literalOperand() })
+    }
 }

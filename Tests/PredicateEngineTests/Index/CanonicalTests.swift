@@ -46,6 +46,19 @@ import Testing
     func law(left: String, right: String) throws {
         let (leftCode, rightCode) = (try Self.code(left), try Self.code(right))
         #expect(leftCode == rightCode)
+        // One code could be wrong for both, so both are asked, and the code too.
+        let (leftPredicate, rightPredicate) = (try Predicate(format: left), try Predicate(format: right))
+        #expect(leftPredicate.evaluate(with: nil) == rightPredicate.evaluate(with: nil))
+        let literals =
+            RandomPredicates.literals(of: leftPredicate.root) + RandomPredicates.literals(of: rightPredicate.root)
+        var random = RandomPredicates(seed: 7)
+        let near = (0..<60).compactMap { _ in random.subject(near: leftPredicate.root) }
+        let longer = literals.map { $0 + "d" }
+        for subject in ["", "a", "A", "b", "c", "ab", "abc", "ABC", "bcd"] + literals + longer + near {
+            let expected = leftPredicate.evaluate(with: subject)
+            #expect(rightPredicate.evaluate(with: subject) == expected, "\(subject.debugDescription)")
+            #expect(Self.holds(leftCode, subject) == expected, "\(subject.debugDescription)")
+        }
     }
 
     /// Alike, and yet there is a subject that tells them apart.
