@@ -16,6 +16,13 @@ struct History: Sendable {
             case .setState(let session, let state, let time): registry.setState(session, state, lastActivatedAt: time)
             }
         }
+
+        var session: SessionID {
+            switch self {
+            case .insert(let entry): entry.session
+            case .remove(let session), .setState(let session, _, _): session
+            }
+        }
     }
 
     private static let sessions = 200
@@ -26,8 +33,28 @@ struct History: Sendable {
     }
 
     let changes: [Change]
+    /// Sessions that are there before anybody asks, and for which none of the named contents is.
+    let crowd: [RegistryEntry]
+    /// So many changes are made together, of which the registry is told before.
+    let changesTogether: Int
 
-    init(seed: UInt64) {
+    /// So many sessions that a registry foresees changes.
+    private static let crowded = 1 << 14
+
+    /// - Parameter isCrowded: Whether it happens among so many others that changes are made in groups.
+    init(seed: UInt64, isCrowded: Bool) {
+        crowd =
+            !isCrowded
+            ? []
+            : (0..<Self.crowded).map { number in
+                let conditions = ActivationConditions(
+                    canActivate: Self.predicate("SELF == 'elsewhere/\(number % 4096)'"), prefersToActivate: .alwaysFalse
+                )
+                return RegistryEntry(
+                    session: SessionID(unchecked: "other-\(number)"), conditions: conditions, state: .background,
+                    creationSequence: Int64(1_000_000 + number))
+            }
+        changesTogether = isCrowded ? IndexedRegistry.foreseenTogether : 1
         var state = seed
         func random(_ bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -63,6 +90,10 @@ struct History: Sendable {
             case 5: "SELF IN {'\(document)/page/1', '\(document)/page/2'}"
             default: "SELF == '\(document)/page/\(number % 64 % 7)'"
             }
+        return predicate(format)
+    }
+
+    private static func predicate(_ format: String) -> Predicate {
         guard let predicate = try? Predicate(format: format) else { preconditionFailure("no predicate: \(format)") }
         return predicate
     }

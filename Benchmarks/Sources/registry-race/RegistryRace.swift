@@ -4,6 +4,9 @@ import Router
 /// Tasks ask a shared registry while one changes it. Each answer is noted with the version that gave it; afterwards the
 /// same changes are made to a plain list, which has to answer the same at that version. Built with the thread sanitizer,
 /// which watches the memory meanwhile.
+///
+/// The last history happens among so many sessions that changes come in groups, and are foreseen. The list does without those
+/// sessions, because no content that is asked for is theirs.
 @main
 struct RegistryRace {
     private static let readers = 3
@@ -18,8 +21,8 @@ struct RegistryRace {
     static func main() async {
         let seeds = CommandLine.arguments.dropFirst().first.flatMap(UInt64.init) ?? 3
         var answered = 0
-        for seed in 1...max(seeds, 1) {
-            let history = History(seed: seed)
+        for seed in 1...max(seeds, 1) + 1 {
+            let history = History(seed: seed, isCrowded: seed > max(seeds, 1))
             let (answers, versions) = await race(history)
             answered += answers.values.reduce(0) { $0 + $1.count }
             let faults = faults(in: answers, of: history)
@@ -35,12 +38,20 @@ struct RegistryRace {
 
     /// Lets readers ask while the history happens; their answers by version, and how many versions were seen.
     private static func race(_ history: History) async -> (answers: [UInt64: [Answer]], versions: Int) {
-        let shared = SharedRegistry(IndexedRegistry()) { sched_yield() }
+        var registry = IndexedRegistry()
+        registry.reserve(history.crowd.count)
+        for entry in history.crowd { registry.insert(entry) }
+        let start = registry.version
+        let shared = SharedRegistry(registry) { sched_yield() }
         var answers: [UInt64: [Answer]] = [:]
         await withTaskGroup(of: [(UInt64, Answer)].self) { group in
             group.addTask {
-                for change in history.changes {
-                    shared.change { change.apply(to: &$0) }
+                for first in stride(from: 0, to: history.changes.count, by: history.changesTogether) {
+                    let group = first..<min(first + history.changesTogether, history.changes.count)
+                    shared.change { registry in
+                        if group.count > 1 { registry.foresee(group) { history.changes[$0].session } }
+                        for number in group { history.changes[number].apply(to: &registry) }
+                    }
                     await Task.yield()
                 }
                 return []
@@ -50,10 +61,12 @@ struct RegistryRace {
                     var told: [(UInt64, Answer)] = []
                     for question in 0..<questions {
                         let subject = (question &* 7 &+ reader) % History.queries.count
+                        // The best of all sessions may be one of the crowd.
+                        if subject == 0, !history.crowd.isEmpty { continue }
                         told.append(
                             shared.read { registry in
                                 let match = registry.best(for: History.queries[subject])
-                                return (registry.version, Answer(subject: subject, match: match))
+                                return (registry.version - start, Answer(subject: subject, match: match))
                             })
                         await Task.yield()
                     }
