@@ -61,6 +61,19 @@ struct Population {
         }
     }
 
+    /// Sessions whose contents come after a text, asked for contents that come before all of them: no index helps, so each
+    /// is asked.
+    static func orders(_ size: Size) throws -> Population {
+        var random = Randomness(seed: 7)
+        let conditions = (0..<size.rawValue).map {
+            Condition(format: "SELF > '\(Condition.document($0))'", subject: "myapp://album")
+        }
+        return try Population(conditions, &random) { condition, _ in
+            ActivationConditions(
+                canActivate: try Predicate(format: condition.format), prefersToActivate: .alwaysFalse)
+        }
+    }
+
     private init(
         _ conditions: [Condition], _ random: inout Randomness,
         _ activation: (Condition, inout Randomness) throws -> ActivationConditions

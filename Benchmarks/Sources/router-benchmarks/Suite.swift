@@ -12,6 +12,7 @@ enum Suite {
             .decisions("a document each, 100,000", among: documents),
             .decisions("names of 36 bytes, 100,000", among: mixed.withLongNames()),
             .decisions("subject on the right, 1,000", among: try .turned(.thousand)),
+            .decisions("orders of which none holds, 1,000", among: try .orders(.thousand)),
         ] + Benchmark.rarerDecisions(among: mixed) + [
             .strictDecision("who prefers must be able to and is not, 100,000", among: wishful),
             .choice("with its reason, 100,000", among: documents),

@@ -7,7 +7,7 @@
 /// counted, and when it is more than the way behind has paid for, the rest is searched in two ways from a middle of the
 /// literal, which takes two looks a byte at most and no memory (Crochemore and Perrin 1991).
 extension TextView {
-    /// For so many bytes of failed comparisons each offset pays, and so many are free.
+    /// For so many bytes of failed comparisons each offset pays; so many, and as many as the literal has, are free.
     private static var paidByOffset: Int { 4 }
     private static var free: Int { 256 }
 
@@ -27,7 +27,7 @@ extension TextView {
                 let same = Self.sameBytes(bytes + start, literal, length)
                 compared &+= same
                 if same == length { return start }
-                if compared > (start &- offset) &* Self.paidByOffset &+ Self.free {
+                if compared > (start &- offset) &* Self.paidByOffset &+ length &+ Self.free {
                     return findInTwoWays(literal, length, from: start &+ 1, &work)
                 }
             }
