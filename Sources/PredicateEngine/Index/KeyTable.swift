@@ -4,6 +4,24 @@
 ///         └─▶ list, best on top    the others to as many as there are: the value has its top bit set
 ///
 /// Two keys with the same tag share their list, which costs a comparison and never an answer.
+///
+/// Where a node stands is in its record:
+///
+///     list of the record    the node stands
+///     alone                 under one key that no other node has, or nowhere while it is moved
+///     several               under two keys or more; `memberships` names those of their lists that are shared
+///     residual              in the residual list, and under no key
+///     any other             in that list, under its one key
+///
+/// What holds between changes:
+///
+/// - A tag has one entry in the table: a node, or a list of two nodes or more. A list that comes down to one is undone.
+/// - A node stands only under tags of its candidates (`KeyChooser.candidates`), which the code alone decides. Which of them were
+///   chosen is written nowhere: to take a node away, each candidate's entry is looked at.
+/// - The sketch counts all candidates of every node, chosen or not, and the residual ones' too.
+/// - `live` counts the chosen keys of every node. Two candidates of a code with one tag but different marks would make what is
+///   taken from it another key than what was put in, so such a code is residual.
+/// - The filter knows every tag of the table, and some that are gone: no more than there are, and 1,024.
 struct KeyTable: ~Copyable {
     typealias Node = PredicateIndex.Node
 

@@ -44,7 +44,11 @@ struct LiveWindows: ~Copyable {
         }
     }
 
-    /// Removes a window. Its marks stay until it was the last of its kind.
+    /// Removes a window. Its marks stay until it was the last of its kind: another window may have them too.
+    ///
+    /// At worst every pair is marked for every kind. Then all windows of a subject are looked up, one for each offset and each
+    /// kind in use, which is the bound of a decision in any case, and the filter, which is made anew as tags go, turns away
+    /// those that are gone.
     mutating func remove(_ key: AccessKey) {
         let kind = Self.kind(of: key)
         count -= 1

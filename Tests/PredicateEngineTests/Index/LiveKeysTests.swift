@@ -91,4 +91,35 @@ import Testing
         live.remove(Self.key(.window, "/1234567", isFolded: false))
         #expect(Self.tags(live, of: "/1234567/").isEmpty, "no window of eight is in use any more")
     }
+
+    @Test("Marks of windows that are gone cost at most one look for each offset, and go with the last of their kind")
+    func marksThatStay() {
+        var random = SplitMix64(seed: 3)
+        let letters = Array("abcdefgh")
+        func text(_ count: Int) -> String { String((0..<count).map { _ in random.pick(letters) }) }
+        let windows = (0..<4000).map { _ in Self.key(.window, text(8), isFolded: false) }
+        var live = LiveKeys()
+        for window in windows { live.add(window) }
+        for window in windows.dropFirst() { live.remove(window) }
+        let subject = text(600)
+        #expect(Self.tags(live, of: subject).count <= subject.count - 7)
+        live.remove(windows[0])
+        #expect(Self.tags(live, of: subject).isEmpty)
+    }
+
+    /// Of windows that come and go, a decision follows those that are there.
+    @Test("What is gone is turned away by the filter")
+    func goneFromFilter() throws {
+        var index = PredicateIndex(hash: Self.hash)
+        for round in 0..<20 {
+            let nodes = try (0..<1000).map { number in
+                let format = "SELF CONTAINS 'w\(10_000_000 + number * 7919 + round * 13)'"
+                return index.node(for: try Predicate(format: format), .byNode)
+            }
+            for node in nodes { index.remove(node, .byNode) }
+        }
+        let filter = index.tables.pointee.keys.filter.view
+        let known = (0..<1_000_000 as Range<UInt32>).filter { filter.mayContain($0 &* 4093) }.count
+        #expect(known < 100_000, "\(known) of a million tags pass")
+    }
 }
