@@ -91,7 +91,7 @@ private struct NoStore: Store {
     func notifications(
         matching filter: NotificationFilter, limit: Int
     ) throws(StoreError) -> [StoredNotification] { [] }
-    func tally(of filter: NotificationFilter) throws(StoreError) -> NotificationTally {
+    func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
         NotificationTally(count: 0, range: nil)
     }
     func census() throws(StoreError) -> NotificationCensus { NotificationCensus(accepted: 0, byState: [:]) }
