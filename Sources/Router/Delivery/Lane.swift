@@ -94,8 +94,9 @@ package struct Lane: Sendable {
     /// Puts a delivery in its place in the order of acceptance: nearly always the end, and where another session's
     /// deliveries come to this one, behind the one before.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
-        let isLast = queue.last.map { $0.notification.sequence < delivery.notification.sequence } ?? true
-        queue.insert(delivery, at: isLast ? queue.endIndex : place(of: delivery.notification.sequence))
+        let sequence = delivery.notification.sequence
+        let isLast = queue.isEmpty || queue.read(at: queue.count - 1) { $0.notification.sequence } < sequence
+        queue.insert(delivery, at: isLast ? queue.endIndex : place(of: sequence))
         tally.add(delivery)
         watchTime(of: delivery)
     }
@@ -115,13 +116,19 @@ package struct Lane: Sendable {
     /// The session is on that device now: what names another one has to go elsewhere.
     mutating func move(to device: DeviceID?) {
         for index in queue.indices {
-            queue[index].isAstray = queue[index].notification.isAstray(on: device)
+            queue.update(at: index) { $0.isAstray = $0.notification.isAstray(on: device) }
         }
         tally.astray = queue.count(where: \.isAstray)
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
         index(of: sequence).map { queue[$0] }
+    }
+
+    /// The first one that is under way.
+    package var firstUnderWay: NotificationSequence? {
+        queue.indices.first { !queue.read(at: $0) { $0.machine.isWaiting } }
+            .map { queue.read(at: $0) { $0.notification.sequence } }
     }
 
     /// Up to that many deliveries that are not under way, first ones first.
@@ -145,9 +152,11 @@ package struct Lane: Sendable {
     /// The next attempt was put off, or the last one came to nothing.
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let index = index(of: sequence) else { return }
-        let wasInFlight = if case .inFlight = queue[index].machine.state { true } else { false }
-        queue[index].machine.rescheduled(progress)
-        queue[index].notification.progress = progress
+        let wasInFlight = queue.read(at: index) { if case .inFlight = $0.machine.state { true } else { false } }
+        queue.update(at: index) {
+            $0.machine.rescheduled(progress)
+            $0.notification.progress = progress
+        }
         guard wasInFlight else { return }
         inFlight -= 1
         if queue[index].isEvent { isEventInFlight = false }
@@ -158,7 +167,7 @@ package struct Lane: Sendable {
     /// What is under way is not to be tried again.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
         guard let index = index(of: sequence) else { return }
-        queue[index].notification.recall = recall
+        queue.update(at: index) { $0.notification.recall = recall }
     }
 
     /// Marks a delivery that was called back, and is not under way, as one whose end is being committed; false if it
@@ -168,21 +177,26 @@ package struct Lane: Sendable {
             queue[index].machine.isWaiting,
             !queue[index].isEnding
         else { return false }
-        queue[index].isEnding = true
+        queue.update(at: index) { $0.isEnding = true }
         return true
     }
 
     private func index(of sequence: NotificationSequence) -> Int? {
         let place = place(of: sequence)
-        return place < queue.endIndex && queue[place].notification.sequence == sequence ? place : nil
+        return place < queue.endIndex && queue.read(at: place, { $0.notification.sequence }) == sequence ? place : nil
     }
 
     /// Where a delivery stands, or would stand. The queue is in the order of sequences, and may be long.
     private func place(of sequence: NotificationSequence) -> Int {
-        var (low, high) = (queue.startIndex, queue.endIndex)
+        var (low, high, middle) = (0, queue.count, 0)
+        // The first one is asked for most of the time, and looked at first.
         while low < high {
-            let middle = low + (high - low) / 2
-            if queue[middle].notification.sequence < sequence { low = middle + 1 } else { high = middle }
+            if queue.read(at: middle, { $0.notification.sequence }) < sequence {
+                low = middle + 1
+            } else {
+                high = middle
+            }
+            middle = low + (high - low) / 2
         }
         return low
     }
@@ -216,17 +230,18 @@ package struct Lane: Sendable {
             // While the first one waits for its retry, the time of those behind it runs.
             return rest(at: now, until: retryAt)
         }
-        let delivery = queue[index]
+        let (isRecalled, endsAt) = queue.read(at: index) { ($0.notification.recall != nil, $0.machine.endsWaitingAt) }
         // It was called back while an attempt was under way that a crash has ended.
-        guard delivery.notification.recall == nil else { return end(at: index) }
-        if let end = delivery.machine.endsWaitingAt, end <= now { return self.end(at: index) }
+        guard !isRecalled else { return end(at: index) }
+        if let endsAt, endsAt <= now { return end(at: index) }
         guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry()) }
-        guard case .send(let attempt) = queue[index].machine.start(at: now) else { return .nothing }
+        guard case .send(let attempt) = queue.update(at: index, { $0.machine.start(at: now) }) else { return .nothing }
+        let delivery = queue[index]
+        queue.update(at: index) { $0.payload = nil }
         inFlight += 1
         isEventInFlight = delivery.isEvent
         tally.change(delivery, isWaiting: false)
-        defer { queue[index].payload = nil }
-        return .attempt(queue[index], number: attempt)
+        return .attempt(delivery, number: attempt)
     }
 
     /// What the lane has to offer while it may start nothing: what has run out of time.
@@ -251,19 +266,21 @@ package struct Lane: Sendable {
         var retryAt: Timestamp?
         var overtaken = 0
         var isBehindAstray = false
-        for index in queue.indices where queue[index].machine.isWaiting && !queue[index].isEnding {
-            let isEvent = queue[index].isEvent
-            if queue[index].isAstray { isBehindAstray = true }
-            if isLeaving || isGated || queue[index].isAstray, !isEvent { continue }
+        for index in queue.indices where queue.read(at: index, { $0.machine.isWaiting && !$0.isEnding }) {
+            let (isEvent, isAstray) = queue.read(at: index) { ($0.isEvent, $0.isAstray) }
+            if isAstray { isBehindAstray = true }
+            if isLeaving || isGated || isAstray, !isEvent { continue }
             // What stays does not go before what is about to be decided anew: that may come to stay after all.
             if isBehindAstray, !isEvent { return (nil, retryAt) }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
-            let progress = queue[index].machine.progress
-            guard queue[index].notification.recall == nil, let notBefore = progress.notBefore, notBefore > now,
-                queue[index].machine.endsWaitingAt.map({ $0 > now }) ?? true
+            let (attempts, notBefore) = queue.read(at: index) {
+                ($0.machine.progress.attempts, $0.machine.progress.notBefore)
+            }
+            let (isRecalled, end) = queue.read(at: index) { ($0.notification.recall != nil, $0.machine.endsWaitingAt) }
+            guard !isRecalled, let notBefore, notBefore > now, end.map({ $0 > now }) ?? true
             else { return (index, nil) }
             retryAt = min(retryAt ?? notBefore, notBefore)
-            guard !isEvent, let overtakenAfter, progress.attempts >= overtakenAfter,
+            guard !isEvent, let overtakenAfter, attempts >= overtakenAfter,
                 overtaken < RouterLimits.overtakenDeliveries
             else { return (nil, retryAt) }
             overtaken += 1
@@ -272,7 +289,7 @@ package struct Lane: Sendable {
     }
 
     private mutating func end(at index: Int) -> Offer {
-        queue[index].isEnding = true
+        queue.update(at: index) { $0.isEnding = true }
         return .ended(queue[index].notification.sequence)
     }
 

@@ -26,11 +26,23 @@ package struct SplitDeque<Element> {
 
     @discardableResult
     package mutating func remove(at index: Int) -> Element {
-        if index == 0, let first = front.popFirst() { return first }
-        if index == count - 1, let last = back.popLast() { return last }
+        if index == 0, !front.isEmpty { return front.removeFirst() }
+        if index == count - 1, !back.isEmpty { return back.removeLast() }
         if back.isEmpty { return front.remove(at: index) }
         split(at: index + 1)
         return front.removeLast()
+    }
+
+    /// Reads something of an element where it lies. A subscript has to hand over a copy of one of either side.
+    @inline(__always)
+    package func read<Result>(at index: Int, _ read: (borrowing Element) -> Result) -> Result {
+        index < front.count ? read(front[index]) : read(back[index - front.count])
+    }
+
+    /// Changes an element where it lies. A subscript that yields one of either side would take memory for that each time.
+    @inline(__always)
+    package mutating func update<Result>(at index: Int, _ change: (inout Element) -> Result) -> Result {
+        index < front.count ? change(&front[index]) : change(&back[index - front.count])
     }
 
     private mutating func split(at index: Int) {
@@ -45,10 +57,5 @@ extension SplitDeque: RandomAccessCollection {
     package var startIndex: Int { 0 }
     package var endIndex: Int { front.count + back.count }
 
-    package subscript(index: Int) -> Element {
-        get { index < front.count ? front[index] : back[index - front.count] }
-        _modify {
-            if index < front.count { yield &front[index] } else { yield &back[index - front.count] }
-        }
-    }
+    package subscript(index: Int) -> Element { index < front.count ? front[index] : back[index - front.count] }
 }

@@ -83,8 +83,7 @@ extension Engine {
 
     /// Of several that are under way one tells the session to connect: they would contend for it.
     private func speaks(_ attempt: FinishedAttempt, in key: SessionKey) -> Bool {
-        let first = planner.lanes[key]?.queue.first { !$0.machine.isWaiting }
-        return first?.notification.sequence == attempt.sequence
+        planner.lanes[key]?.firstUnderWay == attempt.sequence
     }
 }
 

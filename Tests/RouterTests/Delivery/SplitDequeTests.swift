@@ -19,7 +19,7 @@ struct SplitDequeTests {
                 found.append(number)
                 expected.append(number)
             case 4 where place < expected.count:
-                found[place] += 1
+                found.update(at: place) { $0 += 1 }
                 expected[place] += 1
             case 5 where !expected.isEmpty:
                 #expect(found.remove(at: 0) == expected.removeFirst())
