@@ -49,13 +49,39 @@ extension TransferFailure.Kind {
     init(_ code: CURLcode) {
         self = Self.table.first { $0.codes.contains(code) }?.kind ?? .other
     }
+
+    /// What a code means for a request that has come that far. Two questions hang on it: where it failed, and whether the
+    /// receiver may have it.
+    init(_ code: CURLcode, _ progress: RequestProgress) {
+        let kind = Self(code)
+        self =
+            switch (progress, kind) {
+            case (.resolving, .timedOut): .nameNotResolved
+            case (.resolving, .connectionLost), (.connecting, .timedOut), (.connecting, .connectionLost): .connectFailed
+            // It went over a kept connection that ended without an answer, and there was no new one to be had.
+            case (.begun, .nameNotResolved), (.begun, .connectFailed), (.begun, .tlsFailed): .connectionLost
+            default: kind
+            }
+    }
+}
+
+/// How far a request has come.
+enum RequestProgress: Hashable {
+    /// Its host has no address yet.
+    case resolving
+    /// There is no connection for it yet: TLS belongs to the connection.
+    case connecting
+    /// It was given a connection, now or before this one. From then on the receiver may have it.
+    case begun
 }
 
 extension TransferFailure {
-    /// A failure that libcurl reports; `detail` is the text of its error buffer.
-    init(_ code: CURLcode, detail: String = "") {
+    /// A failure that libcurl reports; `detail` is the text of its error buffer. Without its progress nothing is known of
+    /// the request but the code.
+    init(_ code: CURLcode, _ progress: RequestProgress? = nil, detail: String = "") {
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-        self.init(kind: Kind(code), curlCode: Int(code.rawValue), message: Self.oneLine(text))
+        let kind = progress.map { Kind(code, $0) } ?? Kind(code)
+        self.init(kind: kind, curlCode: Int(code.rawValue), message: Self.oneLine(text))
     }
 
     /// libcurl refused to be set up for a transfer.

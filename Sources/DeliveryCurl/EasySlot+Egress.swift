@@ -25,6 +25,6 @@ extension EasySlot {
         guard let context, let remoteAddress else { return CURL_PREREQFUNC_ABORT }
         let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
         let address = IPAddress(String(cString: remoteAddress))
-        return slot.mayUse(address, port: Int(remotePort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        return slot.mayBegin(at: address, port: Int(remotePort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 }

@@ -10,13 +10,17 @@ extension EasySlot {
         if let refused = egress?.failure(behind: code) {
             return TransferResult(outcome: .failure(refused), metrics: metrics)
         }
-        if let failure = received.failure(code, status: status, detail: errorText) {
+        if let failure = received.failure(code, progress, status: status, detail: errorText) {
             return TransferResult(outcome: .failure(failure), metrics: metrics)
         }
         let response = ReceivedResponse(
             status: status, retryAfterSeconds: retryAfter, contentType: contentType, location: location,
             body: received.body, bodyTruncated: received.isTruncated)
         return TransferResult(outcome: .response(response), metrics: metrics)
+    }
+
+    private var progress: RequestProgress {
+        if hasBegun { .begun } else { size(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving }
     }
 
     private var contentType: String? { string(CURLINFO_CONTENT_TYPE, atMost: CurlLimits.contentTypeBytes) }

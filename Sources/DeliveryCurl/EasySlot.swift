@@ -24,6 +24,9 @@ final class EasySlot {
     private let egressPolicy: EgressPolicy
     /// The guard of the running request; without a request nothing may be opened.
     private(set) var egress: EgressGate?
+    /// Whether libcurl was about to send the running request. It stays so when the connection turns out to be dead and the
+    /// request is made again on another.
+    private(set) var hasBegun = false
 
     /// Makes the handle and sets what is the same for every request.
     init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
@@ -122,7 +125,7 @@ final class EasySlot {
             body.deallocate()
             requestBody = nil
         }
-        (url, headers, egress) = (nil, nil, nil)
+        (url, headers, egress, hasBegun) = (nil, nil, nil, false)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
     }
@@ -188,7 +191,12 @@ final class EasySlot {
     /// A socket that the guard allows was not to be had.
     func noSocket(because code: Int32) { egress?.noSocket(because: code) }
 
-    func mayUse(_ address: IPAddress?, port: Int) -> Bool { egress?.mayUse(address, port: port) ?? false }
+    /// Whether the request may be sent to the address, which is what comes next.
+    func mayBegin(at address: IPAddress?, port: Int) -> Bool {
+        guard egress?.mayUse(address, port: port) == true else { return false }
+        hasBegun = true
+        return true
+    }
 
     // MARK: Options
 

@@ -34,14 +34,16 @@ struct ReceivedParts: Hashable {
     /// A body that went on after the limit was cut off by us: the receiver has answered, and its status counts.
     /// A body cut off by the other side or by time is a failure, whatever the status line said: nobody knows
     /// what the rest would have said.
-    func failure(_ code: CURLcode, status: Int, detail: String) -> TransferFailure? {
+    func failure(
+        _ code: CURLcode, _ progress: RequestProgress, status: Int, detail: String
+    ) -> TransferFailure? {
         if head.isTooLong {
             return TransferFailure(
                 kind: .garbled, curlCode: Int(code.rawValue),
                 message: "the response's headers are longer than \(CurlLimits.headBytes) bytes")
         }
         let isCutByUs = code == CURLE_WRITE_ERROR && isTruncated
-        guard code == CURLE_OK || isCutByUs else { return TransferFailure(code, detail: detail) }
+        guard code == CURLE_OK || isCutByUs else { return TransferFailure(code, progress, detail: detail) }
         // 101 would be final, but nobody asked to switch protocols.
         guard head.isComplete, status >= 200 else {
             return TransferFailure(

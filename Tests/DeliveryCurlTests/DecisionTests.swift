@@ -26,6 +26,27 @@ struct DecisionTests {
         #expect(!failure.message.isEmpty)
     }
 
+    @Test(
+        "What a failure means hangs on how far the request had come",
+        arguments: [
+            (CURLE_OPERATION_TIMEDOUT, RequestProgress.resolving, TransferFailure.Kind.nameNotResolved),
+            (CURLE_OPERATION_TIMEDOUT, .connecting, .connectFailed), (CURLE_OPERATION_TIMEDOUT, .begun, .timedOut),
+            (CURLE_RECV_ERROR, .connecting, .connectFailed), (CURLE_RECV_ERROR, .begun, .connectionLost),
+            (CURLE_COULDNT_CONNECT, .connecting, .connectFailed), (CURLE_COULDNT_CONNECT, .begun, .connectionLost),
+            (CURLE_COULDNT_RESOLVE_HOST, .resolving, .nameNotResolved),
+            (CURLE_COULDNT_RESOLVE_HOST, .begun, .connectionLost),
+            (CURLE_PEER_FAILED_VERIFICATION, .connecting, .tlsFailed),
+            (CURLE_PEER_FAILED_VERIFICATION, .begun, .connectionLost), (CURLE_OUT_OF_MEMORY, .connecting, .other),
+            (CURLE_URL_MALFORMAT, .resolving, .unusableURL), (CURLE_WEIRD_SERVER_REPLY, .begun, .garbled),
+        ])
+    func kindsByProgress(code: CURLcode, progress: RequestProgress, kind: TransferFailure.Kind) {
+        let failure = TransferFailure(code, progress, detail: "text")
+        #expect(failure.kind == kind)
+        #expect(failure.kind.isAmbiguous == (progress == .begun) || kind == .other)
+        #expect(failure.hasRunOutOfTime == (code == CURLE_OPERATION_TIMEDOUT))
+        #expect(failure.message == "text")
+    }
+
     @Test func theTableNamesEachCodeOnce() {
         let codes = TransferFailure.Kind.table.flatMap(\.codes).map(\.rawValue)
         #expect(Set(codes).count == codes.count)
@@ -58,15 +79,15 @@ struct DecisionTests {
         #expect(["HTTP/1.1 200 OK\r\n", "A: b\r\n", "\r\n"].map { whole.receive(line: $0) } == [true, true, true])
         let parts = ReceivedParts(head: whole, body: [], isTruncated: false)
         let cut = ReceivedParts(head: whole, body: [], isTruncated: true)
-        #expect(parts.failure(CURLE_OK, status: 200, detail: "") == nil)
-        #expect(cut.failure(CURLE_WRITE_ERROR, status: 500, detail: "") == nil)
-        #expect(parts.failure(CURLE_WRITE_ERROR, status: 200, detail: "")?.kind == .other)
-        #expect(cut.failure(CURLE_OPERATION_TIMEDOUT, status: 200, detail: "")?.kind == .timedOut)
-        #expect(parts.failure(CURLE_PARTIAL_FILE, status: 200, detail: "")?.kind == .connectionLost)
-        #expect(parts.failure(CURLE_OK, status: 100, detail: "")?.kind == .connectionLost)
-        #expect(parts.failure(CURLE_OK, status: 0, detail: "")?.kind == .connectionLost)
+        #expect(parts.failure(CURLE_OK, .begun, status: 200, detail: "") == nil)
+        #expect(cut.failure(CURLE_WRITE_ERROR, .begun, status: 500, detail: "") == nil)
+        #expect(parts.failure(CURLE_WRITE_ERROR, .begun, status: 200, detail: "")?.kind == .other)
+        #expect(cut.failure(CURLE_OPERATION_TIMEDOUT, .begun, status: 200, detail: "")?.kind == .timedOut)
+        #expect(parts.failure(CURLE_PARTIAL_FILE, .begun, status: 200, detail: "")?.kind == .connectionLost)
+        #expect(parts.failure(CURLE_OK, .begun, status: 100, detail: "")?.kind == .connectionLost)
+        #expect(parts.failure(CURLE_OK, .begun, status: 0, detail: "")?.kind == .connectionLost)
         let none = ReceivedParts(head: ResponseHead(), body: [], isTruncated: false)
-        #expect(none.failure(CURLE_OK, status: 200, detail: "")?.kind == .connectionLost)
+        #expect(none.failure(CURLE_OK, .begun, status: 200, detail: "")?.kind == .connectionLost)
     }
 
     @Test func aNewHeadBeginsAnew() {

@@ -152,7 +152,7 @@ struct EgressTests {
     @Test func withoutARequestNothingMayBeOpened() throws {
         let slot = try EasySlot(number: 0, configuration: CurlConfiguration(egress: .unguarded))
         #expect(!slot.mayOpen(.v4(127, 0, 0, 1), port: 80))
-        #expect(!slot.mayUse(.v4(127, 0, 0, 1), port: 80))
+        #expect(!slot.mayBegin(at: .v4(127, 0, 0, 1), port: 80))
         try slot.prepare(WebhookRequest(to: "http://127.0.0.1:1/"))
         #expect(slot.mayOpen(.v4(127, 0, 0, 1), port: 80))
         slot.clear()

@@ -1,6 +1,7 @@
 import DeliveryCurl
 import Glibc
 import Router
+import Synchronization
 import Testing
 
 /// Receivers that are slow, broken, absent or up to no good. Each costs a slot until its limit, and nothing else.
@@ -45,7 +46,9 @@ struct HostileReceiverTests {
             let request = WebhookRequest(
                 to: server.url(), connectTimeoutMilliseconds: 250, timeoutMilliseconds: 30_000)
             let result = await transport.send(request)
-            #expect(result.failure?.kind == .timedOut)
+            #expect(result.failure?.kind == .connectFailed, "Nothing was sent: \(String(describing: result.failure))")
+            #expect(result.failure?.hasRunOutOfTime == true)
+            #expect(result.failure?.message.isEmpty == false)
             #expect(result.metrics.total < 15_000_000)
         }
     }
@@ -59,9 +62,59 @@ struct HostileReceiverTests {
                     to: "https://127.0.0.1:\(server.port)/", connectTimeoutMilliseconds: 250,
                     timeoutMilliseconds: 30_000)
                 let result = await transport.send(request)
-                #expect(result.failure?.kind == .timedOut)
+                #expect(result.failure?.kind == .connectFailed, "\(String(describing: result.failure))")
+                #expect(result.failure?.hasRunOutOfTime == true)
                 #expect(result.metrics.total < 15_000_000)
             }
+        }
+    }
+
+    /// The whole limit may be shorter than that of connecting.
+    @Test func neverConnectedWithinTheWholeLimit() async throws {
+        let server = try HostileServer(backlog: 0, isAccepting: false) { _ in }
+        defer { server.stop() }
+        let fillers = (0..<4).map { _ in connectWithoutWaiting(to: server.port) }
+        defer { for filler in fillers { close(filler) } }
+        try await withTransport { transport in
+            let result = await transport.send(WebhookRequest(to: server.url(), timeoutMilliseconds: 250))
+            #expect(result.failure?.kind == .connectFailed, "\(String(describing: result.failure))")
+            #expect(result.failure?.hasRunOutOfTime == true)
+        }
+    }
+
+    /// The request is made again on a new connection, for which nobody is there any more.
+    @Test func whatAKeptConnectionTookMayHaveArrived() async throws {
+        let server = try HostileServer { connection in
+            _ = connection.readRequest()
+            connection.respond("200 OK")
+            _ = connection.readRequest()
+            connection.stopServer()
+        }
+        defer { server.stop() }
+        try await withTransport { transport in
+            #expect(await transport.send(WebhookRequest(to: server.url())).response?.status == 200)
+            let result = await transport.send(WebhookRequest(to: server.url()))
+            #expect(server.seen.requests.count == 2)
+            #expect(result.failure?.curlCode == 7)
+            #expect(result.failure?.kind == .connectionLost, "\(String(describing: result.failure))")
+        }
+    }
+
+    /// The same, and nobody answers there any more.
+    @Test func whatAKeptConnectionTookMayHaveArrivedInVain() async throws {
+        let isOpen = Atomic(true)
+        let server = try HostileServer { connection in
+            guard isOpen.exchange(false, ordering: .relaxed) else { return connection.waitForEnd() }
+            _ = connection.readRequest()
+            connection.respond("200 OK")
+            _ = connection.readRequest()
+        }
+        defer { server.stop() }
+        try await withTransport { transport in
+            #expect(await transport.send(WebhookRequest(to: server.url())).response?.status == 200)
+            let result = await transport.send(WebhookRequest(to: server.url(), timeoutMilliseconds: 250))
+            #expect(result.failure?.kind == .timedOut, "\(String(describing: result.failure))")
+            #expect(result.failure?.hasRunOutOfTime == true)
         }
     }
 

@@ -63,9 +63,10 @@ final class HostileServer: Sendable {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
-            for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
+            // The door first: who comes back when its connection ends finds nobody.
             shutdown(listener, Int32(SHUT_RDWR))
             Glibc.close(listener)
+            for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
         }
     }
 
@@ -162,6 +163,9 @@ final class HostileConnection {
         let lines = ["HTTP/1.1 \(status)"] + headers + ["Content-Length: \(body.utf8.count)", "", body]
         return write(lines.joined(separator: "\r\n"))
     }
+
+    /// Ends this connection and all others, and lets nobody in any more.
+    func stopServer() { server.stop() }
 
     /// Makes the connection's end a reset.
     func resetAtEnd() {

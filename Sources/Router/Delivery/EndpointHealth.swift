@@ -51,8 +51,8 @@ package struct EndpointHealth: Sendable {
 
     /// An attempt has taken that long. One that has run out of its time is slow, however short an application makes that:
     /// it would have gone on.
-    mutating func took(milliseconds: Int64, _ outcome: ResponseClass) {
-        if milliseconds >= RouterLimits.slowAttemptMilliseconds || outcome == .unreachable(.timedOut) {
+    mutating func took(milliseconds: Int64, hasRunOutOfTime: Bool) {
+        if milliseconds >= RouterLimits.slowAttemptMilliseconds || hasRunOutOfTime {
             quickAnswersMissing = RouterLimits.quickAnswersToRecover
         } else if quickAnswersMissing > 0 {
             quickAnswersMissing -= 1

@@ -84,13 +84,18 @@ extension LanePlanner {
     // MARK: Endpoints
 
     /// What an attempt has shown of its endpoint.
+    ///
+    /// - Parameters:
+    ///   - status: What the receiver has answered; nil if it has not.
+    ///   - milliseconds: How long the attempt took.
+    ///   - hasRunOutOfTime: Whether it would have gone on if it had been let.
     package mutating func learn(
         from sequence: NotificationSequence, _ outcome: ResponseClass, status: Int?, milliseconds: Int64,
-        at now: Timestamp, using generator: inout some RandomNumberGenerator
+        hasRunOutOfTime: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) {
         advance(to: now)
         guard let flight = flights[sequence], var health = endpoints[flight.endpoint] else { return }
-        health.took(milliseconds: milliseconds, outcome)
+        health.took(milliseconds: milliseconds, hasRunOutOfTime: hasRunOutOfTime)
         let transition = health.breaker.ended(
             outcome.signal(status: status), isProbe: flight.isProbe, at: now, using: &generator)
         // After the answer has been counted: the ramp begins anew.

@@ -130,6 +130,13 @@ package struct TransferFailure: Hashable, Sendable {
         self.curlCode = curlCode
         self.message = message
     }
+
+    /// Whether it came of a limit of time, wherever the request was by then. The kind does not tell: who cannot be
+    /// connected to in time has not been asked.
+    package var hasRunOutOfTime: Bool { kind == .timedOut || curlCode == Self.curlCodeOfTimeouts }
+
+    /// `CURLE_OPERATION_TIMEDOUT`, for every limit of time.
+    package static let curlCodeOfTimeouts = 28
 }
 
 /// Where the time of a request went, in microseconds from its start, as libcurl counts.

@@ -121,7 +121,8 @@ extension Engine {
         let statuses = statuses(of: key.application)
         planner.learn(
             from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses), status: attempt.status,
-            milliseconds: attempt.metrics.total / 1000, at: now, using: &generator)
+            milliseconds: attempt.metrics.total / 1000,
+            hasRunOutOfTime: attempt.failure?.hasRunOutOfTime ?? false, at: now, using: &generator)
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {

@@ -117,7 +117,8 @@ package struct PlannerLaws {
         let isSent = isGood || draw(0..<8) > 0
         if isSent {
             planner.learn(
-                from: sequence, outcome, status: status, milliseconds: Int64([5, 5, 9000][draw(0..<3)]), at: now,
+                from: sequence, outcome, status: status, milliseconds: Int64([5, 5, 9000][draw(0..<3)]),
+                hasRunOutOfTime: outcome == .unreachable(.timedOut), at: now,
                 using: &generator)
         }
         if isGood {

@@ -61,11 +61,12 @@ struct FairnessTests {
         }
 
         mutating func learn(
-            _ delivery: QueuedDelivery, _ outcome: ResponseClass, status: Int? = nil, milliseconds: Int64 = 1
+            _ delivery: QueuedDelivery, _ outcome: ResponseClass, status: Int? = nil, milliseconds: Int64 = 1,
+            hasRunOutOfTime: Bool = false
         ) {
             planner.learn(
-                from: delivery.notification.sequence, outcome, status: status, milliseconds: milliseconds, at: now,
-                using: &generator)
+                from: delivery.notification.sequence, outcome, status: status, milliseconds: milliseconds,
+                hasRunOutOfTime: hasRunOutOfTime, at: now, using: &generator)
         }
     }
 
@@ -216,6 +217,19 @@ struct FairnessTests {
         ])
     func origin(one: String, other: String, isSame: Bool) {
         #expect((Origin(url: one) == Origin(url: other)) == isSame)
+    }
+
+    @Test("Who has run out of time is slow, however short that was made, and whether or not anything was sent")
+    func outOfTime() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
+        for lane in 0..<6 { bench.add(2, to: SessionID(unchecked: "s\(lane)")) }
+        for (number, delivery) in bench.all().enumerated() {
+            let outcome: ResponseClass = .unreachable(number < 3 ? .timedOut : .connectFailed)
+            bench.learn(delivery, outcome, milliseconds: 200, hasRunOutOfTime: true)
+            bench.planner.remove(delivery.notification.sequence)
+        }
+        #expect(bench.planner.endpoints.values.allSatisfy { $0.isSlow })
+        #expect(bench.all().count == 2)
     }
 
     @Test("Endpoints that are slow share few slots until they are quick again")

@@ -85,8 +85,8 @@ struct HangingTests {
             let isHanging = number < hanging
             planner.learn(
                 from: end.sequence, isHanging ? .unreachable(.timedOut) : .success, status: nil,
-                milliseconds: isHanging ? millisecondsToTimeOut : Self.millisecondsOfAnAnswer, at: now,
-                using: &generator)
+                milliseconds: isHanging ? millisecondsToTimeOut : Self.millisecondsOfAnAnswer,
+                hasRunOutOfTime: isHanging, at: now, using: &generator)
             if isHanging {
                 planner.reschedule(
                     end.sequence, DeliveryProgress(attempts: 1, notBefore: now.advanced(byMilliseconds: 1000)))

@@ -79,6 +79,23 @@ struct ExhaustionTests {
         #expect(try Self.fail(&bench, with: result).prefix(3) == ["A", "A", "B"])
     }
 
+    @Test("Who could not be connected to in time has not got it, and counts as slow all the same")
+    func blackHole() throws {
+        let result = TransferResult(
+            outcome: .failure(
+                TransferFailure(
+                    kind: .connectFailed, curlCode: TransferFailure.curlCodeOfTimeouts, message: "no answer to a SYN")))
+        var bench = try Self.bench()
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.finish(attempt, result)
+        let isSlow = bench.engine.planner.endpoints.values.map { $0.isSlow }
+        #expect(isSlow == [true])
+        var other = try Self.bench()
+        try other.accept()
+        #expect(try Self.fail(&other, with: result).prefix(3) == ["A", "A", "B"])
+    }
+
     @Test("What was under way at a crash may have arrived, and so it goes nowhere else")
     func inDoubt() throws {
         var bench = try Self.bench()

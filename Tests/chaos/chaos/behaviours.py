@@ -74,6 +74,11 @@ def exhausted(status: int | None = None, error: str | None = None) -> Expected:
     return Expected("deadLettered", "retries-exhausted", 4, status, error)
 
 
+def inherited(status: int | None = None, error: str | None = None) -> Expected:
+    """The same, and then another session takes it."""
+    return Expected("delivered", None, 5, status, error)
+
+
 def rejected(status: int) -> Expected:
     return Expected("deadLettered", "rejected-by-receiver", 3, status)
 

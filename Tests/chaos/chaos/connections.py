@@ -3,7 +3,7 @@
 import asyncio
 
 from chaos.behaviours import (
-    TAKES, Behaviour, Place, after, begins, delivered, exhausted, hangs, resets, says, takes)
+    TAKES, Behaviour, Place, after, begins, delivered, exhausted, hangs, inherited, resets, says, takes)
 from chaos.history import Meaning
 from chaos.http1 import Exchange, answer
 from chaos.zoo import Act
@@ -58,8 +58,12 @@ def unreachable() -> list[Behaviour]:
     """Where nobody is."""
     return [
         Behaviour("refused", "nobody listens", hangs, exhausted(error="connect-failed"), Place.NOBODY),
-        Behaviour("backlog", "never accepts, and its queue is full", hangs, exhausted(error="timed-out"), Place.FULL,
-                  is_slow=True),
+        Behaviour("backlog", "never accepts, and its queue is full", hangs, exhausted(error="connect-failed"),
+                  Place.FULL, is_slow=True),
+        Behaviour("backlog-inherited", "the same, and another session may have it", hangs,
+                  inherited(error="connect-failed"), Place.FULL, is_slow=True),
+        Behaviour("hang-inherited", "accepts and reads nothing, and another session might have it", hangs,
+                  exhausted(error="timed-out"), Place.CONNECTION, is_slow=True),
         Behaviour("no-name", "has a name that is not found", hangs, exhausted(error="name-not-resolved"),
                   Place.NO_NAME),
     ]
@@ -91,7 +95,7 @@ def encrypted(trap: str) -> list[Behaviour]:
                   Place.CONNECTION, scheme="https"),
         Behaviour("tls-handshake-close", "closes in the midst of the handshake", reads_then(closes), exhausted(),
                   Place.CONNECTION, scheme="https"),
-        Behaviour("tls-handshake-hang", "never ends the handshake", reads_then(hangs), exhausted(error="timed-out"),
+        Behaviour("tls-handshake-hang", "never ends the handshake", reads_then(hangs), exhausted(error="connect-failed"),
                   Place.CONNECTION, scheme="https", is_slow=True),
         Behaviour("tls-unasked", "speaks TLS where none is expected", takes(), exhausted(), certificate="good",
                   scheme="http"),

@@ -17,6 +17,8 @@ EACH = 2
 SETTLE_SECONDS = 120.0
 # For those that run into the daemon's time limit, the limit is short.
 PATIENT, IMPATIENT = "com.example.Chaos.Patient", "com.example.Chaos.Impatient"
+# Whose notifications somebody else could have; whether he gets them is the question.
+INHERITED = {"gone", "backlog-inherited", "hang-inherited"}
 TIMEOUTS = {PATIENT: 15, IMPATIENT: 2}
 
 
@@ -99,12 +101,17 @@ def run(stage: Stage, options: Options) -> Result:
         daemon.start()
         api, journal = API(daemon), Journal(stage.ledger)
         for name, timeout in TIMEOUTS.items():
-            api.put_application(name, timeoutSeconds=timeout, retrySchedule=[int(each) for each in SCHEDULE])
-        api.put_session("heir", stage.zoo.house("heir", TAKES), PATIENT, content="gone")
+            api.put_application(
+                name, timeoutSeconds=timeout, retrySchedule=[int(each) for each in SCHEDULE],
+                reroute={"onExhausted": True})
         for resident in menagerie.residents:
             api.put_session(resident.behaviour.name, resident.url, resident.application)
-        if "gone" in (each.behaviour.name for each in menagerie.residents):
-            api.must("PATCH", f"/v1/applications/{PATIENT}/sessions/gone", {"activationState": "foregroundActive"})
+        heirs = {
+            each.behaviour.name: f"heir-of-{each.behaviour.name}" for each in menagerie.residents
+            if each.behaviour.name in INHERITED}
+        for resident in menagerie.residents:
+            if heir := heirs.get(resident.behaviour.name):
+                bequeath(api, resident, heir, stage.zoo.house(heir, TAKES))
         submitted = {resident.behaviour.name: submit(api, journal, resident) for resident in menagerie.residents}
         waiting = EACH * sum(each.behaviour.expected.state == "waiting" for each in menagerie.residents)
         settle(daemon, SETTLE_SECONDS, waiting)
@@ -116,13 +123,20 @@ def run(stage: Stage, options: Options) -> Result:
             journal.submissions, stage.ledger.attempts, daemon.lives, api.books(PATIENT, IMPATIENT), Promises(SCHEDULE),
             opaque={each.behaviour.name for each in menagerie.residents if each.is_opaque},
             patient={each.behaviour.name for each in menagerie.residents if each.behaviour.expected.state == "waiting"},
-            heirs={"gone": "heir"})
+            heirs=heirs)
         api.close()
         return Result("zoo", history, misjudged, {
             "behaviours": len(menagerie.residents), "attempts in the ledger": len(stage.ledger.attempts),
             "misjudged": len(misjudged), "left out": ", ".join(menagerie.left_out) or "none"})
     finally:
         menagerie.close()
+
+
+def bequeath(api: API, resident: Resident, heir: str, url: str) -> None:
+    """Somebody else who may have what is sent to a resident, and likes it less."""
+    name, application = resident.behaviour.name, resident.application
+    api.put_session(heir, url, application, content=name)
+    api.must("PATCH", f"/v1/applications/{application}/sessions/{name}", {"activationState": "foregroundActive"})
 
 
 def submit(api: API, journal: Journal, resident: Resident) -> list[Submission]:
