@@ -29,6 +29,9 @@ package struct CurlConfiguration: Hashable, Sendable {
         self.certificateAuthorityFile = certificateAuthorityFile
     }
 
+    /// How many names are looked up at once by a transport of that many slots.
+    package static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
+
     /// Why no transport can be made with these numbers, or nil.
     var unsuitable: String? {
         guard (1...65_536).contains(slots) else { return "slots must be 1 to 65536, not \(slots)" }

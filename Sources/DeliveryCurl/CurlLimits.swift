@@ -14,6 +14,16 @@ package enum CurlLimits {
     static let retryAfterSeconds = Int(Int32.max)
     /// Longest time limit of a request, in milliseconds: what libcurl keeps in an `int`.
     static let timeoutMilliseconds = Int(Int32.max)
+    /// How many names may be looked up at once, at most: each takes a thread for as long as the system's resolver likes.
+    package static let lookUps = 64
+    /// How many files a look-up may have open: a socket for a name server, and a file of names or another socket.
+    package static let filesPerLookUp = 2
+    /// How many addresses of a name are tried.
+    static let addressesPerName = 32
+    /// How often a request's host is looked up: once, and again when a connection that it was to share came to nothing.
+    static let lookUpsPerRequest = 8
+    /// How many names are remembered that took too long to look up.
+    static let slowNames = 1024
     /// How many ready sockets are looked at before the mail is.
     static let eventsPerTurn = 256
     /// What is read at a time, and how often, of what comes over a connection on which nothing was asked.

@@ -7,18 +7,31 @@ import Router
 /// Not `Sendable`: it is made by the transport, handed to its thread, and stays there. Only that thread calls libcurl.
 final class CurlLoop {
     private let configuration: CurlConfiguration
-    private let mailbox: Mailbox
-    private let multi: CurlMulti
+    let mailbox: Mailbox
+    let multi: CurlMulti
     private var admission: Admission<Transfer>
     /// The handles, made when a slot is first used.
-    private var slots: [EasySlot?]
+    private(set) var slots: [EasySlot?]
     /// The running request of each slot.
     private var transfers: [Transfer?]
+    /// Names that are looked up, and for whom.
+    var names: LookUpQueue
+    /// The slots that wait for addresses, and until when.
+    var awaited: [Int: UInt64] = [:]
+    /// What libcurl's table of names has to forget before the next request is handed over.
+    var oldNames: [String] = []
+    /// What a thread does that looks a name up.
+    let lookUp: @Sendable (String) -> HostLookUp
     /// When what still runs is cut off; nil while the transport is open.
     private var stopDeadline: UInt64?
     private var owner: pthread_t?
 
-    init(configuration: CurlConfiguration, mailbox: Mailbox) throws(CurlSetupError) {
+    init(
+        configuration: CurlConfiguration, mailbox: Mailbox,
+        lookUp: @escaping @Sendable (String) -> HostLookUp = HostLookUp.ask
+    ) throws(CurlSetupError) {
+        self.lookUp = lookUp
+        names = LookUpQueue(threads: CurlConfiguration.lookUps(slots: configuration.slots))
         self.configuration = configuration
         self.mailbox = mailbox
         multi = try CurlMulti(configuration: configuration)
@@ -50,6 +63,7 @@ final class CurlLoop {
         startWaiting()
         engine("curl_multi_socket_action", multi.actIfDue(at: MonotonicClock.nanoseconds))
         reportFinished()
+        endLateLookUps(at: MonotonicClock.nanoseconds)
         if let stopDeadline, stopDeadline <= MonotonicClock.nanoseconds { cutOffAll(.cutOff) }
         if stopDeadline != nil, admission.running == 0 { return false }
         waitForEvents()
@@ -70,6 +84,7 @@ final class CurlLoop {
             for transfer in admission.drain() { transfer.fail(.shuttingDown) }
         }
         for id in mail.cancelled { cancel(id) }
+        for (name, lookUp) in mail.found { tell(name, lookUp) }
     }
 
     private func startWaiting() {
@@ -88,8 +103,7 @@ final class CurlLoop {
         do throws(RequestRefusal) {
             let slot = try slot(number)
             try slot.prepare(transfer.request)
-            let code = multi.add(slot)
-            guard code == CURLM_OK else { return TransferFailure(engine: "curl_multi_add_handle", code) }
+            if let failure = try handOver(slot, []) { return failure }
             transfers[number] = transfer
             return nil
         } catch {
@@ -108,7 +122,11 @@ final class CurlLoop {
     private func reportFinished() {
         while let (number, code) = multi.nextFinished() {
             guard let slot = slots[number] else { preconditionFailure("slot \(number) finished without a handle") }
-            finish(number, slot.result(of: code))
+            if code == CURLE_COULDNT_RESOLVE_HOST, slot.wantsAddresses, multi.remove(slot) == CURLM_OK {
+                awaitAddresses(number, slot)
+            } else {
+                finish(number, slot.result(of: code))
+            }
         }
     }
 
@@ -126,7 +144,7 @@ final class CurlLoop {
     }
 
     private func timeToWait() -> Int32 {
-        let deadlines = [multi.deadline, stopDeadline].compactMap { $0 }
+        let deadlines = [multi.deadline, stopDeadline, awaited.values.min()].compactMap { $0 }
         guard let deadline = deadlines.min() else { return -1 }
         return MonotonicClock.milliseconds(until: deadline, from: MonotonicClock.nanoseconds)
     }
@@ -134,12 +152,14 @@ final class CurlLoop {
     // MARK: Ends
 
     /// Frees the slot, then tells the sender, whose next request may then find the slot free.
-    private func finish(_ number: Int, _ result: TransferResult) {
+    func finish(_ number: Int, _ result: TransferResult) {
         assertOwner()
         guard let slot = slots[number], let transfer = transfers[number] else {
             preconditionFailure("slot \(number) ended a transfer that it did not run")
         }
         transfers[number] = nil
+        stopAwaiting(number, slot, isLate: false)
+        if let name = slot.nameToForget { oldNames.append(name) }
         if multi.remove(slot) == CURLM_OK {
             slot.clear()
         } else {

@@ -7,14 +7,15 @@ import Synchronization
 ///     CurlTransport ──owns──> Mailbox (lock, bell) <──shared── CurlLoop
 ///          │                                                      │ lives on the thread alone
 ///          └──owns──> LoopThread ──its body owns────────────────> ├─ Admission    queue and free slots, pure
+///          │                                                      ├─ LookUpQueue  names that are looked up, pure
 ///                     (joined, or detached if the last            ├─ CurlMulti    multi handle, epoll, timer
 ///                      reference goes away on it)                 └─ EasySlot ×n  easy handle, URL, headers, bodies
 ///
 /// | libcurl keeps a pointer to | set by | valid until |
 /// |---|---|---|
 /// | `CurlMulti` (socket and timer callbacks) | `CurlMulti.init` | `curl_multi_cleanup` has returned |
-/// | `EasySlot` (write, socket and request callbacks, error buffer) | `EasySlot.init` | `curl_easy_cleanup`, after the handle was removed |
-/// | URL, header list, request body | `EasySlot.prepare` | `EasySlot.clear`, after the handle was removed |
+/// | `EasySlot` (write, name, socket and request callbacks, error buffer) | `EasySlot.init` | `curl_easy_cleanup`, after the handle was removed |
+/// | URL, header list, names, request body | `EasySlot.prepare` | `EasySlot.clear`, after the handle was removed |
 ///
 /// Every address goes through the egress guard twice, as a socket is opened and before a request is sent, each time under
 /// the policy of the request's own application (`EgressGate`).
@@ -33,13 +34,21 @@ package final class CurlTransport: Transport {
     private let lastID = Atomic<UInt64>(0)
 
     /// Makes the transport and starts its thread.
-    package init(configuration: CurlConfiguration = CurlConfiguration()) throws(CurlSetupError) {
+    package convenience init(configuration: CurlConfiguration = CurlConfiguration()) throws(CurlSetupError) {
+        try self.init(configuration: configuration, lookUp: HostLookUp.ask)
+    }
+
+    /// - Parameter lookUp: Finds a name's addresses. It may block; it is called on threads of their own, a bounded number
+    ///   at a time.
+    init(
+        configuration: CurlConfiguration, lookUp: @escaping @Sendable (String) -> HostLookUp
+    ) throws(CurlSetupError) {
         guard CurlProcess.initialisation == CURLE_OK else {
             throw CurlSetupError("curl_global_init returned \(CurlProcess.initialisation.rawValue)")
         }
         if let reason = CurlVersion.current.unsuitable ?? configuration.unsuitable { throw CurlSetupError(reason) }
         let mailbox = try Mailbox()
-        let loop = try CurlLoop(configuration: configuration, mailbox: mailbox)
+        let loop = try CurlLoop(configuration: configuration, mailbox: mailbox, lookUp: lookUp)
         self.mailbox = mailbox
         thread = try LoopThread(named: "curl-loop") { loop.run() }
     }

@@ -23,8 +23,8 @@ extension EasySlot {
         (CURLOPT_DNS_CACHE_TIMEOUT, 0),
         (CURLOPT_TCP_NODELAY, 1),
         (CURLOPT_TCP_KEEPALIVE, 1),
-        // When a request ends while its name is being looked up, libcurl would wait for the look-up's thread, and every
-        // other transfer with it. With this the thread is detached and cleans up after itself.
+        // The transport has libcurl look up no names (`EasySlot+LookUp.swift`). Where it does, a download that ends
+        // meanwhile is not to wait for the look-up's thread.
         (CURLOPT_QUICK_EXIT, 1),
     ]
 

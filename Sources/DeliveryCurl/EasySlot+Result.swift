@@ -19,9 +19,8 @@ extension EasySlot {
         return TransferResult(outcome: .response(response), metrics: metrics)
     }
 
-    private var progress: RequestProgress {
-        if hasBegun { .begun } else { size(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving }
-    }
+    /// libcurl is handed a request when its host has addresses, or looks nothing up.
+    private var progress: RequestProgress { hasBegun ? .begun : .connecting }
 
     private var contentType: String? { string(CURLINFO_CONTENT_TYPE, atMost: CurlLimits.contentTypeBytes) }
 
@@ -37,11 +36,11 @@ extension EasySlot {
 
     private func metrics(hasResponse: Bool) -> TransferMetrics {
         var metrics = TransferMetrics()
-        metrics.nameLookup = size(CURLINFO_NAMELOOKUP_TIME_T)
-        metrics.connect = size(CURLINFO_CONNECT_TIME_T)
-        metrics.tlsHandshake = size(CURLINFO_APPCONNECT_TIME_T)
-        metrics.firstByte = size(CURLINFO_STARTTRANSFER_TIME_T)
-        metrics.total = size(CURLINFO_TOTAL_TIME_T)
+        metrics.nameLookup = sinceStart(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = sinceStart(CURLINFO_CONNECT_TIME_T)
+        metrics.tlsHandshake = sinceStart(CURLINFO_APPCONNECT_TIME_T)
+        metrics.firstByte = sinceStart(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = microsecondsBefore + size(CURLINFO_TOTAL_TIME_T)
         if let address = string(CURLINFO_PRIMARY_IP, atMost: 64), !address.isEmpty {
             let port = number(CURLINFO_PRIMARY_PORT)
             metrics.remoteAddress =
@@ -73,6 +72,12 @@ extension EasySlot {
     private func size(_ info: CURLINFO) -> Int64 {
         var value: curl_off_t = 0
         return ccurl_getinfo_off_t(handle, info, &value) == CURLE_OK ? Int64(value) : 0
+    }
+
+    /// A moment in microseconds from the request's start; 0 if it did not come.
+    private func sinceStart(_ info: CURLINFO) -> Int64 {
+        let time = size(info)
+        return time > 0 ? microsecondsBefore + time : 0
     }
 
     private func string(_ info: CURLINFO, atMost bytes: Int) -> String? {

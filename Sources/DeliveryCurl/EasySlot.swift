@@ -13,6 +13,8 @@ final class EasySlot {
 
     private var url: CurlURL?
     private var headers: UnsafeMutablePointer<curl_slist>?
+    /// What libcurl reads into its table of names when the request is handed over.
+    private var names: UnsafeMutablePointer<curl_slist>?
     /// Holds the body of the running request. It is kept for the next one if it is small.
     private var requestBody: UnsafeMutableRawBufferPointer?
 
@@ -27,6 +29,17 @@ final class EasySlot {
     /// Whether libcurl was about to send the running request. It stays so when the connection turns out to be dead and the
     /// request is made again on another.
     private(set) var hasBegun = false
+    /// Whether libcurl was refused to look up the host: the request is not over, but waits for addresses.
+    private(set) var wantsAddresses = false
+    /// Whether the host's addresses were given to libcurl.
+    var hasAddresses = false
+    private var lookUps = 0
+    /// When the request was first handed over, in the monotonic clock's nanoseconds.
+    private(set) var startedAt: UInt64 = 0
+    /// How much of its time had passed when it was handed over last, in microseconds.
+    private(set) var microsecondsBefore: Int64 = 0
+    /// Limits in milliseconds, of connecting and of all.
+    private var limits = (connecting: 1, all: 1)
 
     /// Makes the handle and sets what is the same for every request.
     init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
@@ -44,7 +57,10 @@ final class EasySlot {
         let tag = UnsafeRawPointer(bitPattern: number + 1)
         try check(CURLOPT_PRIVATE, ccurl_setopt_pointer(handle, CURLOPT_PRIVATE, tag))
         let context = Unmanaged.passUnretained(self).toOpaque()
-        for option in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
+        for option in [
+            CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
+            CURLOPT_RESOLVER_START_DATA,
+        ] {
             try check(option, ccurl_setopt_pointer(handle, option, context))
         }
         for (option, callback) in [
@@ -53,6 +69,7 @@ final class EasySlot {
             try check(option, ccurl_setopt_callback(handle, option, callback))
         }
         try check(CURLOPT_OPENSOCKETFUNCTION, ccurl_setopt_open_callback(handle, Self.openCallback))
+        try check(CURLOPT_RESOLVER_START_FUNCTION, ccurl_setopt_lookup_callback(handle, Self.lookUpCallback))
         try check(CURLOPT_PREREQFUNCTION, ccurl_setopt_request_callback(handle, Self.requestCallback))
     }
 
@@ -68,6 +85,7 @@ final class EasySlot {
         curl_easy_cleanup(handle)
         errorBuffer.deallocate()
         curl_slist_free_all(headers)
+        curl_slist_free_all(names)
         requestBody?.deallocate()
     }
 
@@ -101,8 +119,9 @@ final class EasySlot {
         try check(CURLOPT_CURLU, ccurl_setopt_url(handle, url.handle.pointer))
         // Over TLS the server may speak HTTP/2, and waiting for the first connection to say so saves all the others.
         try set(CURLOPT_PIPEWAIT, url.scheme == "https" ? 1 : 0)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, Self.limit(request.connectTimeoutMilliseconds))
-        try set(CURLOPT_TIMEOUT_MS, Self.limit(request.timeoutMilliseconds))
+        limits = (Self.limit(request.connectTimeoutMilliseconds), Self.limit(request.timeoutMilliseconds))
+        startedAt = MonotonicClock.nanoseconds
+        try setLimits(at: startedAt)
         let fields = try RequestHeaders(request.headers)
         guard let list = fields.makeList() else { throw RequestRefusal("libcurl has no memory for the headers") }
         headers = list
@@ -114,18 +133,59 @@ final class EasySlot {
         responseLimit = max(0, request.responseLimit)
     }
 
+    /// What is left of the request's time is libcurl's.
+    func setLimits(at now: UInt64) throws(RequestRefusal) {
+        let passed = now - startedAt
+        microsecondsBefore = Int64(passed / 1000)
+        let milliseconds = Int(passed / 1_000_000)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, Self.limit(limits.connecting - milliseconds))
+        try set(CURLOPT_TIMEOUT_MS, Self.limit(limits.all - milliseconds))
+        wantsAddresses = false
+    }
+
+    /// When addresses come too late.
+    var addressDeadline: UInt64 { startedAt + UInt64(min(limits.connecting, limits.all)) * 1_000_000 }
+
+    var host: String? { url?.host }
+    var port: Int { url?.port ?? 0 }
+
+    /// Whether libcurl may look the host up itself; if not, the loop does, a few times at most.
+    func mayLookUp() -> Bool {
+        guard let host, HostLookUp.isNeeded(for: host) else { return true }
+        wantsAddresses = lookUps < CurlLimits.lookUpsPerRequest
+        lookUps += 1
+        return false
+    }
+
+    func setNames(_ lines: [String]) throws(RequestRefusal) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = curl_slist_append(list, line) else {
+                curl_slist_free_all(list)
+                throw RequestRefusal("libcurl has no memory for a name")
+            }
+            list = longer
+        }
+        _ = ccurl_setopt_list(handle, CURLOPT_RESOLVE, list)
+        curl_slist_free_all(names)
+        names = list
+    }
+
     /// Forgets the request; libcurl is left without a pointer into it.
     func clear() {
         // Taking an option back allocates nothing and cannot fail.
         _ = ccurl_setopt_url(handle, nil)
         _ = ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, nil)
+        _ = ccurl_setopt_list(handle, CURLOPT_RESOLVE, nil)
         _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
         curl_slist_free_all(headers)
+        curl_slist_free_all(names)
         if let body = requestBody, body.count > CurlLimits.keptBodyBytes {
             body.deallocate()
             requestBody = nil
         }
-        (url, headers, egress, hasBegun) = (nil, nil, nil, false)
+        (url, headers, names, egress, hasBegun) = (nil, nil, nil, nil, false)
+        (wantsAddresses, hasAddresses, lookUps, microsecondsBefore) = (false, false, 0, 0)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
     }

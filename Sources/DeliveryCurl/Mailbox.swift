@@ -23,6 +23,8 @@ final class Mailbox: Sendable {
     struct Mail {
         var arrivals: [Transfer] = []
         var cancelled: [UInt64] = []
+        /// Names that were looked up.
+        var found: [(name: String, lookUp: HostLookUp)] = []
         /// When the last running request is cut off, in the monotonic clock's nanoseconds; nil while open.
         var stopDeadline: UInt64?
     }
@@ -57,6 +59,11 @@ final class Mailbox: Sendable {
     /// Asks to cut off a request, wherever it is.
     func cancel(_ id: UInt64) {
         _ = leave { $0.cancelled.append(id) }
+    }
+
+    /// Tells what the resolver says of a name. Nobody hears it after the end.
+    func found(_ name: String, _ lookUp: HostLookUp) {
+        _ = leave { $0.found.append((name, lookUp)) }
     }
 
     /// Asks the loop to end by then. A later call can only shorten the time.
@@ -104,7 +111,8 @@ final class Mailbox: Sendable {
     func fallAsleep(knowing deadline: UInt64?) -> Bool {
         state.withLock { state in
             let mail = state.mail
-            state.isAsleep = mail.arrivals.isEmpty && mail.cancelled.isEmpty && mail.stopDeadline == deadline
+            state.isAsleep =
+                mail.arrivals.isEmpty && mail.cancelled.isEmpty && mail.found.isEmpty && mail.stopDeadline == deadline
             return state.isAsleep
         }
     }

@@ -52,6 +52,10 @@ static inline CURLcode ccurl_setopt_close_callback(CURL *handle, curl_closesocke
     return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value);
 }
 
+static inline CURLcode ccurl_setopt_lookup_callback(CURL *handle, curl_resolver_start_callback value) {
+    return curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, value);
+}
+
 static inline CURLcode ccurl_setopt_request_callback(CURL *handle, curl_prereq_callback value) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }

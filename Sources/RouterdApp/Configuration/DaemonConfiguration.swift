@@ -1,3 +1,4 @@
+import DeliveryCurl
 package import Logging
 import Plugins
 package import Router
@@ -58,8 +59,11 @@ package struct DaemonConfiguration: Sendable {
         return warnings
     }
 
-    /// How many files the transport may have open: its connections, and two for each name that is being looked up.
-    package var transportFiles: Int { max(slots, connections ?? 2 * slots) + 2 * slots }
+    /// How many files the transport may have open: its connections, and what look-ups of names need, of
+    /// which there are so many at most, whoever waits for them.
+    package var transportFiles: Int {
+        max(slots, connections ?? 2 * slots) + CurlConfiguration.lookUps(slots: slots) * CurlLimits.filesPerLookUp
+    }
 
     /// What may be under way at once.
     package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }

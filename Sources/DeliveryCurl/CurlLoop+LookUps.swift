@@ -1,0 +1,92 @@
+import CCurl
+import Router
+
+// Names are looked up on threads of their own, because the system's resolver blocks for as long as it likes, and no more
+// than a few at a time, because nothing can stop it. A request waits for its addresses within its own time; a thread that
+// comes back when nobody waits any more has its place free again, and not before.
+extension CurlLoop {
+    /// Hands a request to libcurl, or says why it cannot be.
+    func handOver(_ slot: EasySlot, _ addresses: [String]) throws(RequestRefusal) -> TransferFailure? {
+        try slot.setNames(forgetting: oldNames, addresses)
+        let code = multi.add(slot)
+        guard code == CURLM_OK else { return TransferFailure(engine: "curl_multi_add_handle", code) }
+        oldNames.removeAll()
+        return nil
+    }
+
+    /// The slot's request needs its host's addresses.
+    func awaitAddresses(_ number: Int, _ slot: EasySlot) {
+        guard let host = slot.host else { preconditionFailure("slot \(number) has no host to look up") }
+        awaited[number] = slot.addressDeadline
+        names.ask(host, for: number)
+        startLookUps()
+    }
+
+    /// The slot's request needs no addresses any more.
+    func stopAwaiting(_ number: Int, _ slot: EasySlot, isLate: Bool) {
+        guard awaited.removeValue(forKey: number) != nil, let host = slot.host else { return }
+        names.giveUp(host, for: number, isLate: isLate)
+    }
+
+    /// A thread has come back.
+    func tell(_ name: String, _ lookUp: HostLookUp) {
+        for number in names.ended(name) where awaited.removeValue(forKey: number) != nil {
+            guard let slot = slots[number] else { continue }
+            if let failure = goOn(slot, lookUp) { end(number, slot, failure) }
+        }
+        startLookUps()
+    }
+
+    /// Ends the requests whose time is over, and which have no addresses yet.
+    func endLateLookUps(at now: UInt64) {
+        guard !awaited.isEmpty else { return }
+        for (number, deadline) in awaited where deadline <= now {
+            guard let slot = slots[number] else { continue }
+            stopAwaiting(number, slot, isLate: true)
+            let milliseconds = (now - slot.startedAt) / 1_000_000
+            end(
+                number, slot,
+                TransferFailure(
+                    CURLE_OPERATION_TIMEDOUT, slot.hasBegun ? .begun : .resolving,
+                    detail: "Resolving timed out after \(milliseconds) milliseconds"))
+        }
+    }
+
+    private func startLookUps() {
+        while let name = names.next() {
+            let (mailbox, lookUp) = (mailbox, lookUp)
+            do {
+                try LoopThread(named: "curl-lookup") { mailbox.found(name, lookUp(name)) }.detach()
+            } catch {
+                mailbox.found(name, .noMeans(error.description))
+            }
+        }
+    }
+
+    /// Hands the request over once more, now with addresses.
+    private func goOn(_ slot: EasySlot, _ lookUp: HostLookUp) -> TransferFailure? {
+        let progress: RequestProgress = slot.hasBegun ? .begun : .resolving
+        switch lookUp {
+        case .failed(let reason):
+            let text = "Could not resolve host: \(slot.host ?? "") (\(reason))"
+            return TransferFailure(CURLE_COULDNT_RESOLVE_HOST, progress, detail: text)
+        case .noMeans(let reason):
+            return slot.hasBegun
+                ? TransferFailure(CURLE_COULDNT_RESOLVE_HOST, progress, detail: reason)
+                : TransferFailure(kind: .noSocket, message: "no means to look up the host: \(reason)")
+        case .addresses(let addresses):
+            do throws(RequestRefusal) {
+                try slot.setLimits(at: MonotonicClock.nanoseconds)
+                return try handOver(slot, addresses)
+            } catch {
+                return error.failure
+            }
+        }
+    }
+
+    private func end(_ number: Int, _ slot: EasySlot, _ failure: TransferFailure) {
+        var metrics = TransferMetrics()
+        metrics.total = Int64((MonotonicClock.nanoseconds - slot.startedAt) / 1000)
+        finish(number, TransferResult(outcome: .failure(failure), metrics: metrics))
+    }
+}

@@ -1,0 +1,178 @@
+import Dispatch
+import Router
+import Synchronization
+import Testing
+
+@testable import DeliveryCurl
+
+/// Names, and a resolver that says and does what a test wants.
+@Suite(.timeLimit(.minutes(15)))
+struct LookUpTests {
+    /// Counts what it is asked.
+    private final class Resolver: Sendable {
+        private let state = Mutex((asked: [String](), now: 0, peak: 0))
+        private let answer: @Sendable (String, Int) -> HostLookUp
+
+        /// - Parameter answer: Is given a name, and how many were asked for before.
+        init(_ answer: @escaping @Sendable (String, Int) -> HostLookUp) { self.answer = answer }
+
+        var asked: [String] { state.withLock { $0.asked } }
+        var peak: Int { state.withLock { $0.peak } }
+
+        func callAsFunction(_ name: String) -> HostLookUp {
+            let number = state.withLock { state in
+                state.asked.append(name)
+                state.now += 1
+                state.peak = max(state.peak, state.now)
+                return state.asked.count - 1
+            }
+            defer { state.withLock { $0.now -= 1 } }
+            return answer(name, number)
+        }
+    }
+
+    private func withTransport(
+        slots: Int = 8, _ resolver: Resolver, _ body: (CurlTransport) async throws -> Void
+    ) async throws {
+        let transport = try CurlTransport(
+            configuration: CurlConfiguration(egress: .grantingLoopback, slots: slots), lookUp: { resolver($0) })
+        do { try await body(transport) } catch {
+            await transport.shutdown(gracePeriodMilliseconds: 0)
+            throw error
+        }
+        await transport.shutdown(gracePeriodMilliseconds: 0)
+    }
+
+    @Test func aNameIsLookedUpForEachConnectionAndNotForEachRequest() async throws {
+        let resolver = Resolver { _, number in .addresses([number == 0 ? "127.0.0.1" : "127.0.0.2"]) }
+        let first = try HostileServer { connection in
+            for _ in 0..<3 where connection.readRequest() != nil { connection.respond("200 OK") }
+        }
+        defer { first.stop() }
+        let second = try HostileServer(at: .second, port: first.port) { connection in
+            while connection.readRequest() != nil { connection.respond("201 Created") }
+        }
+        defer { second.stop() }
+        try await withTransport(resolver) { transport in
+            var results: [TransferResult] = []
+            for _ in 0..<6 {
+                results.append(await transport.send(WebhookRequest(to: "http://hooks.example:\(first.port)/")))
+            }
+            #expect(results.map(\.response?.status) == [200, 200, 200, 201, 201, 201])
+            #expect(resolver.asked == ["hooks.example", "hooks.example"])
+            #expect(first.seen.requests[0].headers.contains("Host: hooks.example:\(first.port)"))
+            let metrics = results[0].metrics
+            #expect(metrics.nameLookup > 0 && metrics.connect >= metrics.nameLookup && metrics.total >= metrics.connect)
+        }
+    }
+
+    @Test func addressesAreTriedInTurn() async throws {
+        let resolver = Resolver { _, _ in .addresses(["127.0.0.2", "127.0.0.1"]) }
+        try await HostileServer.with { connection in
+            while connection.readRequest() != nil { connection.respond("200 OK") }
+        } _: { server in
+            try await withTransport(resolver) { transport in
+                let result = await transport.send(WebhookRequest(to: "http://hooks.example:\(server.port)/"))
+                #expect(result.response?.status == 200, "\(result.outcome)")
+                #expect(result.metrics.remoteAddress == "127.0.0.1:\(server.port)")
+            }
+        }
+    }
+
+    @Test func theGuardSeesWhatANameResolvesTo() async throws {
+        let resolver = Resolver { _, _ in .addresses(["10.0.0.5"]) }
+        try await withTransport(resolver) { transport in
+            let result = await transport.send(WebhookRequest(to: "http://hooks.example:8080/"))
+            #expect(result.failure?.kind == .egressRefused, "\(result.outcome)")
+        }
+    }
+
+    @Test("What cannot be looked up")
+    func failures() async throws {
+        let resolver = Resolver { name, _ in
+            name == "none.example" ? .failed("Name or service not known") : .noMeans("Too many open files")
+        }
+        try await withTransport(resolver) { transport in
+            let none = await transport.send(WebhookRequest(to: "http://none.example/"))
+            #expect(none.failure?.kind == .nameNotResolved && none.failure?.curlCode == 6)
+            #expect(none.failure?.message == "Could not resolve host: none.example (Name or service not known)")
+            let ours = await transport.send(WebhookRequest(to: "http://some.example/"))
+            #expect(ours.failure?.kind == .noSocket, "It says nothing of the receiver: \(ours.outcome)")
+        }
+    }
+
+    @Test("Look-ups that nobody waits for any more keep their threads, and there are no more than so many")
+    func hanging() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let resolver = Resolver { name, _ in
+            guard name.hasPrefix("hung") else { return .addresses(["127.0.0.1"]) }
+            gate.wait()
+            return .failed("too late")
+        }
+        try await HostileServer.with { connection in
+            while connection.readRequest() != nil { connection.respond("200 OK") }
+        } _: { server in
+            try await withTransport(slots: 16, resolver) { transport in
+                let tally = Tally()
+                for number in 0..<48 {
+                    let url = "http://hung\(number).example:\(server.port)/"
+                    transport.start(WebhookRequest(to: url, timeoutMilliseconds: 100)) { tally.note($0) }
+                }
+                await tally.wait(for: 48)
+                #expect(tally.failures == [.nameNotResolved: 48])
+                #expect(tally.results.allSatisfy { $0.failure?.hasRunOutOfTime == true })
+                #expect(tally.results.allSatisfy { $0.metrics.total >= 100_000 })
+                #expect(resolver.peak == 4 && resolver.asked.count == 4)
+                // Who needs no name goes on, and so does everybody when the threads have come back.
+                #expect(await transport.send(WebhookRequest(to: server.url())).response?.status == 200)
+                for _ in 0..<4 { gate.signal() }
+                let result = await transport.send(WebhookRequest(to: "http://quick.example:\(server.port)/"))
+                #expect(result.response?.status == 200, "\(result.outcome)")
+            }
+        }
+    }
+
+    @Test func shutdownDoesNotWaitForTheResolver() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let asked = DispatchSemaphore(value: 0)
+        let resolver = Resolver { _, _ in
+            asked.signal()
+            gate.wait()
+            return .failed("too late")
+        }
+        let tally = Tally()
+        try await withTransport(resolver) { transport in
+            transport.start(WebhookRequest(to: "http://hung.example/")) { tally.note($0) }
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    asked.wait()
+                    continuation.resume()
+                }
+            }
+        }
+        #expect(tally.failures == [.shuttingDown: 1])
+        gate.signal()
+    }
+
+    @Test(
+        "Who is looked up",
+        arguments: [
+            ("hooks.example", true), ("127.0.0.1", false), ("[::1]", false), ("localhost", false),
+            ("a.localhost", false), ("localhost.example", true), ("127.0.0.1.example", true),
+        ])
+    func isNeeded(host: String, isNeeded: Bool) {
+        #expect(HostLookUp.isNeeded(for: host) == isNeeded)
+    }
+
+    @Test func theSystemsResolver() {
+        guard case .addresses(let addresses) = HostLookUp.ask("localhost") else {
+            Issue.record("localhost has no address")
+            return
+        }
+        #expect(addresses.contains("127.0.0.1") || addresses.contains("[::1]"))
+        guard case .failed = HostLookUp.ask(String(repeating: "a", count: 64) + ".invalid") else {
+            Issue.record("a name that cannot be was found")
+            return
+        }
+    }
+}
