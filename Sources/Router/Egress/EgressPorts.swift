@@ -22,7 +22,7 @@ enum EgressPorts {
         6667,  // IRC
         7000, 7001, 9042, 9160,  // Cassandra
         9200, 9300,  // Elasticsearch
-        10_250, 10_255,  // kubelet
+        6443, 10_250, 10_255,  // Kubernetes: its API, kubelet
         27_017, 27_018, 27_019,  // MongoDB
     ]
 }

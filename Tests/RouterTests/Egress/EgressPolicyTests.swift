@@ -65,7 +65,7 @@ struct EgressPolicyTests {
         arguments: [
             (80, true), (443, true), (1024, true), (8080, true), (8443, true), (65_535, true), (9000, true), (0, false),
             (1, false), (22, false), (25, false), (53, false), (110, false), (389, false), (445, false), (1023, false),
-            (2375, false), (3306, false), (5432, false), (6379, false), (9200, false), (11_211, false),
+            (2375, false), (3306, false), (5432, false), (6379, false), (6443, false), (9200, false), (11_211, false),
             (27_017, false), (65_536, false),
         ])
     func ports(port: Int, isOpen: Bool) throws {
