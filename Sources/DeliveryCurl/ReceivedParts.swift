@@ -8,17 +8,22 @@ struct ResponseHead: Hashable {
     /// Whether the last head that began has ended. libcurl takes a head that just stops for a whole one.
     private(set) var isComplete = false
     private(set) var isTooLong = false
+    private var isSwitching = false
+    /// Whether it said 101, which is final: what follows is another protocol, that nobody asked for.
+    private(set) var hasSwitched = false
 
-    /// Takes a line with its end; false if there are too many.
+    /// Takes a line with its end; false if there are too many, or if nothing more is of interest.
     mutating func receive(line: UnsafeRawBufferPointer) -> Bool {
         byteCount += line.count
         isTooLong = byteCount > CurlLimits.headBytes
         if line.starts(with: "HTTP/".utf8) {
             isComplete = false
+            isSwitching = line.dropFirst("HTTP/1.1 ".utf8.count).starts(with: "101".utf8)
         } else if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) {
             isComplete = true
+            hasSwitched = isSwitching
         }
-        return !isTooLong
+        return !isTooLong && !hasSwitched
     }
 }
 
@@ -32,20 +37,22 @@ struct ReceivedParts: Hashable {
     /// Why this is no response, or nil.
     ///
     /// A body that went on after the limit was cut off by us: the receiver has answered, and its status counts.
+    /// So it has with 101, after which libcurl would wait for the other protocol's end.
     /// A body cut off by the other side or by time is a failure, whatever the status line said: nobody knows
     /// what the rest would have said.
     func failure(
         _ code: CURLcode, _ progress: RequestProgress, status: Int, detail: String
     ) -> TransferFailure? {
-        if head.isTooLong {
+        // A single line that is longer than libcurl's buffer is to libcurl as if there were no memory.
+        let isEndless = code == CURLE_OUT_OF_MEMORY && progress == .begun && !head.isComplete
+        if head.isTooLong || isEndless {
             return TransferFailure(
                 kind: .garbled, curlCode: Int(code.rawValue),
                 message: "the response's headers are longer than \(CurlLimits.headBytes) bytes")
         }
-        let isCutByUs = code == CURLE_WRITE_ERROR && isTruncated
+        let isCutByUs = code == CURLE_WRITE_ERROR && (isTruncated || head.hasSwitched)
         guard code == CURLE_OK || isCutByUs else { return TransferFailure(code, progress, detail: detail) }
-        // 101 would be final, but nobody asked to switch protocols.
-        guard head.isComplete, status >= 200 else {
+        guard head.isComplete, status >= 200 || head.hasSwitched else {
             return TransferFailure(
                 kind: .connectionLost, curlCode: Int(code.rawValue),
                 message: "the connection ended before the response's headers did")

@@ -4,7 +4,7 @@ import time
 from email.utils import formatdate
 
 from chaos.behaviours import (
-    TAKES, Behaviour, Expected, after, delivered, exhausted, fails, first, rejected, retried, says, takes)
+    TAKES, Behaviour, Expected, after, begins, delivered, exhausted, fails, first, rejected, retried, says, takes)
 from chaos.history import Meaning
 from chaos.http1 import Exchange, answer
 from chaos.zoo import Act
@@ -101,7 +101,9 @@ def interim() -> list[Behaviour]:
         Behaviour("interim-endless", "sends interim answers only", says(hints * 4000, Meaning.FAILED, closes=True),
                   exhausted(error="garbled-response")),
         Behaviour("interim-101", "switches protocols unasked", says(switched, Meaning.FAILED, closes=True),
-                  exhausted(error="connection-lost")),
+                  exhausted(101)),
+        Behaviour("interim-101-open", "the same, and says nothing more", begins(switched, closes=False),
+                  exhausted(101)),
     ]
 
 
