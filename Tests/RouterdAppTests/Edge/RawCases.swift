@@ -48,6 +48,13 @@ struct RawCase: Sendable {
         RawCase("NUL in a header", "\(head)X-A: \0\r\nContent-Length: 2\r\n\r\n{}", malformed),
         RawCase("folded header", "\(head)X-A: b\r\n c\r\nContent-Length: 2\r\n\r\n{}", malformed),
         RawCase("no HTTP", "hello\r\n\r\n", malformed),
+        RawCase(
+            "an absolute target of another host",
+            "GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            "400 host-invalid"),
+        RawCase(
+            "an absolute target of this host",
+            "GET http://LOCALHOST/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "200"),
     ]
 
     private static let sizes = [

@@ -8,7 +8,7 @@ extension HTTPRequestHead {
         hostFault ?? transferFault ?? expectationFault
     }
 
-    /// 9112, 3.2: exactly one Host, and one that could be a host.
+    /// 9112, 3.2: exactly one Host, and one that could be a host; in an absolute target the same.
     private var hostFault: Problem? {
         let hosts = headers["host"]
         if hosts.count > 1 {
@@ -19,7 +19,19 @@ extension HTTPRequestHead {
             return Problem(.badRequest, "host-missing", "A request of HTTP/1.1 must have the header Host.")
         }
         let isHost = host.utf8.allSatisfy { (0x21...0x7E).contains($0) && !Self.notInHosts.contains($0) }
-        return isHost ? nil : Problem(.badRequest, "host-invalid", "The header Host does not name a host.")
+        guard isHost else { return Problem(.badRequest, "host-invalid", "The header Host does not name a host.") }
+        if let authority = authorityOfTarget, authority.lowercased() != host.lowercased() {
+            return Problem(
+                .badRequest, "host-invalid", "The target of the request names another host than the header Host.")
+        }
+        return nil
+    }
+
+    /// 9112, 3.2.2: of a target in absolute form the host counts, and not that of the header. Where they differ, one of them
+    /// is a lie.
+    private var authorityOfTarget: Substring? {
+        guard !uri.hasPrefix("/"), let scheme = uri.firstRange(of: "://") else { return nil }
+        return uri[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
     }
 
     /// 9112, 6.1: in HTTP/1.0 there are no transfer codings, and whoever sends one may be taken in two ways. In HTTP/1.1 a
