@@ -91,7 +91,7 @@ class HungTests(unittest.TestCase):
 
 
     def test_a_time_is_that_of_what_was_sent_from_then_on(self) -> None:
-        phase = Phase([(1.0, 9.0), (9.9, 0.5), (10.0, 0.1), (12.0, 0.2)], 9.0, 10.0)
+        phase = Phase([(1.0, 9.0), (9.9, 0.5), (10.0, 0.1), (12.0, 0.2)], 9.0, 10.0, 0)
         self.assertEqual((phase.p50, phase.p99, phase.p99_since(phase.drained)), (0.5, 9.0, 0.2))
         self.assertEqual(phase.times(10.0), [0.1, 0.2])
 
