@@ -1,4 +1,5 @@
 import Glibc
+import Router
 
 /// What the system's resolver says of a name.
 enum HostLookUp: Hashable, Sendable {
@@ -12,8 +13,7 @@ enum HostLookUp: Hashable, Sendable {
     /// What libcurl looks up, or reads, without asking anybody.
     static func isNeeded(for host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") || host == "localhost" || host.hasSuffix(".localhost") { return false }
-        var address = in_addr()
-        return inet_pton(AF_INET, host, &address) != 1
+        return IPAddress(urlHost: host) == nil
     }
 
     /// Asks the system's resolver. Blocks the calling thread for as long as that takes: minutes, if it is set up so.
@@ -54,19 +54,16 @@ enum HostLookUp: Hashable, Sendable {
 
     private static func text(of entry: addrinfo) -> String? {
         guard let address = entry.ai_addr else { return nil }
-        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        let isV6 = entry.ai_family == AF_INET6
-        guard isV6 || entry.ai_family == AF_INET else { return nil }
-        let isWritten =
-            isV6
-            ? address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                inet_ntop(AF_INET6, &address.pointee.sin6_addr, &text, socklen_t(text.count)) != nil
+        switch entry.ai_family {
+        case AF_INET:
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                withUnsafeBytes(of: address.pointee.sin_addr) { IPAddress(bytes: Array($0))?.description }
             }
-            : address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-                inet_ntop(AF_INET, &address.pointee.sin_addr, &text, socklen_t(text.count)) != nil
+        case AF_INET6:
+            return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                withUnsafeBytes(of: address.pointee.sin6_addr) { IPAddress(bytes: Array($0)).map { "[\($0)]" } }
             }
-        guard isWritten else { return nil }
-        let number = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return isV6 ? "[\(number)]" : number
+        default: return nil
+        }
     }
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import RouterPlugin
 
 // The delegate hears which sessions are gone before a scene of the application connects, if it can be told now:

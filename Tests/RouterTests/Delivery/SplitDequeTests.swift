@@ -1,7 +1,6 @@
+import Router
 import RouterTesting
 import Testing
-
-@testable import Router
 
 @Suite("Split deque")
 struct SplitDequeTests {
