@@ -22,6 +22,8 @@ package enum CurlLimits {
     static let addressesPerName = 32
     /// How often a request's host is looked up: once, and again when a connection that it was to share came to nothing.
     static let lookUpsPerRequest = 8
+    /// How many names are remembered that had addresses when they were looked up last.
+    static let foundNames = 16_384
     /// How many names are remembered that took too long to look up.
     static let slowNames = 1024
     /// How many ready sockets are looked at before the mail is.

@@ -30,7 +30,8 @@ extension CurlLoop {
 
     /// A thread has come back.
     func tell(_ name: String, _ lookUp: HostLookUp) {
-        for number in names.ended(name) where awaited.removeValue(forKey: number) != nil {
+        for number in names.ended(name, isFound: lookUp.isFound)
+        where awaited.removeValue(forKey: number) != nil {
             guard let slot = slots[number] else { continue }
             if let failure = goOn(slot, lookUp) { end(number, slot, failure) }
         }

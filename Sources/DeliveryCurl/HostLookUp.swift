@@ -10,6 +10,11 @@ enum HostLookUp: Hashable, Sendable {
     /// This machine had no thread, socket or memory for it.
     case noMeans(String)
 
+    var isFound: Bool {
+        if case .addresses = self { return true }
+        return false
+    }
+
     /// What libcurl looks up, or reads, without asking anybody.
     static func isNeeded(for host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") || host == "localhost" || host.hasSuffix(".localhost") { return false }

@@ -7,28 +7,42 @@ import DequeModule
 ///      │         └─ giveUp: nobody asks any more
 ///      └─ the name waits or is under way already: it is shared
 ///
-/// Invariants: a name is looked up once at a time; at most `threads` are under way, and at most `slowThreads` of them for
-/// names that were given up before, so that names nobody answers for leave threads to the others.
+/// Invariants: a name is looked up once at a time; at most `threads` are under way. Of these, at most `unknownThreads` are for
+/// names that had no addresses yet, and at most `slowThreads` of those for names that were given up before. So names nobody
+/// answers for, be they ever so many, leave threads to those that were found before.
 struct LookUpQueue {
+    private enum Standing {
+        /// Had addresses, in time, when it was looked up last.
+        case found
+        case unknown
+        /// Took longer than somebody's time when it was looked up last.
+        case slow
+    }
+
     private struct Run {
-        let isSlow: Bool
+        let standing: Standing
         /// Whether somebody ran out of time over it.
         var wasGivenUp = false
     }
 
     private let threads: Int
+    private let unknownThreads: Int
     private let slowThreads: Int
-    private var waiting: Deque<String> = []
+    private var foundWaiting: Deque<String> = []
+    private var unknownWaiting: Deque<String> = []
     private var slowWaiting: Deque<String> = []
     /// By name, the slots that ask for it.
     private var askers: [String: [Int]] = [:]
     private var runs: [String: Run] = [:]
+    /// How many are under way for names that are not `found`, and for slow ones among them.
+    private var unknownUnderWay = 0
     private var slowUnderWay = 0
-    /// Names that took longer than somebody's time, the oldest first, each of them once.
-    private var slowNames: Deque<String> = []
+    private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
+    private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
     init(threads: Int) {
         self.threads = threads
+        unknownThreads = threads - threads / 4
         slowThreads = max(1, threads / 4)
     }
 
@@ -38,7 +52,11 @@ struct LookUpQueue {
     /// The slot wants to know the name's addresses.
     mutating func ask(_ name: String, for slot: Int) {
         if askers[name] == nil, runs[name] == nil {
-            if slowNames.contains(name) { slowWaiting.append(name) } else { waiting.append(name) }
+            switch standing(of: name) {
+            case .found: foundWaiting.append(name)
+            case .unknown: unknownWaiting.append(name)
+            case .slow: slowWaiting.append(name)
+            }
         }
         askers[name, default: []].append(slot)
     }
@@ -46,14 +64,11 @@ struct LookUpQueue {
     /// The name that is to be looked up now, on a thread of its own.
     mutating func next() -> String? {
         guard runs.count < threads else { return nil }
-        if let name = waiting.popFirst() {
-            runs[name] = Run(isSlow: false)
-            return name
-        }
+        if let name = foundWaiting.popFirst() { return begin(name, .found) }
+        guard unknownUnderWay < unknownThreads else { return nil }
+        if let name = unknownWaiting.popFirst() { return begin(name, .unknown) }
         guard slowUnderWay < slowThreads, let name = slowWaiting.popFirst() else { return nil }
-        slowUnderWay += 1
-        runs[name] = Run(isSlow: true)
-        return name
+        return begin(name, .slow)
     }
 
     /// The slot does not ask any more.
@@ -66,20 +81,54 @@ struct LookUpQueue {
         if runs[name] != nil {
             if isLate { runs[name]?.wasGivenUp = true }
         } else if slots.isEmpty {
-            waiting.removeAll { $0 == name }
+            foundWaiting.removeAll { $0 == name }
+            unknownWaiting.removeAll { $0 == name }
             slowWaiting.removeAll { $0 == name }
         }
     }
 
-    /// The name's thread has come back. Returns the slots to tell.
-    mutating func ended(_ name: String) -> [Int] {
+    /// The name's thread has come back, with addresses or without. Returns the slots to tell.
+    mutating func ended(_ name: String, isFound: Bool) -> [Int] {
         guard let run = runs.removeValue(forKey: name) else { return [] }
-        if run.isSlow { slowUnderWay -= 1 }
-        slowNames.removeAll { $0 == name }
-        if run.wasGivenUp {
-            if slowNames.count == CurlLimits.slowNames { slowNames.removeFirst() }
-            slowNames.append(name)
-        }
+        if run.standing != .found { unknownUnderWay -= 1 }
+        if run.standing == .slow { slowUnderWay -= 1 }
+        slowNames.set(name, run.wasGivenUp)
+        foundNames.set(name, isFound && !run.wasGivenUp)
         return askers.removeValue(forKey: name) ?? []
+    }
+
+    private func standing(of name: String) -> Standing {
+        if slowNames.contains(name) { return .slow }
+        return foundNames.contains(name) ? .found : .unknown
+    }
+
+    private mutating func begin(_ name: String, _ standing: Standing) -> String {
+        if standing != .found { unknownUnderWay += 1 }
+        if standing == .slow { slowUnderWay += 1 }
+        runs[name] = Run(standing: standing)
+        return name
+    }
+}
+
+/// So many names, of which the oldest make room.
+private struct RecentNames {
+    let capacity: Int
+    private var names: Set<String> = []
+    /// Each name once, the oldest first.
+    private var order: Deque<String> = []
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func contains(_ name: String) -> Bool { names.contains(name) }
+
+    /// Has the name among them, or not.
+    mutating func set(_ name: String, _ isMember: Bool) {
+        guard isMember else {
+            if names.remove(name) != nil { order.removeAll { $0 == name } }
+            return
+        }
+        guard names.insert(name).inserted else { return }
+        order.append(name)
+        if order.count > capacity, let oldest = order.popFirst() { names.remove(oldest) }
     }
 }
