@@ -92,7 +92,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case .gone: return .moveOn(next)
         case .notSent:
             next.attempts = progress.attempts
-            next.notBefore = policy.gate(seconds: nil, at: now, using: &generator)
+            next.notBefore = policy.gate(seconds: RetryPolicy.shortageSeconds, at: now, using: &generator)
             return .retry(next)
         case .backPressure(let seconds) where isPatient(at: now, policy):
             next.notBefore = policy.gate(seconds: seconds, at: now, using: &generator)

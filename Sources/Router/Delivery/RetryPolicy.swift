@@ -23,6 +23,9 @@ package struct RetryPolicy: Hashable, Sendable {
     package static let rejectionsBeforeGivingUp = 3
     /// The wait when a receiver asks to be left alone but does not say for how long.
     package static let gateSeconds = 5
+    /// The wait when this machine had nothing to send with. The receiver did nothing, and so does not wait for long; nor is it
+    /// asked for at once, since many are short of the same.
+    package static let shortageSeconds = 2
     /// Jitter is up to one part in this many of the wait.
     private static let jitterDivisor: Int64 = 5
 
@@ -48,7 +51,7 @@ package struct RetryPolicy: Hashable, Sendable {
         return Self.jittered(seconds: schedule[failures - 1], at: now, using: &generator)
     }
 
-    /// When to try again after a wait that the receiver asked for; jitter comes after it, never before.
+    /// When to try again after a wait that was asked for; jitter comes after it, never before.
     ///
     /// A wait of nothing is none: back-pressure costs no step of the schedule, and trying again at once would not end.
     package func gate(

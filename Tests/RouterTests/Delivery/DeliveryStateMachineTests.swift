@@ -96,7 +96,7 @@ struct DeliveryStateMachineTests {
         (.payloadMissing, .settle(.deadLettered(.payloadMissing))),
         (.refused, .settle(.deadLettered(.rejectedByReceiver))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
-        (.notSent, .retry(DeliveryProgress(notBefore: .second(5)))),
+        (.notSent, .retry(DeliveryProgress(notBefore: .second(2)))),
         (.backPressure(retryAfterSeconds: nil), .retry(DeliveryProgress(attempts: 1, notBefore: .second(5)))),
         (.backPressure(retryAfterSeconds: 60), .retry(DeliveryProgress(attempts: 1, notBefore: .second(60)))),
         (.rejected, .retry(DeliveryProgress(attempts: 1, failures: 1, rejections: 1, notBefore: .second(5)))),
@@ -193,7 +193,7 @@ struct DeliveryStateMachineTests {
             case .payloadMissing: .settle(.deadLettered(.payloadMissing))
             case .refused: .settle(.deadLettered(.rejectedByReceiver))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
-            case .notSent: .retry(DeliveryProgress(notBefore: .second(5)))
+            case .notSent: .retry(DeliveryProgress(notBefore: .second(2)))
             default: .settle(.expired)
             }
         #expect(action == expected)
