@@ -56,8 +56,8 @@ struct KeyTable: ~Copyable {
         table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + live.pointee.byteCount
     }
 
-    mutating func reserve(_ keys: Int) {
-        table.reserve(keys)
+    mutating func reserve(times factor: Double) {
+        table.reserve(times: factor)
         remakeFilter()
     }
 

@@ -6,10 +6,10 @@ extension PredicateIndex.Tables {
     /// The bytes that it takes, literals included.
     var byteCount: Int { nodes.byteCount + interned.byteCount + keys.byteCount }
 
-    /// Makes room for so many predicates.
-    mutating func reserve(_ predicates: Int) {
-        interned.reserve(predicates)
-        keys.reserve(predicates)
+    /// Makes room for so many times as many predicates and keys.
+    mutating func reserve(times factor: Double) {
+        interned.reserve(times: factor)
+        keys.reserve(times: factor)
     }
 
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.

@@ -66,8 +66,8 @@ package struct PredicateIndex: ~Copyable {
         text.utf8Span.span.withUnsafeBufferPointer { tables.pointee.hash.tag(of: $0) }
     }
 
-    /// Makes room for so many predicates.
-    package mutating func reserve(_ predicates: Int) { tables.pointee.reserve(predicates) }
+    /// Makes room for so many times as many predicates, if those that are there are like those to come.
+    package mutating func reserve(times factor: Double) { tables.pointee.reserve(times: factor) }
 
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
     package mutating func node(for predicate: Predicate, _ order: NodeOrder) -> Node {

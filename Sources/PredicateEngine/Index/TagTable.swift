@@ -118,6 +118,9 @@ package struct TagTable: ~Copyable {
         if needed > capacity { resize(to: needed) }
     }
 
+    /// Makes room for so many times as many values at once.
+    mutating func reserve(times factor: Double) { reserve(Int(Double(count) * factor)) }
+
     package func forEachTag(_ body: (UInt32) -> Void) {
         for slot in 0..<capacity where slots[slot] != Self.empty { body(UInt32(truncatingIfNeeded: slots[slot] >> 32)) }
     }

@@ -23,10 +23,15 @@ struct SessionStore: ~Copyable {
     /// Whether there are any: looking into them costs more than the rest of a change.
     private var hasExactRanks = false
     private(set) var count = 0
+    /// How many sessions are to come, while it is not known how many predicates they bring.
+    private var expected = 0
     var version: UInt64 = 0
     /// What `foresee` has loaded, as one number that means nothing.
     var foreseen: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
+
+    /// So many sessions at once are worth an estimate of how many predicates they have.
+    private static let largeLoad = 16_384
 
     init() {
         exact = ExactRanks()
@@ -62,7 +67,16 @@ struct SessionStore: ~Copyable {
         records.reserve(sessions)
         names.reserveCapacity(sessions)
         slots.reserve(sessions)
+        expected = sessions
         placeOrder()
+    }
+
+    /// Makes room for the predicates of all sessions that are expected, once it can be seen how many of them share one: the
+    /// index would grow by a quarter each time, and lay all of its tables out anew.
+    private mutating func reservePredicates() {
+        // Some more, since a table that is a little too small grows by a quarter.
+        index.reserve(times: Double(expected) / Double(count) * 1.02)
+        expected = 0
     }
 
     // MARK: - Sessions
@@ -84,6 +98,7 @@ struct SessionStore: ~Copyable {
         join(slot, prefers, .prefers)
         join(slot, node(for: conditions.canActivate), .can)
         all.update(slot, slots: records.count, order)
+        if expected >= Self.largeLoad, count >= expected / 16 { reservePredicates() }
     }
 
     /// Removes a session; returns false if there is none of that name.
@@ -171,6 +186,7 @@ struct SessionStore: ~Copyable {
         exact = ExactRanks(other.exact.bySlot)
         hasExactRanks = other.hasExactRanks
         count = other.count
+        expected = other.expected
         version = other.version
         placeOrder()
     }

@@ -14,8 +14,11 @@ package struct Tenant: Sendable {
     /// Those whose endpoints are gone; there are few.
     package private(set) var gone: Set<SessionID> = []
 
-    package init(application: Application) {
+    /// - Parameter sessions: How many are about to be put.
+    package init(application: Application, expecting sessions: Int = 0) {
         self.application = application
+        self.sessions.reserveCapacity(sessions)
+        registry.reserve(sessions)
     }
 
     package mutating func put(_ session: SceneSession) {

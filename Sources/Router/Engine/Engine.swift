@@ -64,7 +64,13 @@ package struct Engine: Sendable {
         self.generator = generator
         self.moveLimit = moveLimit
         self.retention = retention
-        for application in state.applications { tenants[application.id] = Tenant(application: application) }
+        var sizes: [ApplicationID: Int] = [:]
+        for session in state.sessions where session.discardedAt == nil {
+            sizes[session.key.application, default: 0] += 1
+        }
+        for application in state.applications {
+            tenants[application.id] = Tenant(application: application, expecting: sizes[application.id] ?? 0)
+        }
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }

@@ -36,6 +36,34 @@ struct SessionRegistryTests {
 
     private static let longSeeds = getenv("ROUTERD_INDEX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 0
 
+    @Test("Room for sessions that are expected is room for as many predicates as they have")
+    func expected() throws {
+        /// What decisions look at, less the records of the sessions.
+        func bytes(predicates: Int, isExpected: Bool) throws -> Int {
+            let sessions = 24_000
+            var registry = IndexedRegistry()
+            if isExpected { registry.reserve(sessions) }
+            for number in 0..<sessions {
+                let predicate = try Predicate(format: "SELF == 'doc/\(number % predicates)'")
+                registry.insert(
+                    RegistryEntry(
+                        session: SessionID(unchecked: "s\(number)"),
+                        conditions: ActivationConditions(canActivate: .alwaysTrue, prefersToActivate: predicate),
+                        state: .background, creationSequence: Int64(number)))
+            }
+            return registry.decisionBytes - 32 * (isExpected ? sessions : 1 << 15)
+        }
+        let (own, ownExpected) = try (
+            bytes(predicates: 24_000, isExpected: false), bytes(predicates: 24_000, isExpected: true)
+        )
+        // A table that is made for 24,480 keys has 39,168 places of 8 bytes; one that doubles has 65,536.
+        #expect(ownExpected <= own - 8 * (65_536 - 39_200))
+        let (shared, sharedExpected) = try (
+            bytes(predicates: 10, isExpected: false), bytes(predicates: 10, isExpected: true)
+        )
+        #expect(sharedExpected <= shared + 4096)
+    }
+
     @Test("A copy answers as when it was made, while its original changes and others read it")
     func concurrentReaders() async {
         var registry = IndexedRegistry()
