@@ -103,6 +103,8 @@ package struct IndexedRegistry: SessionRegistry {
         }
     }
 
+    package func hasSessions(of device: DeviceID) -> Bool { holder.store.pointee.devices.contains(device) }
+
     /// A copy that shares nothing, made now and not when either is changed.
     package func separateCopy() -> IndexedRegistry {
         var copy = self

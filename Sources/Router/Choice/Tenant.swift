@@ -13,6 +13,8 @@ package struct Tenant: Sendable {
     private var states = SIMD4<Int>.zero
     /// Those whose endpoints are gone; there are few.
     package private(set) var gone: Set<SessionID> = []
+    /// How many of those each device has.
+    private var goneOfDevices: [DeviceID: Int] = [:]
 
     /// - Parameter sessions: How many are about to be put.
     package init(application: Application, expecting sessions: Int = 0) {
@@ -31,9 +33,10 @@ package struct Tenant: Sendable {
         let previous = sessions.updateValue(session, forKey: session.key.session)
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
-        if previous?.disabled != nil { gone.remove(session.key.session) }
+        if let previous, previous.disabled != nil { forgetGone(previous) }
         if session.disabled != nil {
             gone.insert(session.key.session)
+            if let device = session.device { goneOfDevices[device, default: 0] += 1 }
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
@@ -52,8 +55,14 @@ package struct Tenant: Sendable {
         discarded[session] = nil
         guard let previous = sessions.removeValue(forKey: session) else { return }
         states[Int(previous.activationState.rawValue)] -= 1
-        if previous.disabled != nil { gone.remove(session) }
+        if previous.disabled != nil { forgetGone(previous) }
         registry.remove(session)
+    }
+
+    private mutating func forgetGone(_ session: SceneSession) {
+        gone.remove(session.key.session)
+        guard let device = session.device, let count = goneOfDevices[device] else { return }
+        goneOfDevices[device] = count > 1 ? count - 1 : nil
     }
 
     /// The session, even if it was discarded and is still told of it.
@@ -77,10 +86,10 @@ package struct Tenant: Sendable {
         registry.contains(session) ? sessions[session] : nil
     }
 
-    /// Whether there is any session in scope, disabled ones included; looks at all of them if a device is named.
+    /// Whether there is any session in scope, disabled ones included.
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return !sessions.isEmpty }
-        return sessions.values.contains { $0.device == device }
+        return registry.hasSessions(of: device) || goneOfDevices[device] != nil
     }
 
     /// Whether a session that is still registered was reached there, and answered 410.

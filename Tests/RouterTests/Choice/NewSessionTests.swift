@@ -77,6 +77,38 @@ struct NewSessionTests {
         }
     }
 
+    @Test("A device has sessions as long as one is left, disabled or not")
+    func sessionsOfDevices() {
+        var tenant = Tenant(.gallery(multipleScenes: false), [])
+        func isNew() -> Bool {
+            Chooser().choose(for: .about("x", device: "phone"), from: tenant, at: .epoch).outcome
+                == .newSession(configuration: .named("Default"))
+        }
+        func put(_ name: SessionID, device: DeviceID, disabled: Bool = false) {
+            let scene = Scene(name, can: "FALSEPREDICATE", device: device, disabled: disabled)
+            for session in Tenant(.gallery(), [scene]).sessions.values { tenant.put(session) }
+        }
+        put("tablet", device: "tablet", disabled: true)
+        #expect(isNew())
+        put("A", device: "phone")
+        put("B", device: "phone", disabled: true)
+        #expect(!isNew())
+        tenant.remove("A")
+        #expect(!isNew(), "B is disabled, and is one.")
+        put("B", device: "phone", disabled: true)
+        tenant.remove("B")
+        #expect(isNew())
+        put("C", device: "phone", disabled: true)
+        put("C", device: "phone")
+        #expect(!isNew())
+        put("C", device: "phone", disabled: true)
+        put("D", device: "phone", disabled: true)
+        tenant.remove("C")
+        #expect(!isNew())
+        tenant.remove("D")
+        #expect(isNew())
+    }
+
     @Test("Without a content id any session can, so that no session is made")
     func absentContent() {
         let tenant = Tenant(.gallery(multipleScenes: true), [Self.cannot])
