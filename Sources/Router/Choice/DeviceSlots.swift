@@ -10,8 +10,6 @@ struct DeviceSlots {
 
     subscript(device: DeviceID) -> [UInt32] { numbers[device].map { slots[Int($0)] } ?? [] }
 
-    func contains(_ device: DeviceID) -> Bool { numbers[device] != nil }
-
     /// Adds a session; returns the number of its device.
     mutating func insert(_ slot: UInt32, _ device: DeviceID) -> UInt32 {
         if let number = numbers[device] {

@@ -51,18 +51,19 @@ extension Chooser {
                 return true
             }
         }
-        var inScope = 0
-        var others: [(rank: Rank, session: SceneSession)] = []
-        tenant.registry.visitAll(device: notification.device) { id in
-            inScope += 1
+        // About nothing in particular everybody is a candidate, so this comes upon the others too, and looks at no more of
+        // them than are shown.
+        let everybody = RegistryQuery(device: notification.device, contentID: nil, prefersRequiresCan: false)
+        tenant.registry.visit(.can, for: everybody) { id in
+            guard shown.count < limit else { return false }
             if !seen.contains(id), let session = tenant.sessions[id] {
-                others.append((Rank(RegistryEntry(session), in: .can), session))
+                shown.append(considered(session, nil, notification, now))
             }
             return true
         }
-        others.sort { $0.rank < $1.rank }
-        shown += others.prefix(limit - shown.count).map { considered($0.session, nil, notification, now) }
-        return Explanation(outcome: outcome, decision: decision, considered: shown, sessionsInScope: inScope)
+        return Explanation(
+            outcome: outcome, decision: decision, considered: shown,
+            sessionsInScope: tenant.registry.count(of: notification.device))
     }
 
     private func considered(

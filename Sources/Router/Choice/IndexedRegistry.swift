@@ -103,7 +103,8 @@ package struct IndexedRegistry: SessionRegistry {
         }
     }
 
-    package func hasSessions(of device: DeviceID) -> Bool { holder.store.pointee.devices.contains(device) }
+    /// How many sessions there are in scope.
+    package func count(of device: DeviceID?) -> Int { device.map { holder.store.pointee.devices[$0].count } ?? count }
 
     /// A copy that shares nothing, made now and not when either is changed.
     package func separateCopy() -> IndexedRegistry {

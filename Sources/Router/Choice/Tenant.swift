@@ -89,7 +89,7 @@ package struct Tenant: Sendable {
     /// Whether there is any session in scope, disabled ones included.
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return !sessions.isEmpty }
-        return registry.hasSessions(of: device) || goneOfDevices[device] != nil
+        return registry.count(of: device) > 0 || goneOfDevices[device] != nil
     }
 
     /// Whether a session that is still registered was reached there, and answered 410.

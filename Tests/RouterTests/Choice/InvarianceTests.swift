@@ -107,6 +107,9 @@ struct InvarianceTests {
                 #expect(told.considered.first?.session == winner)
                 #expect(told.considered.first?.tier == choice.decision.tier)
             }
+            let ranks = told.considered.filter { $0.tier == nil }.compactMap { tenant.sessions[$0.session] }
+                .map { Rank(RegistryEntry($0), in: .can) }
+            #expect(ranks == ranks.sorted())
             let short = Chooser().explain(.about(content), from: tenant, at: .epoch, limit: 2)
             #expect(short.considered == Array(told.considered.prefix(2)))
         }
