@@ -12,15 +12,16 @@ extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
         let scope = scope(batch.application)
-        return try await batch.answer { line, key throws(Problem) in
+        let answers = try await batch.answers { line, key throws(Problem) in
             let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
             let session = SessionKey(application: batch.application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
         } naming: { line in
             (try? JSONValue(parsing: line))?["id"]?.asString
         } submitting: {
-            try await submitAll($0)
+            await submitAll($0)
         }
+        return .lines(answers)
     }
 
     @Sendable func postNotificationBatch(
@@ -30,7 +31,7 @@ extension API {
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
         let traceparent = request.traceparent
-        return try await batch.answer { line, key throws(Problem) in
+        let answers = try await batch.answers { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
             var accept = try Self.decode(request, by: Self.pushSource, batch.application, device, traceparent)
@@ -39,8 +40,9 @@ extension API {
         } naming: { _ in
             nil
         } submitting: {
-            try await submitAll($0)
+            await submitAll($0)
         }
+        return .lines(answers)
     }
 
     /// Reads the batch whole, and sees to it that its key stands for this batch and no other.
@@ -66,11 +68,9 @@ extension API {
         return batch
     }
 
-    /// Commands of a batch: refused ones are answered in their own lines, too many altogether refuse the request.
-    private func submitAll(_ commands: [Command]) async throws(Problem) -> [Reply] {
-        guard !commands.isEmpty else { return [] }
-        guard let replies = await host.submit(commands) else { throw .overloaded }
-        return replies
+    /// Commands of a batch; nil if they are too many altogether.
+    private func submitAll(_ commands: [Command]) async -> [Reply]? {
+        commands.isEmpty ? [] : await host.submit(commands)
     }
 
     private static func line(for reply: Reply) -> [UInt8] {
@@ -96,13 +96,13 @@ extension API {
 }
 
 /// A line that could be read: what it asks for, and how the answer to it is written.
-private struct BatchItem {
+struct BatchItem {
     var command: Command
     var line: (Reply) -> [UInt8]
 }
 
 /// The lines of a request with what they have in common.
-private struct BatchRequest {
+struct BatchRequest {
     var application: ApplicationID
     var source: PluginID
     /// The client's.
@@ -118,27 +118,38 @@ private struct BatchRequest {
     }
 
     /// Reads, submits and answers the lines, a chunk at a time. What a line that cannot be read is `naming` is said with the
-    /// reason.
-    func answer(
+    /// reason. A batch that is too much is refused whole, or from the chunk on that was too much: what is done is told.
+    func answers(
         _ read: ([UInt8], DedupeKey?) throws(Problem) -> BatchItem, naming: ([UInt8]) -> String?,
-        submitting submit: ([Command]) async throws -> [Reply]
-    ) async throws -> Response {
+        submitting submit: ([Command]) async -> [Reply]?
+    ) async throws(Problem) -> [[UInt8]] {
         var number = 0
         var answers: [[UInt8]] = []
+        var isTooMuch = false
         for chunk in lines.chunks(of: DaemonLimits.batchLines) {
             let items = chunk.map { line in
                 number += 1
-                return Result { () throws(Problem) in try read(line, key(ofLine: number)) }
+                return Result { () throws(Problem) in
+                    let item = try read(line, key(ofLine: number))
+                    if isTooMuch { throw .overloaded }
+                    return item
+                }
             }
-            var replies = try await submit(items.compactMap { try? $0.get().command }).makeIterator()
+            let replies = await submit(items.compactMap { try? $0.get().command })
+            if replies == nil {
+                if answers.isEmpty { throw .overloaded }
+                isTooMuch = true
+            }
+            var rest = (replies ?? []).makeIterator()
             for (line, item) in zip(chunk, items) {
                 switch item {
                 case .failure(let problem): answers.append(BatchLine.write(problem, id: naming(line)))
-                case .success(let item): answers.append(item.line(replies.next() ?? .none))
+                case .success where isTooMuch: answers.append(BatchLine.write(.overloaded, id: naming(line)))
+                case .success(let item): answers.append(item.line(rest.next() ?? .none))
                 }
             }
         }
-        return .lines(answers)
+        return answers
     }
 }
 
@@ -162,7 +173,7 @@ private enum BatchLine {
 }
 
 /// The lines of a body of newline-delimited JSON; empty ones are passed over.
-private struct Lines {
+struct Lines {
     private let lines: [ArraySlice<UInt8>]
 
     init(of body: [UInt8]) {

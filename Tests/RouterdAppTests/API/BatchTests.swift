@@ -3,6 +3,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import RouterdApp
+
 /// Many in one request: a line each, and a bad line fails alone.
 @Suite("Batches", .timeLimit(.minutes(15)))
 struct BatchTests {
@@ -45,6 +47,37 @@ struct BatchTests {
             #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/sessions").ids("sessions") == ["a", "c", "g"])
             #expect(try await daemon.session("a")["device"] == "new")
         }
+    }
+
+    @Test func whatIsTooMuchIsRefusedWholeOrFromSomeLineOn() async throws {
+        let lines = 2 * DaemonLimits.batchLines + 1
+        func post(chunksTaken: Int) async throws(Problem) -> (answers: [JSONValue], submitted: [Int]) {
+            let body = (0..<lines).map { $0 == lines - 1 ? "bad" : "line \($0)" }.joined(separator: "\n")
+            let batch = BatchRequest(
+                application: ApplicationID(unchecked: "gallery"), source: PluginID(unchecked: "test"),
+                lines: Lines(of: Array(body.utf8)))
+            var submitted: [Int] = []
+            let answers = try await batch.answers { line, _ throws(Problem) in
+                if line == Array("bad".utf8) { throw .unexpectedReply }
+                return BatchItem(command: .cancelReplay(ReplayID(unchecked: "r"))) { _ in Array(#"{"status":202}"#.utf8)
+                }
+            } naming: {
+                String(decoding: $0, as: UTF8.self)
+            } submitting: { commands in
+                submitted.append(commands.count)
+                return submitted.count > chunksTaken ? nil : commands.map { _ in .none }
+            }
+            return (answers.map { (try? JSONValue(parsing: $0)) ?? .null }, submitted)
+        }
+        await #expect(throws: Problem.self) { try await post(chunksTaken: 0) }
+        let (answers, submitted) = try await post(chunksTaken: 1)
+        #expect(answers.count == lines)
+        #expect(answers.prefix(DaemonLimits.batchLines).allSatisfy { $0.at("status") == 202 })
+        let refused = answers.dropFirst(DaemonLimits.batchLines).dropLast()
+        #expect(refused.allSatisfy { $0.at("status") == 503 && $0.at("error", "code") == "overloaded" })
+        #expect(refused.first?.at("id").asString == "line \(DaemonLimits.batchLines)")
+        #expect(answers.last?.at("status") == 500, "A line that cannot be read says so.")
+        #expect(submitted == [DaemonLimits.batchLines, DaemonLimits.batchLines, 0], "Nothing comes in out of order.")
     }
 
     @Test func aBatchUnderTheSameKeyIsAnsweredTheSame() async throws {
