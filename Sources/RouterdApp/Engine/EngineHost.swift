@@ -128,6 +128,15 @@ package actor EngineHost {
     /// The time that commands are decided at.
     package nonisolated var now: Timestamp { clock.now }
 
+    /// A time that parts what is settled for who reads the store: all that was settled by then has been committed, and what is
+    /// not settled yet will be settled later. Waits for the transaction that is under way, and for a millisecond.
+    package func settledTime() async throws -> Timestamp {
+        let time = clock.now
+        while clock.now <= time { try await Task.sleep(for: .milliseconds(1)) }
+        // Here no transaction is open: each is planned and committed in one go.
+        return time
+    }
+
     /// By how much that is ahead of the wall clock, which may have been set; negative if it is behind.
     package nonisolated var millisecondsAhead: Int64 { clock.now.milliseconds - clock.wall.milliseconds }
 

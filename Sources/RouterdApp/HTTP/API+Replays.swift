@@ -14,7 +14,7 @@ extension API {
         if let application = asked.filter.application, await host.read({ $0.tenants[application] == nil }) {
             throw Problem(.unknownApplication(application))
         }
-        let askedAt = host.now
+        let askedAt = try await host.settledTime()
         let tally = try await reading { try $0.tally(of: asked.filter, settledBy: askedAt) }
         if asked.isDryRun { return .json(.ok, ReplayBody.writeDryRun(tally, asked)) }
         let draft = ReplayDraft(

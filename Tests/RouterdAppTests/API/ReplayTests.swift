@@ -53,6 +53,27 @@ struct ReplayTests {
         }
     }
 
+    /// What a transaction settles that is not committed yet would be sent, and not be counted.
+    @Test func whatIsBeingSettledIsWaitedFor() async throws {
+        try await withGallery { daemon, receiver in
+            try await daemon.putSession("A", at: receiver.url("/hook"))
+            _ = try await daemon.settled(try await daemon.post(about: "first").id)
+            let begun = daemon.store.begun.count
+            receiver.hold()
+            let second = try await daemon.post(about: "second")
+            try await daemon.store.begun.reached(begun + 1)
+            daemon.store.close()
+            receiver.release()
+            try await daemon.store.begun.reached(begun + 2)
+            async let dry = replay(daemon, #"{"state":"delivered","dryRun":true}"#)
+            // Answered without the engine: meanwhile the request comes to the store, if it does not wait.
+            for _ in 0..<500 where daemon.store.tallies.count == 0 { _ = try await daemon.call(.get, "/healthz") }
+            daemon.store.open()
+            #expect(try await dry["matched"] == 2)
+            #expect(try await daemon.settled(second.id)["state"] == "delivered")
+        }
+    }
+
     @Test func oneUnderWayIsCancelled() async throws {
         try await withRefused(2) { daemon, _ in
             // Else it may have come to its end before anybody cancels it.

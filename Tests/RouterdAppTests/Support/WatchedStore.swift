@@ -13,6 +13,8 @@ final class WatchedStore: Store {
     let refusals = Tally()
     /// Commits that were begun.
     let begun = Tally()
+    /// How often notifications were counted.
+    let tallies = Tally()
     private let fault = Mutex<StoreError?>(nil)
     private let refuses = Mutex<(@Sendable ([StoreChange]) -> Bool)?>(nil)
     private let gate = DispatchSemaphore(value: 0)
@@ -65,7 +67,8 @@ final class WatchedStore: Store {
     }
 
     func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
-        try base.tally(of: filter, settledBy: time)
+        defer { tallies.add() }
+        return try base.tally(of: filter, settledBy: time)
     }
 
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
