@@ -18,14 +18,15 @@ extension CurlLoop {
     func awaitAddresses(_ number: Int, _ slot: EasySlot) {
         guard let host = slot.host else { preconditionFailure("slot \(number) has no host to look up") }
         awaited[number] = slot.addressDeadline
-        names.ask(host, for: number)
+        names.ask(host, for: number, of: transfers[number]?.request.application)
         startLookUps()
     }
 
-    /// The slot's request needs no addresses any more.
-    func stopAwaiting(_ number: Int, _ slot: EasySlot, isLate: Bool) {
-        guard awaited.removeValue(forKey: number) != nil, let host = slot.host else { return }
-        names.giveUp(host, for: number, isLate: isLate)
+    /// The slot's request needs no addresses any more. Returns whether its look-up has begun.
+    @discardableResult
+    func stopAwaiting(_ number: Int, _ slot: EasySlot, isLate: Bool) -> Bool {
+        guard awaited.removeValue(forKey: number) != nil, let host = slot.host else { return false }
+        return names.giveUp(host, for: number, isLate: isLate)
     }
 
     /// A thread has come back.
@@ -38,18 +39,22 @@ extension CurlLoop {
         startLookUps()
     }
 
-    /// Ends the requests whose time is over, and which have no addresses yet.
+    /// Ends the requests whose time is over, and which have no addresses yet. Where other names had all threads, nothing was
+    /// asked of the request's own.
     func endLateLookUps(at now: UInt64) {
         guard !awaited.isEmpty else { return }
         for (number, deadline) in awaited where deadline <= now {
             guard let slot = slots[number] else { continue }
-            stopAwaiting(number, slot, isLate: true)
+            let wasLookedUp = stopAwaiting(number, slot, isLate: true)
             let milliseconds = (now - slot.startedAt) / 1_000_000
-            end(
-                number, slot,
-                TransferFailure(
+            let failure =
+                wasLookedUp || slot.hasBegun
+                ? TransferFailure(
                     CURLE_OPERATION_TIMEDOUT, slot.hasBegun ? .begun : .resolving,
-                    detail: "Resolving timed out after \(milliseconds) milliseconds"))
+                    detail: "Resolving timed out after \(milliseconds) milliseconds")
+                : TransferFailure(
+                    kind: .noSocket, message: "no thread to look up the host within \(milliseconds) milliseconds")
+            end(number, slot, failure)
         }
     }
 

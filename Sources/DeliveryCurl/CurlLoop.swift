@@ -13,7 +13,7 @@ final class CurlLoop {
     /// The handles, made when a slot is first used.
     private(set) var slots: [EasySlot?]
     /// The running request of each slot.
-    private var transfers: [Transfer?]
+    private(set) var transfers: [Transfer?]
     /// Names that are looked up, and for whom.
     var names: LookUpQueue
     /// The slots that wait for addresses, and until when.

@@ -1,17 +1,23 @@
 import DequeModule
+import RouterPlugin
 
-/// Which name is looked up next: a queue before a fixed number of threads. A thread belongs to a name until the system's
+/// Which name is looked up next: lines before a fixed number of threads. A thread belongs to a name until the system's
 /// resolver comes back, whether or not anybody still waits for it. Decides only; the loop acts.
 ///
 ///     ask ──> waiting ──next()──> under way ──ended──> told to those who still ask
 ///      │         └─ giveUp: nobody asks any more
 ///      └─ the name waits or is under way already: it is shared
 ///
-/// Invariants: a name is looked up once at a time; at most `threads` are under way. Of these, at most `unknownThreads` are for
-/// names that had no addresses yet, and at most `slowThreads` of those for names that were given up before. So names nobody
-/// answers for, be they ever so many, leave threads to those that were found before.
+///     threads   │ found names only │ found and unknown │ found, unknown and slow │
+///               └──── a quarter ───┴────── half ───────┴──────── a quarter ──────┘
+///
+/// Names nobody answers for, be they ever so many and new, leave threads to those that were found before. Applications take
+/// turns; and each has no more threads than are left for others of its kind, so that there is always one for who comes next.
+///
+/// Invariants: a name is looked up once at a time; of what is under way, no more than so many are unknown or slow, and no more
+/// than so many slow.
 struct LookUpQueue {
-    private enum Standing {
+    private enum Standing: Int, CaseIterable {
         /// Had addresses, in time, when it was looked up last.
         case found
         case unknown
@@ -19,82 +25,90 @@ struct LookUpQueue {
         case slow
     }
 
-    private struct Run {
+    /// On whose behalf a name is looked up, or waits: of the application that asked for it first.
+    private struct Owner: Hashable {
+        let application: ApplicationID?
         let standing: Standing
-        /// Whether somebody ran out of time over it.
+    }
+
+    private struct LookUp {
+        let owner: Owner
+        var askers: [Int] = []
+        var isUnderWay = false
+        /// Whether somebody ran out of time over it while it was under way.
         var wasGivenUp = false
     }
 
     private let threads: Int
-    private let unknownThreads: Int
-    private let slowThreads: Int
-    private var foundWaiting: Deque<String> = []
-    private var unknownWaiting: Deque<String> = []
-    private var slowWaiting: Deque<String> = []
-    /// By name, the slots that ask for it.
-    private var askers: [String: [Int]] = [:]
-    private var runs: [String: Run] = [:]
-    /// How many are under way for names that are not `found`, and for slow ones among them.
-    private var unknownUnderWay = 0
-    private var slowUnderWay = 0
+    /// By name.
+    private var lookUps: [String: LookUp] = [:]
+    /// By standing.
+    private var lines = Array(repeating: WaitingNames(), count: Standing.allCases.count)
+    private var underWayByStanding = Array(repeating: 0, count: Standing.allCases.count)
+    private var underWayByOwner: [Owner: Int] = [:]
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
-    init(threads: Int) {
-        self.threads = threads
-        unknownThreads = threads - threads / 4
-        slowThreads = max(1, threads / 4)
-    }
+    init(threads: Int) { self.threads = threads }
 
     /// How many threads are in use.
-    var underWay: Int { runs.count }
+    var underWay: Int { underWayByStanding.reduce(0, +) }
 
     /// The slot wants to know the name's addresses.
-    mutating func ask(_ name: String, for slot: Int) {
-        if askers[name] == nil, runs[name] == nil {
-            switch standing(of: name) {
-            case .found: foundWaiting.append(name)
-            case .unknown: unknownWaiting.append(name)
-            case .slow: slowWaiting.append(name)
-            }
+    mutating func ask(_ name: String, for slot: Int, of application: ApplicationID?) {
+        if lookUps[name] == nil {
+            let owner = Owner(application: application, standing: standing(of: name))
+            lookUps[name] = LookUp(owner: owner)
+            lines[owner.standing.rawValue].append(name, of: application)
         }
-        askers[name, default: []].append(slot)
+        lookUps[name]?.askers.append(slot)
     }
 
     /// The name that is to be looked up now, on a thread of its own.
     mutating func next() -> String? {
-        guard runs.count < threads else { return nil }
-        if let name = foundWaiting.popFirst() { return begin(name, .found) }
-        guard unknownUnderWay < unknownThreads else { return nil }
-        if let name = unknownWaiting.popFirst() { return begin(name, .unknown) }
-        guard slowUnderWay < slowThreads, let name = slowWaiting.popFirst() else { return nil }
-        return begin(name, .slow)
+        for standing in Standing.allCases {
+            let free = free(for: standing)
+            guard free > 0 else { return nil }
+            let name = lines[standing.rawValue].next {
+                underWayByOwner[Owner(application: $0, standing: standing), default: 0] < free
+            }
+            guard let name, let owner = lookUps[name]?.owner else { continue }
+            lookUps[name]?.isUnderWay = true
+            underWayByStanding[standing.rawValue] += 1
+            underWayByOwner[owner, default: 0] += 1
+            return name
+        }
+        return nil
     }
 
-    /// The slot does not ask any more.
+    /// The slot does not ask any more. Returns whether the name has had a thread.
     ///
     /// - Parameter isLate: Whether that is because of its time, and not because the request was called off.
-    mutating func giveUp(_ name: String, for slot: Int, isLate: Bool) {
-        guard var slots = askers[name], let index = slots.firstIndex(of: slot) else { return }
-        slots.remove(at: index)
-        askers[name] = slots.isEmpty ? nil : slots
-        if runs[name] != nil {
-            if isLate { runs[name]?.wasGivenUp = true }
-        } else if slots.isEmpty {
-            foundWaiting.removeAll { $0 == name }
-            unknownWaiting.removeAll { $0 == name }
-            slowWaiting.removeAll { $0 == name }
+    @discardableResult
+    mutating func giveUp(_ name: String, for slot: Int, isLate: Bool) -> Bool {
+        guard var lookUp = lookUps[name], let index = lookUp.askers.firstIndex(of: slot) else { return false }
+        lookUp.askers.remove(at: index)
+        if lookUp.isUnderWay {
+            lookUp.wasGivenUp = lookUp.wasGivenUp || isLate
+        } else if lookUp.askers.isEmpty {
+            lines[lookUp.owner.standing.rawValue].remove(name, of: lookUp.owner.application)
+            lookUps[name] = nil
+            return false
         }
+        lookUps[name] = lookUp
+        return lookUp.isUnderWay
     }
 
     /// The name's thread has come back, with addresses or without. Returns the slots to tell.
     mutating func ended(_ name: String, isFound: Bool) -> [Int] {
-        guard let run = runs.removeValue(forKey: name) else { return [] }
-        if run.standing != .found { unknownUnderWay -= 1 }
-        if run.standing == .slow { slowUnderWay -= 1 }
-        slowNames.set(name, run.wasGivenUp)
-        foundNames.set(name, isFound && !run.wasGivenUp)
-        return askers.removeValue(forKey: name) ?? []
+        guard let lookUp = lookUps[name], lookUp.isUnderWay else { return [] }
+        lookUps[name] = nil
+        underWayByStanding[lookUp.owner.standing.rawValue] -= 1
+        let others = underWayByOwner[lookUp.owner, default: 1] - 1
+        underWayByOwner[lookUp.owner] = others > 0 ? others : nil
+        slowNames.set(name, lookUp.wasGivenUp)
+        foundNames.set(name, isFound && !lookUp.wasGivenUp)
+        return lookUp.askers
     }
 
     private func standing(of name: String) -> Standing {
@@ -102,11 +116,44 @@ struct LookUpQueue {
         return foundNames.contains(name) ? .found : .unknown
     }
 
-    private mutating func begin(_ name: String, _ standing: Standing) -> String {
-        if standing != .found { unknownUnderWay += 1 }
-        if standing == .slow { slowUnderWay += 1 }
-        runs[name] = Run(standing: standing)
+    /// How many threads are left for names that stand so, or worse.
+    private func free(for standing: Standing) -> Int {
+        let (slow, unknown) = (
+            underWayByStanding[Standing.slow.rawValue], underWayByStanding[Standing.unknown.rawValue]
+        )
+        let all = threads - underWay
+        switch standing {
+        case .found: return all
+        case .unknown: return min(all, threads - threads / 4 - unknown - slow)
+        case .slow: return min(all, threads - threads / 4 - unknown - slow, max(1, threads / 4) - slow)
+        }
+    }
+}
+
+/// Names that wait, in turns of those who wait for them.
+private struct WaitingNames {
+    private var turns: Deque<ApplicationID?> = []
+    private var names: [ApplicationID?: Deque<String>] = [:]
+
+    mutating func append(_ name: String, of application: ApplicationID?) {
+        if names[application] == nil { turns.append(application) }
+        names[application, default: []].append(name)
+    }
+
+    /// Takes a name of the next application that may have one looked up.
+    mutating func next(where isAllowed: (ApplicationID?) -> Bool) -> String? {
+        guard let turn = turns.firstIndex(where: isAllowed) else { return nil }
+        let application = turns.remove(at: turn)
+        let name = names[application]?.popFirst()
+        if names[application]?.isEmpty == false { turns.append(application) } else { names[application] = nil }
         return name
+    }
+
+    mutating func remove(_ name: String, of application: ApplicationID?) {
+        names[application]?.removeAll { $0 == name }
+        guard names[application]?.isEmpty == true else { return }
+        names[application] = nil
+        turns.removeAll { $0 == application }
     }
 }
 

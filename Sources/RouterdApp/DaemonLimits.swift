@@ -12,6 +12,8 @@ package enum DaemonLimits {
     static let clockStepMilliseconds: Int64 = 2000
     /// For how long a fault of the store makes the daemon count as not ready.
     package static let storeFaultMilliseconds: Int64 = 5000
+    /// How often it is said at most that attempts cannot be made.
+    static let shortageReportMilliseconds: Int64 = 60_000
     /// Greatest body of a request that is one JSON document.
     package static let bodyBytes = 256 * 1024
     /// Greatest body of a request of many lines.

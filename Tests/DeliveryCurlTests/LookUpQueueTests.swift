@@ -1,9 +1,13 @@
+import RouterPlugin
 import Testing
 
 @testable import DeliveryCurl
 
 @Suite("Names that wait to be looked up")
 struct LookUpQueueTests {
+    /// One that nobody else is, unless the number is the same.
+    private func application(_ number: Int) -> ApplicationID { ApplicationID(unchecked: "app\(number)") }
+
     /// Takes all that may start.
     private func start(_ queue: inout LookUpQueue) -> [String] {
         var names: [String] = []
@@ -14,18 +18,24 @@ struct LookUpQueueTests {
     /// Looks names up that have addresses, so that they are known.
     private func find(_ names: [String], _ queue: inout LookUpQueue) {
         for name in names {
-            queue.ask(name, for: 0)
+            queue.ask(name, for: 0, of: nil)
             #expect(queue.next() == name)
             #expect(queue.ended(name, isFound: true) == [0])
         }
     }
 
+    /// Each for an application of its own.
+    private func ask(_ names: [String], _ queue: inout LookUpQueue) {
+        for (number, name) in names.enumerated() { queue.ask(name, for: number, of: application(number)) }
+    }
+
     @Test func noMoreThanThereAreThreads() {
         var queue = LookUpQueue(threads: 3)
-        for number in 0..<9 { queue.ask("n\(number)", for: number) }
+        ask((0..<9).map { "n\($0)" }, &queue)
         #expect(start(&queue) == ["n0", "n1", "n2"])
         // Nobody waits for it any more, and its thread is still there.
-        queue.giveUp("n0", for: 0, isLate: true)
+        let hadThread = queue.giveUp("n0", for: 0, isLate: true)
+        #expect(hadThread)
         #expect(start(&queue).isEmpty && queue.underWay == 3)
         #expect(queue.ended("n0", isFound: false).isEmpty)
         #expect(start(&queue) == ["n3"])
@@ -33,46 +43,78 @@ struct LookUpQueueTests {
 
     @Test func aNameIsLookedUpOnceAtATime() {
         var queue = LookUpQueue(threads: 3)
-        for slot in 0..<3 { queue.ask("one", for: slot) }
+        for slot in 0..<3 { queue.ask("one", for: slot, of: application(slot)) }
         #expect(start(&queue) == ["one"])
-        queue.ask("one", for: 3)
+        queue.ask("one", for: 3, of: application(3))
         queue.giveUp("one", for: 1, isLate: false)
         #expect(start(&queue).isEmpty)
         #expect(queue.ended("one", isFound: true) == [0, 2, 3])
         #expect(queue.ended("one", isFound: true).isEmpty)
-        queue.ask("one", for: 4)
+        queue.ask("one", for: 4, of: application(4))
         #expect(start(&queue) == ["one"])
     }
 
     @Test func whatNobodyWaitsForIsNotBegun() {
         var queue = LookUpQueue(threads: 1)
         find(["c"], &queue)
-        for (slot, name) in ["a", "b", "b", "c"].enumerated() { queue.ask(name, for: slot) }
+        ask(["a", "b", "b", "c", "d"], &queue)
         #expect(start(&queue) == ["c"])
         #expect(queue.ended("c", isFound: true) == [3])
         #expect(start(&queue) == ["a"])
-        queue.ask("c", for: 3)
-        queue.giveUp("b", for: 1, isLate: true)
-        queue.giveUp("c", for: 3, isLate: true)
+        queue.ask("c", for: 3, of: nil)
+        for (slot, name) in [(1, "b"), (3, "c"), (4, "d")] {
+            let hadThread = queue.giveUp(name, for: slot, isLate: true)
+            #expect(!hadThread)
+        }
         #expect(queue.ended("a", isFound: true) == [0])
         #expect(start(&queue) == ["b"])
         #expect(queue.ended("b", isFound: true) == [2])
         #expect(start(&queue).isEmpty)
     }
 
+    @Test func applicationsTakeTurns() {
+        var queue = LookUpQueue(threads: 1)
+        for number in 0..<4 { queue.ask("many\(number)", for: number, of: application(0)) }
+        queue.ask("one", for: 4, of: application(1))
+        queue.ask("none", for: 5, of: nil)
+        var order: [String] = []
+        while let name = queue.next() {
+            order.append(name)
+            _ = queue.ended(name, isFound: true)
+        }
+        #expect(order == ["many0", "one", "none", "many1", "many2", "many3"])
+    }
+
+    @Test func whoHasManyLeavesAsManyToOthers() {
+        var queue = LookUpQueue(threads: 64)
+        func hang(_ count: Int, of number: Int) -> Int {
+            for name in 0..<count { queue.ask("\(number)-\(name)", for: 1000 * number + name, of: application(number)) }
+            return start(&queue).count
+        }
+        // 48 are for names that were not found before.
+        #expect(hang(100, of: 0) == 24)
+        #expect(hang(100, of: 1) == 12)
+        #expect(hang(100, of: 2) == 6)
+        #expect(hang(1, of: 3) == 1)
+        // One that comes back goes to who has fewer than are left.
+        _ = queue.ended("0-0", isFound: false)
+        #expect(start(&queue).isEmpty)
+        _ = queue.ended("0-1", isFound: false)
+        #expect(start(&queue) == ["2-6"])
+        #expect(hang(1, of: 4) == 1)
+    }
+
     @Test func namesNobodyKnowsLeaveThreadsToThoseThatWereFound() {
         var queue = LookUpQueue(threads: 8)
         find(["good0", "good1", "good2"], &queue)
-        for number in 0..<20 { queue.ask("hung\(number)", for: number) }
+        ask((0..<20).map { "hung\($0)" }, &queue)
         #expect(start(&queue).count == 6, "A quarter of the threads is kept.")
-        queue.ask("good0", for: 20)
-        queue.ask("good1", for: 21)
-        queue.ask("good2", for: 22)
+        for number in 0..<3 { queue.ask("good\(number)", for: 20 + number, of: application(20 + number)) }
         #expect(start(&queue) == ["good0", "good1"])
         // One that has no addresses any more is known no more.
         #expect(queue.ended("good0", isFound: false) == [20])
         #expect(start(&queue) == ["good2"])
-        queue.ask("good0", for: 20)
+        queue.ask("good0", for: 20, of: application(20))
         #expect(start(&queue).isEmpty)
         #expect(queue.ended("good2", isFound: true) == [22])
         #expect(start(&queue).isEmpty)
@@ -85,32 +127,32 @@ struct LookUpQueueTests {
         var queue = LookUpQueue(threads: 8)
         let slow = (0..<8).map { "slow\($0)" }
         find(slow, &queue)
-        for number in 0..<8 { queue.ask(slow[number], for: number) }
+        ask(slow, &queue)
         #expect(start(&queue) == slow)
         for number in 0..<8 { queue.giveUp(slow[number], for: number, isLate: true) }
         // Addresses that came too late are none.
         for name in slow { #expect(queue.ended(name, isFound: true).isEmpty) }
-        for number in 0..<8 { queue.ask(slow[number], for: number) }
+        ask(slow, &queue)
         #expect(start(&queue) == ["slow0", "slow1"])
-        for number in 8..<16 { queue.ask("n\(number)", for: number) }
+        for number in 8..<16 { queue.ask("n\(number)", for: number, of: application(number)) }
         #expect(start(&queue) == ["n8", "n9", "n10", "n11"], "The last two threads are for names that were found.")
         // One that comes back in time is slow no more.
         #expect(queue.ended("slow0", isFound: true) == [0])
         #expect(start(&queue) == ["n12"])
         for number in 8..<12 { #expect(queue.ended("n\(number)", isFound: true) == [number]) }
         #expect(start(&queue) == ["n13", "n14", "n15", "slow2"])
-        queue.ask("slow0", for: 0)
+        queue.ask("slow0", for: 0, of: nil)
         #expect(start(&queue) == ["slow0"])
     }
 
     @Test func theOldestNamesAreForgotten() {
         var queue = LookUpQueue(threads: 4)
         find((0...CurlLimits.foundNames).map { "n\($0)" }, &queue)
-        for number in 0..<5 { queue.ask("hung\(number)", for: number) }
+        ask((0..<5).map { "hung\($0)" }, &queue)
         #expect(start(&queue) == ["hung0", "hung1", "hung2"])
-        queue.ask("n0", for: 5)
+        queue.ask("n0", for: 5, of: nil)
         #expect(start(&queue).isEmpty)
-        queue.ask("n1", for: 6)
+        queue.ask("n1", for: 6, of: nil)
         #expect(start(&queue) == ["n1"])
     }
 }

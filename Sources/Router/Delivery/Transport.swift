@@ -114,7 +114,8 @@ package struct TransferFailure: Hashable, Sendable {
         /// The store has no payload of it: there is nothing to send, now or later.
         case payloadMissing = "payload-missing"
         case shuttingDown = "shutting-down"
-        /// This machine had no socket or thread to give: too many files are open, or memory is short.
+        /// This machine had no socket or thread to give: too many files are open, memory is short, or too many names are looked
+        /// up that nobody answers for.
         case noSocket = "no-socket"
         case other = "transport-error"
     }

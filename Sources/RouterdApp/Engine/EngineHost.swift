@@ -296,7 +296,7 @@ package actor EngineHost {
         if case .deleteSession(let key, _) = command { reports.forget(key) }
         guard case .attemptFinished(let attempt) = command else { return }
         guard let session = underWay.removeValue(forKey: attempt.sequence) else { return }
-        reports.add(attempt.result, of: session, engine.statuses(of: session.application))
+        reports.add(attempt.result, of: session, engine.statuses(of: session.application), at: clock.now)
     }
 
     private func takePostponed(at now: Timestamp) -> [Command] {
