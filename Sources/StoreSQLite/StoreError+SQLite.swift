@@ -12,7 +12,10 @@ extension StoreError {
             self = error
         case let error as DatabaseError:
             let code = Code(error.extendedResultCode, systemError: systemError)
-            self.init(code, "\(error.message ?? error.resultCode.description) (\(error.extendedResultCode.rawValue))")
+            // A backup fails on one connection and is told by the other, on which nothing is wrong.
+            let message = error.message.flatMap { $0 == ResultCode.SQLITE_OK.text ? nil : $0 }
+            let text = message ?? error.extendedResultCode.text
+            self.init(code, "\(text) (\(error.extendedResultCode.rawValue))")
         default:
             self.init(.other, "\(type(of: error))")
         }
@@ -42,6 +45,11 @@ extension StoreError.Code {
         default: self = .other
         }
     }
+}
+
+extension ResultCode {
+    /// What SQLite says of it, in English.
+    fileprivate var text: String { String(cString: sqlite3_errstr(rawValue)) }
 }
 
 extension Database {
