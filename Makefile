@@ -90,8 +90,9 @@ measure-load: release  ## Run bench load at several rates against a daemon; RATE
 million: release  ## Register a million sessions over HTTP, route among them while they change, start anew.
 	python3 Scripts/million.py --routerd $(RELEASE)
 
-measure-decisions: release  ## Measure the decision alone; SIZES=1,1000,100000 says among how many sessions.
-	python3 Scripts/decisions.py --routerd $(RELEASE) --sizes $(SIZES)
+measure-decisions: release  ## Measure the decision alone; SIZES=1,1000 sessions, MIXES=mixed,uikit, COLD=1, SUBJECTS=1000 VERIFY=1.
+	python3 Scripts/decisions.py --routerd $(RELEASE) --sizes $(SIZES) $(if $(MIXES),--mixes $(MIXES)) \
+		$(if $(SUBJECTS),--subjects $(SUBJECTS)) $(if $(COLD),--cold) $(if $(VERIFY),--verify)
 
 wrk:
 	@command -v wrk >/dev/null || Scripts/setup.sh wrk
