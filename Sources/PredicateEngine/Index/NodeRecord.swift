@@ -12,6 +12,8 @@
     static var alone: UInt32 { .max }
     /// In as many lists as the node has keys.
     static var several: UInt32 { .max - 1 }
+    /// No node, but room for one: see `FreeBlocks`. Numbers of lists have 31 bits, and so are none of these three.
+    static var free: UInt32 { .max - 2 }
 
     init() {}
 }
@@ -38,6 +40,14 @@ package struct NodePiece: BitwiseCopyable {
         base = UnsafeMutableRawPointer.allocate(byteCount: capacity * 8, alignment: 64)
             .bindMemory(to: UInt64.self, capacity: capacity)
     }
+
+    /// No memory, at an address where nothing can be.
+    private init() {
+        capacity = 0
+        base = UnsafeMutablePointer(bitPattern: 64).unsafelyUnwrapped
+    }
+
+    static var givenBack: NodePiece { NodePiece() }
 
     /// The same, beginning with the words of another one.
     init(capacity: Int, from other: NodePiece) {
