@@ -69,6 +69,18 @@ extension KeyTable {
         self.memberships = memberships
     }
 
+    /// About the bytes of `memberships`. Goes through all of them.
+    var membershipBytes: Int {
+        memberships.values.reduce(Self.bytes(memberships)) { $0 + Self.bytes($1) }
+    }
+
+    /// About the bytes of a dictionary: three quarters of its buckets may be taken, and each has a bit.
+    private static func bytes<Value>(_ dictionary: [UInt32: Value]) -> Int {
+        if dictionary.capacity == 0 { return 0 }
+        let buckets = dictionary.capacity * 4 / 3
+        return 64 + buckets / 8 + buckets * (MemoryLayout<UInt32>.stride + MemoryLayout<Value>.stride)
+    }
+
     private static func precedes(
         _ left: Node, _ right: Node, _ nodes: NodePlaces, _ order: NodeOrder
     ) -> Bool {

@@ -54,6 +54,7 @@ struct KeyTable: ~Copyable {
 
     var byteCount: Int {
         table.byteCount + filter.byteCount + lists.byteCount + sketch.byteCount + live.pointee.byteCount
+            + membershipBytes
     }
 
     mutating func reserve(times factor: Double) {

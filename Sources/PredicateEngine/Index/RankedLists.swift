@@ -25,7 +25,10 @@ package struct RankedLists: ~Copyable {
 
     package init() {}
 
-    package var byteCount: Int { items.byteCount + lists.byteCount }
+    package var byteCount: Int {
+        let free = freeBlocks.reduce(freeLists.capacity) { $0 + $1.capacity }
+        return items.byteCount + lists.byteCount + free * MemoryLayout<UInt32>.stride
+    }
 
     // MARK: - Reading
 

@@ -45,6 +45,20 @@ import Testing
         #expect(one == other && count == 1)
         #expect(never == PredicateIndex.none)
     }
+
+    @Test("What is known of predicates with several keys that others share counts as memory too")
+    func bytesOfSharedKeys() throws {
+        var index = PredicateIndex()
+        let shared = (0..<50).map { "SELF == 'shared-by-all-\($0)'" }
+        let formats = (0..<100).map { (shared + ["SELF == 'its-own-\($0)'"]).joined(separator: " OR ") }
+        let nodes = try formats.map { index.node(for: try Predicate(format: $0), .byNode) }
+        let places = nodes.count * shared.count
+        let known = index.tables.pointee.keys.membershipBytes
+        #expect(known > 8 * places && known < 64 * places, "a list and a position for each")
+        #expect(index.byteCount > known)
+        for node in nodes { index.remove(node, .byNode) }
+        #expect(index.tables.pointee.keys.memberships.isEmpty)
+    }
 }
 
 extension NodeOrder {
