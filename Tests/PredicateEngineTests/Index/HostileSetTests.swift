@@ -157,6 +157,41 @@ import Testing
         }
     }
 
+    /// All have one rank, so that the order is asked at each step.
+    @Test("Another rank costs the steps of one list for each key that others share", arguments: [1, 10, 100])
+    func changeOfManyKeys(keys: Int) throws {
+        let asked = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+        defer { asked.deallocate() }
+        asked.initialize(to: 0)
+        let order = NodeOrder(UnsafeRawPointer(asked)) { asked, pieces, left, right in
+            UnsafeMutablePointer(mutating: asked.assumingMemoryBound(to: Int.self)).pointee += 1
+            let nodes = NodePlaces(pieces: pieces)
+            return (nodes[left].note.first, left) < (nodes[right].note.first, right)
+        }
+        var index = PredicateIndex(hash: KeyHash(seed: 0x0123_4567_89AB_CDEF))
+        let shared = (0..<keys).map { "SELF == 'shared-by-all-\($0)'" }
+        var nodes: [PredicateIndex.Node] = []
+        for number in 0..<64 {
+            let format = (shared + ["SELF == 'its-own-\(number)'"]).joined(separator: " OR ")
+            nodes.append(index.node(for: try Predicate(format: format), order))
+            index.places.record(nodes[number]).pointee.note.first = UInt32(number)
+            index.setRank(of: nodes[number], to: 1, order)
+        }
+        // A list of sixty-four has four levels. On each, four are compared among one another and with who goes by.
+        let most = keys * 4 * 4
+        for (number, node) in nodes.enumerated() {
+            index.places.record(node).pointee.note.first = UInt32((number * 37 + 11) % 64)
+            asked.pointee = 0
+            index.setRank(of: node, to: 1, order)
+            #expect(keys...most ~= asked.pointee, "\(asked.pointee) steps")
+        }
+        for node in nodes {
+            asked.pointee = 0
+            index.remove(node, order)
+            #expect(asked.pointee <= most, "\(asked.pointee) steps")
+        }
+    }
+
     /// Each of them shares all but one byte with the subject at nearly every offset. In one list they are all asked.
     @Test("Near misses at every offset cost the length of the subject, not its product with the literal's")
     func nearMissesEverywhere() throws {
