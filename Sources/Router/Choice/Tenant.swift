@@ -11,10 +11,8 @@ package struct Tenant: Sendable {
     package internal(set) var gates: [DeviceID?: OnboardingGate] = [:]
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
-    /// Those whose endpoints are gone; there are few.
-    package private(set) var gone: Set<SessionID> = []
-    /// How many of those each device has.
-    private var goneOfDevices: [DeviceID: Int] = [:]
+    /// Those whose endpoints are gone, by device; there are few.
+    package private(set) var gone: [DeviceID?: Set<SessionID>] = [:]
 
     /// - Parameter sessions: How many are about to be put.
     package init(application: Application, expecting sessions: Int = 0) {
@@ -35,8 +33,7 @@ package struct Tenant: Sendable {
         states[Int(session.activationState.rawValue)] += 1
         if let previous, previous.disabled != nil { forgetGone(previous) }
         if session.disabled != nil {
-            gone.insert(session.key.session)
-            if let device = session.device { goneOfDevices[device, default: 0] += 1 }
+            gone[session.device, default: []].insert(session.key.session)
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
@@ -60,9 +57,8 @@ package struct Tenant: Sendable {
     }
 
     private mutating func forgetGone(_ session: SceneSession) {
-        gone.remove(session.key.session)
-        guard let device = session.device, let count = goneOfDevices[device] else { return }
-        goneOfDevices[device] = count > 1 ? count - 1 : nil
+        gone[session.device]?.remove(session.key.session)
+        if gone[session.device]?.isEmpty == true { gone[session.device] = nil }
     }
 
     /// The session, even if it was discarded and is still told of it.
@@ -89,12 +85,12 @@ package struct Tenant: Sendable {
     /// Whether there is any session in scope, disabled ones included.
     package func hasSessions(for device: DeviceID?) -> Bool {
         guard let device else { return !sessions.isEmpty }
-        return registry.count(of: device) > 0 || goneOfDevices[device] != nil
+        return registry.count(of: device) > 0 || gone[device] != nil
     }
 
     /// Whether a session that is still registered was reached there, and answered 410.
     package func isGone(_ place: Endpoint) -> Bool {
-        gone.contains { id in
+        gone.values.joined().contains { id in
             sessions[id].flatMap(endpoint)?.url.isSame(as: place.url) ?? false
         }
     }

@@ -53,7 +53,7 @@ extension Engine {
         var keys = Array(planner.lanes.keys)
         // Those that are gone have nothing in their lanes: it has moved on.
         for (id, tenant) in tenants {
-            keys += tenant.gone.lazy.map { SessionKey(application: id, session: $0) }
+            keys += tenant.gone.values.joined().lazy.map { SessionKey(application: id, session: $0) }
                 .filter { planner.lanes[$0] == nil }
         }
         for (endpoint, health) in planner.endpoints where health.breaker.phase != .closed {
