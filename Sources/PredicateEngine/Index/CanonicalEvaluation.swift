@@ -91,17 +91,7 @@ extension CanonicalCode {
     ) -> Bool {
         guard subject.given.count <= PredicateLimits.literalBytes else { return false }
         if subject.isASCII || !form.isStripped { return text.isLike(pattern: subject.view(form), &work) }
-        work &+= text.count &* subject.given.count
         let pattern = Array(UnsafeBufferPointer(start: subject.given.bytes, count: subject.given.count))
-        return Glob(pattern, form: form).matches(FoldedText(text))
-    }
-}
-
-extension FoldedText {
-    /// A copy of the text.
-    fileprivate init(_ view: TextView) {
-        let bytes = Array(UnsafeBufferPointer(start: view.bytes, count: view.count))
-        let seams = view.seams.map { Array(UnsafeBufferPointer(start: $0, count: view.count)) }
-        self.init(bytes: bytes, seams: seams ?? [])
+        return LikeStretches(Glob(pattern, form: form)).match(text, from: 0, isFixed: true, &work)
     }
 }

@@ -60,8 +60,8 @@ package struct IndexEffort: Equatable, Sendable {
     /// Predicates that were asked whether they hold.
     package var asked = 0
     /// What they took: bytes of the subject that were compared or passed over. For each comparison that a predicate makes
-    /// these are at most sixteen times the subject's length and 256 for each literal, but for `LIKE` with a `?` behind a star: then the subject's
-    /// length times the stretch of the pattern between two stars.
+    /// these are at most sixteen times the subject's length and 256 for each literal; for `LIKE`, forty times the length, 256
+    /// for each literal, and 24,576.
     package var compared = 0
 
     package init() {}

@@ -2,11 +2,19 @@
 ///
 ///     * literal *      the literal is looked for from where the text has been read: each byte is passed once
 ///     * literal        stands at the text's end or nowhere
-///     * a?b            tried anew at each offset: takes the text's length times that of the stretch between the stars
+///     * a?b            tried anew at each offset; if that takes too long, at all offsets at once
+///
+/// What is tried anew is counted, `?` too. When it is more than the way behind has paid for, the rest is matched by
+/// `LikeStretches`. So a pattern takes at most 40 steps for each byte of the text, 256 for each literal, and 24,576.
 extension TextView {
+    /// Whether trying anew, from the offset that the last star has reached, has taken so much that it is given up.
+    @inline(__always)
+    private static func isTooMuch(_ spent: Int, at offset: Int) -> Bool { spent > 8 &* offset &+ 1024 }
+
     /// Whether the whole text matches the pieces of a pattern; `Glob` says how that is found out.
     func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int, _ work: inout Int) -> Bool {
         var (piece, offset) = (0, 0)
+        let before = work
         var fallback: (piece: Int, offset: Int)?
         while true {
             if piece == length {
@@ -40,6 +48,7 @@ extension TextView {
                         continue
                     }
                 case .one, nil:
+                    work += 1
                     if offset < count, !isLineTerminator(at: offset) {
                         piece += 1
                         offset = unitEnd(after: offset)
@@ -50,6 +59,9 @@ extension TextView {
             // What follows the last star fails here: let the star take one more unit, and try again.
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             work += 1
+            if Self.isTooMuch(work - before, at: last.offset) {
+                return LikeStretches(pieces, from: last.piece, to: length).match(self, from: last.offset, &work)
+            }
             offset = unitEnd(after: last.offset)
             piece = last.piece
             fallback = (piece, offset)
@@ -62,6 +74,7 @@ extension TextView {
         guard endsAs(pieces, length) else { return false }
         var (piece, offset) = (0, 0)
         var (starPiece, starOffset) = (-1, 0)
+        let before = work
         while true {
             if piece == length {
                 if offset == count { return true }
@@ -74,6 +87,7 @@ extension TextView {
                     continue
                 }
             } else if pieces[piece] == CanonicalCode.Piece.one.rawValue {
+                work &+= 1
                 if offset < count {
                     piece &+= 1
                     offset &+= 1
@@ -93,14 +107,20 @@ extension TextView {
                 continue
             }
             guard starPiece >= 0 else { return false }
-            starOffset &+= 1
             work &+= 1
+            if Self.isTooMuch(work &- before, at: starOffset) {
+                return LikeStretches(pieces, from: starPiece, to: length).match(self, from: starOffset, &work)
+            }
+            starOffset &+= 1
             // A literal may have become empty when it was stripped of marks.
             if pieces[starPiece] == CanonicalCode.Piece.literal.rawValue,
                 CanonicalCode.short(pieces + starPiece + 1) > 0
             {
                 let first = pieces[starPiece &+ 3]
-                while starOffset < count, bytes[starOffset] != first { starOffset &+= 1 }
+                while starOffset < count, bytes[starOffset] != first {
+                    starOffset &+= 1
+                    work &+= 1
+                }
             }
             guard starOffset <= count else { return false }
             (piece, offset) = (starPiece, starOffset)
@@ -138,9 +158,10 @@ extension TextView {
     /// Whether the whole text matches a pattern as it is written, in the same form; `Glob` says how it is read. A literal
     /// of it is compared while it is read.
     ///
-    /// Takes the product of both lengths at most, each of which is that of a literal.
+    /// Takes what the pieces of a pattern take.
     func isLike(pattern: TextView, _ work: inout Int) -> Bool {
         var (place, offset) = (0, 0)
+        let before = work
         var fallback: (place: Int, offset: Int)?
         while true {
             if place == pattern.count {
@@ -150,18 +171,22 @@ extension TextView {
                 fallback = (place, offset)
                 continue
             } else if pattern.bytes[place] == UInt8(ascii: "?") {
+                work += 1
                 if offset < count, !isLineTerminator(at: offset) {
                     place += 1
                     offset = unitEnd(after: offset)
                     continue
                 }
-            } else if let end = pattern.endOfLiteral(at: place, in: self, from: offset) {
+            } else if let end = pattern.endOfLiteral(at: place, in: self, from: offset, &work) {
                 (place, offset) = end
                 continue
             }
-            work += pattern.count - (fallback?.place ?? 0)
             // As with the pieces of a pattern.
+            work += 1
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
+            if Self.isTooMuch(work - before, at: last.offset) {
+                return LikeStretches(pattern: pattern, from: last.place).match(self, from: last.offset, &work)
+            }
             offset = unitEnd(after: last.offset)
             place = last.place
             fallback = (place, offset)
@@ -170,9 +195,10 @@ extension TextView {
 
     /// Where the literal ends that begins at a place of this pattern, and where what it is equal to does in a text; nil if
     /// the text has something else.
-    private func endOfLiteral(at start: Int, in text: TextView, from offset: Int) -> (Int, Int)? {
+    private func endOfLiteral(at start: Int, in text: TextView, from offset: Int, _ work: inout Int) -> (Int, Int)? {
         var (place, end) = (start, offset)
         guard text.canCut(at: offset) else { return nil }
+        defer { work += end - offset }
         while place < count, bytes[place] != UInt8(ascii: "*"), bytes[place] != UInt8(ascii: "?") {
             if bytes[place] == UInt8(ascii: "\\"), place + 1 < count, Glob.isQuotable(bytes[place + 1]) { place += 1 }
             guard end < text.count, text.bytes[end] == bytes[place] else { return nil }

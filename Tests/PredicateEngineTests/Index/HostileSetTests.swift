@@ -226,6 +226,42 @@ import Testing
         }
     }
 
+    /// Tried at each offset, each of them takes the product of its length and the subject's.
+    @Test("Question marks behind a star cost the length of the subject, not its product with the pattern's")
+    func questionMarksBehindStars() throws {
+        let letters = String(repeating: "a", count: 1000)
+        let marks = String(repeating: "?", count: 1000)
+        let mixed = String(repeating: "a?", count: 500)
+        let patterns = [
+            "*\(marks)ab?*", "*\(marks)ab?", "*\(letters)?b*", "*\(mixed)b*", "*\(mixed)b?c*a", "*ab*\(mixed)b?",
+            "*" + String(repeating: "a?b?a*", count: 160) + "c?",
+        ]
+        let subject = String(repeating: "a", count: 500) + "ab" + String(repeating: "a", count: 3500)
+        let subjects = [subject, subject + "\u{1}", subject + "é", "\u{2028}\(subject)", "\(subject)\n"]
+        for pattern in patterns {
+            let set = try Ranked(["SELF LIKE '\(pattern)' OR SELF > 'zz'"])
+            let literals = pattern.split { $0 == "*" || $0 == "?" }.count
+            for subject in subjects {
+                let most = 40 * subject.utf8.count + 256 * literals + 24_576
+                #expect(set.compared(for: subject) <= most, "\(pattern.prefix(20)) \(set.compared(for: subject))")
+            }
+        }
+    }
+
+    /// The subject is the pattern, and both are as long as a literal.
+    @Test(
+        "A subject that is read as a pattern costs no more than a pattern",
+        arguments: ["'%' LIKE SELF", "'%' LIKE[d] SELF", "SELF LIKE SELF", "SELF LIKE[cd] SELF"])
+    func patternsOfSubjects(format: String) throws {
+        let letters = String(repeating: "a", count: 1000)
+        let set = try Ranked([format.split(separator: "%").joined(separator: letters)])
+        let marks = String(repeating: "a?", count: 230)
+        for subject in ["*\(marks)b?", "*\(marks)b?*", "*\(marks)b?é", "*\(letters.prefix(500))b?*\(marks)"] {
+            let most = 40 * 1024 + 256 * 512 + 24_576
+            #expect(set.compared(for: subject) <= most, "\(subject.prefix(20)) \(set.compared(for: subject))")
+        }
+    }
+
     /// Letters in an order that repeats late.
     private static func filler(_ count: Int, from start: Int) -> String {
         let letters = (start..<start + count).map { (number: Int) -> UInt8 in
