@@ -23,7 +23,7 @@ enum KeyCandidates {
 ///
 ///     leaf     its literal; a window of its literal; the start, the end or a window of its pattern
 ///     and      the keys of its cheapest term, or the start that a lower and an upper bound share: the others are checked
-///     or       the keys of all its terms: each must have one
+///     or       the keys of all its terms: each must have one; the list costs what its worst term does
 ///     negated, ordered, turned, constant: none
 struct KeyChooser {
     let hash: KeyHash
@@ -168,7 +168,7 @@ struct KeyChooser {
         var best = 0
         var least = Int.max
         for index in keys.indices {
-            let cost = Self.cost(keys[index], sketch.count(keys[index].tag))
+            let cost = Cost(keys[index], sharing: sketch.count(keys[index].tag)).sum
             if cost < least { (best, least) = (index, cost) }
         }
         return keys[best]
@@ -177,17 +177,17 @@ struct KeyChooser {
     /// Appends the chosen keys; returns what they cost, or nil, with nothing appended, if the code has none.
     func choose(
         _ code: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
-    ) -> Int? {
+    ) -> Cost? {
         let head = code[0]
         guard head & CanonicalCode.negated == 0 else { return nil }
         switch CanonicalCode.kind(head) {
         case .and: return chooseTerm(of: code, sketch, into: &keys)
         case .or: return chooseTerms(of: code, sketch, into: &keys)
         default:
-            var best: (key: AccessKey, cost: Int)?
+            var best: (key: AccessKey, cost: Cost)?
             forEachLeafKey(code) { key in
-                let cost = Self.cost(key, sketch.count(key.tag))
-                if cost < best?.cost ?? .max { best = (key, cost) }
+                let cost = Cost(key, sharing: sketch.count(key.tag))
+                if cost.sum < best?.cost.sum ?? .max { best = (key, cost) }
             }
             guard let best else { return nil }
             keys.append(best.key)
@@ -198,15 +198,15 @@ struct KeyChooser {
     /// The cheapest term's keys, or the start of a range.
     private func chooseTerm(
         of list: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
-    ) -> Int? {
+    ) -> Cost? {
         let start = keys.count
-        var best: Int?
+        var best: Cost?
         var term = list + CanonicalCode.listHeader
         let end = term + CanonicalCode.long(list + 3)
         while term < end {
             let mark = keys.count
             if let cost = choose(term, sketch, into: &keys) {
-                if cost < best ?? .max {
+                if cost.sum < best?.sum ?? .max {
                     keys.removeSubrange(start..<mark)
                     best = cost
                 } else {
@@ -216,8 +216,8 @@ struct KeyChooser {
             term += CanonicalCode.size(term)
         }
         if let key = rangeKey(list) {
-            let cost = Self.cost(key, sketch.count(key.tag))
-            if cost < best ?? .max {
+            let cost = Cost(key, sharing: sketch.count(key.tag))
+            if cost.sum < best?.sum ?? .max {
                 keys.replaceSubrange(start..., with: CollectionOfOne(key))
                 best = cost
             }
@@ -228,9 +228,9 @@ struct KeyChooser {
     /// The keys of every term.
     private func chooseTerms(
         of list: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
-    ) -> Int? {
+    ) -> Cost? {
         let start = keys.count
-        var sum = 0
+        var worst = Cost()
         var term = list + CanonicalCode.listHeader
         let end = term + CanonicalCode.long(list + 3)
         while term < end {
@@ -238,25 +238,48 @@ struct KeyChooser {
                 keys.removeSubrange(start...)
                 return nil
             }
-            sum += cost
+            worst.include(cost)
             term += CanonicalCode.size(term)
         }
-        return sum
+        return worst
     }
 
-    /// What it costs to be found by a key: how many others are, and how often a subject has the key by chance.
-    private static func cost(_ key: AccessKey, _ sharing: Int) -> Int {
-        let chance =
-            switch (key.place, key.length) {
-            case (.whole, _): 0
-            case (.start, 4...), (.end, 4...): 1
-            case (.window, 6...): 3
-            case (.window, 4...): 6
-            case (_, 3): 24
-            case (_, 2): 64
-            default: 256
-            }
-        return sharing * 8 + chance
+    /// What it costs to be found by keys.
+    struct Cost {
+        /// How many others are found by one of the keys.
+        private var sharing = 0
+        /// How often a subject has one of the keys by chance.
+        private var chance = 0
+        /// The keys of a list's terms that a subject hardly ever has by chance.
+        private var rare = 0
+
+        init() {}
+
+        init(_ key: AccessKey, sharing: Int) {
+            self.sharing = sharing
+            chance =
+                switch (key.place, key.length) {
+                case (.whole, _): 0
+                case (.start, 4...), (.end, 4...): 1
+                case (.window, 6...): 3
+                case (.window, 4...): 6
+                case (_, 3): 24
+                case (_, 2): 64
+                default: 256
+                }
+        }
+
+        /// Many rare keys are counted as one: else fifty sharers seemed better than four hundred ends of one's own.
+        var sum: Int { sharing * 8 + chance + (rare + 15) / 16 }
+
+        /// With the keys of another term, any of which may be what a subject has. It has few of them at a time, so what it
+        /// meets is what the worst of them is shared by, and not the sum: four hundred texts of a predicate's own are no
+        /// worse than one. By chance it has any.
+        mutating func include(_ other: Cost) {
+            sharing = max(sharing, other.sharing)
+            rare += other.rare + (other.chance == 1 ? 1 : 0)
+            chance += other.chance == 1 ? 0 : other.chance
+        }
     }
 }
 

@@ -7,6 +7,8 @@ struct KeySketch: ~Copyable {
     /// So many counters for each predicate, which may have dozens of keys to choose from: with fewer, chance would choose.
     private static let countersEach = 16
     private var counters: Slab<UInt16>
+    /// How many keys the predicates have that are lists. Each of a list's keys may be needed, however many there are.
+    private var listed = 0
 
     init() {
         counters = Slab(capacity: 256)
@@ -28,16 +30,29 @@ struct KeySketch: ~Copyable {
         if place.pointee < .max, place.pointee > 0 { place.pointee -= 1 }
     }
 
-    /// Grows with the number of predicates.
-    mutating func fit(_ predicates: Int) {
-        while counters.count < predicates * Self.countersEach, counters.count < Self.greatest {
+    /// Makes room for the keys of one more list, which are added then.
+    mutating func expect(listed keys: Int, _ predicates: Int) {
+        listed += keys
+        fit(predicates)
+    }
+
+    /// The keys of a list are gone.
+    mutating func forget(listed keys: Int) { listed -= keys }
+
+    /// Grows with the number of predicates, and with that of the keys of lists.
+    private mutating func fit(_ predicates: Int) {
+        let wanted = max(predicates * Self.countersEach, listed)
+        while counters.count < wanted, counters.count < Self.greatest {
             let half = counters.count
             let start = counters.extend(by: half)
             (counters.base + start).initialize(from: counters.base, count: half)
         }
     }
 
-    private init(counters: consuming Slab<UInt16>) { self.counters = counters }
+    private init(copying other: borrowing KeySketch) {
+        counters = other.counters.copy()
+        listed = other.listed
+    }
 
-    func copy() -> KeySketch { KeySketch(counters: counters.copy()) }
+    func copy() -> KeySketch { KeySketch(copying: self) }
 }

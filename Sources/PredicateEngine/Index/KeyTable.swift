@@ -73,9 +73,8 @@ struct KeyTable: ~Copyable {
     /// - Returns: how many keys were looked at again.
     @discardableResult
     mutating func file(_ node: Node, _ nodes: NodePlaces, nodeCount: Int, _ order: NodeOrder) -> Int {
-        sketch.fit(nodeCount)
         var rechosen = 0
-        place(node, nodes, order).forEach { key in
+        place(node, nodes, nodeCount, order).forEach { key in
             let most = Self.nodesThatChooseAgain(sharing: sketch.count(key.tag))
             if most > 0, rechosen < Self.rechosenKeys { rechoose(key.tag, atMost: most, nodes, order, &rechosen) }
         }
@@ -128,10 +127,12 @@ struct KeyTable: ~Copyable {
     }
 
     /// Puts a node under the keys that are the best now; returns all those that it could have had.
-    @discardableResult
-    private mutating func place(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) -> KeyCandidates {
+    private mutating func place(
+        _ node: Node, _ nodes: NodePlaces, _ nodeCount: Int, _ order: NodeOrder
+    ) -> KeyCandidates {
         let (code, chooser) = (nodes.code(node), KeyChooser(hash: hash))
         let candidates = chooser.candidates(of: code)
+        sketch.expect(listed: CanonicalCode.isList(code) ? candidates.count : 0, nodeCount)
         candidates.forEach { sketch.add($0.tag) }
         put(node, under: choose(among: candidates, code, chooser), nodes, order)
         return candidates
@@ -181,8 +182,10 @@ struct KeyTable: ~Copyable {
 
     /// Forgets a node: takes it from under its keys, or from the residual list.
     mutating func unfile(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) {
-        let candidates = KeyChooser(hash: hash).candidates(of: nodes.code(node))
+        let code = nodes.code(node)
+        let candidates = KeyChooser(hash: hash).candidates(of: code)
         candidates.forEach { sketch.remove($0.tag) }
+        if CanonicalCode.isList(code) { sketch.forget(listed: candidates.count) }
         takeOut(node, candidates, nodes, order)
         refreshFilter()
     }

@@ -262,6 +262,25 @@ import Testing
         }
     }
 
+    /// The sum of the list's keys seems dearer than the beginning until as many share that as the list has keys.
+    @Test("A list of texts of one's own is found by them, whatever all share", arguments: [10, 50, 400])
+    func listAndCommonBeginning(count: Int) throws {
+        let sessions = count == 400 ? 24 : 100
+        for format in ["SELF == '%'", "SELF ENDSWITH '%'"] {
+            let set = try Ranked(
+                (0..<sessions).map { session in
+                    let terms = (0..<count).map {
+                        format.split(separator: "%").joined(separator: "myapp://\(session)/\($0)-end")
+                    }
+                    return "SELF BEGINSWITH 'myapp://' AND (\(terms.joined(separator: " OR ")))"
+                })
+            let miss = set.best(for: "myapp://nope/1")
+            #expect(miss.place == nil && miss.asked <= 16, "asked \(miss.asked)")
+            let hit = set.best(for: "myapp://7/3-end")
+            #expect(hit.place == 7 && hit.asked <= 17, "asked \(hit.asked)")
+        }
+    }
+
     /// Letters in an order that repeats late.
     private static func filler(_ count: Int, from start: Int) -> String {
         let letters = (start..<start + count).map { (number: Int) -> UInt8 in
