@@ -10,9 +10,13 @@ enum HostLookUp: Hashable, Sendable {
     /// This machine had no thread, socket or memory for it.
     case noMeans(String)
 
-    var isFound: Bool {
-        if case .addresses = self { return true }
-        return false
+    /// Nil if it says nothing of the name.
+    var isFound: Bool? {
+        switch self {
+        case .addresses: true
+        case .failed: false
+        case .noMeans: nil
+        }
     }
 
     /// What libcurl looks up, or reads, without asking anybody.

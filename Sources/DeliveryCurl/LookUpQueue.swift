@@ -25,16 +25,19 @@ struct LookUpQueue {
         case slow
     }
 
-    /// On whose behalf a name is looked up, or waits: of the application that asked for it first.
+    /// Whose thread it is: of an application that asks for the name, and whose turn it was.
     private struct Owner: Hashable {
         let application: ApplicationID?
         let standing: Standing
     }
 
     private struct LookUp {
-        let owner: Owner
+        let standing: Standing
+        /// Those in whose turns it waits, each once.
+        var applications: [ApplicationID?] = []
         var askers: [Int] = []
-        var isUnderWay = false
+        /// Nil as long as it waits.
+        var owner: Owner?
         /// Whether somebody ran out of time over it while it was under way.
         var wasGivenUp = false
     }
@@ -56,12 +59,13 @@ struct LookUpQueue {
 
     /// The slot wants to know the name's addresses.
     mutating func ask(_ name: String, for slot: Int, of application: ApplicationID?) {
-        if lookUps[name] == nil {
-            let owner = Owner(application: application, standing: standing(of: name))
-            lookUps[name] = LookUp(owner: owner)
-            lines[owner.standing.rawValue].append(name, of: application)
+        var lookUp = lookUps[name] ?? LookUp(standing: standing(of: name))
+        if lookUp.owner == nil, !lookUp.applications.contains(application) {
+            lookUp.applications.append(application)
+            lines[lookUp.standing.rawValue].append(name, of: application)
         }
-        lookUps[name]?.askers.append(slot)
+        lookUp.askers.append(slot)
+        lookUps[name] = lookUp
     }
 
     /// The name that is to be looked up now, on a thread of its own.
@@ -69,11 +73,13 @@ struct LookUpQueue {
         for standing in Standing.allCases {
             let free = free(for: standing)
             guard free > 0 else { return nil }
-            let name = lines[standing.rawValue].next {
+            let next = lines[standing.rawValue].next {
                 underWayByOwner[Owner(application: $0, standing: standing), default: 0] < free
             }
-            guard let name, let owner = lookUps[name]?.owner else { continue }
-            lookUps[name]?.isUnderWay = true
+            guard let (name, application) = next else { continue }
+            let owner = Owner(application: application, standing: standing)
+            leaveLines(name)
+            lookUps[name]?.owner = owner
             underWayByStanding[standing.rawValue] += 1
             underWayByOwner[owner, default: 0] += 1
             return name
@@ -88,27 +94,39 @@ struct LookUpQueue {
     mutating func giveUp(_ name: String, for slot: Int, isLate: Bool) -> Bool {
         guard var lookUp = lookUps[name], let index = lookUp.askers.firstIndex(of: slot) else { return false }
         lookUp.askers.remove(at: index)
-        if lookUp.isUnderWay {
+        if lookUp.owner != nil {
             lookUp.wasGivenUp = lookUp.wasGivenUp || isLate
         } else if lookUp.askers.isEmpty {
-            lines[lookUp.owner.standing.rawValue].remove(name, of: lookUp.owner.application)
+            leaveLines(name)
             lookUps[name] = nil
             return false
         }
         lookUps[name] = lookUp
-        return lookUp.isUnderWay
+        return lookUp.owner != nil
     }
 
-    /// The name's thread has come back, with addresses or without. Returns the slots to tell.
-    mutating func ended(_ name: String, isFound: Bool) -> [Int] {
-        guard let lookUp = lookUps[name], lookUp.isUnderWay else { return [] }
+    /// The name's thread has come back. Returns the slots to tell.
+    ///
+    /// - Parameter isFound: Whether it has brought addresses; nil if that says nothing of the name.
+    mutating func ended(_ name: String, isFound: Bool?) -> [Int] {
+        guard let lookUp = lookUps[name], let owner = lookUp.owner else { return [] }
         lookUps[name] = nil
-        underWayByStanding[lookUp.owner.standing.rawValue] -= 1
-        let others = underWayByOwner[lookUp.owner, default: 1] - 1
-        underWayByOwner[lookUp.owner] = others > 0 ? others : nil
-        slowNames.set(name, lookUp.wasGivenUp)
-        foundNames.set(name, isFound && !lookUp.wasGivenUp)
+        underWayByStanding[owner.standing.rawValue] -= 1
+        let others = underWayByOwner[owner, default: 1] - 1
+        underWayByOwner[owner] = others > 0 ? others : nil
+        if let isFound {
+            slowNames.set(name, lookUp.wasGivenUp)
+            foundNames.set(name, isFound && !lookUp.wasGivenUp)
+        }
         return lookUp.askers
+    }
+
+    /// The name waits in nobody's turn any more.
+    private mutating func leaveLines(_ name: String) {
+        guard let lookUp = lookUps[name] else { return }
+        for application in lookUp.applications {
+            lines[lookUp.standing.rawValue].remove(name, of: application)
+        }
     }
 
     private func standing(of name: String) -> Standing {
@@ -141,12 +159,12 @@ private struct WaitingNames {
     }
 
     /// Takes a name of the next application that may have one looked up.
-    mutating func next(where isAllowed: (ApplicationID?) -> Bool) -> String? {
+    mutating func next(where isAllowed: (ApplicationID?) -> Bool) -> (name: String, ApplicationID?)? {
         guard let turn = turns.firstIndex(where: isAllowed) else { return nil }
         let application = turns.remove(at: turn)
         let name = names[application]?.popFirst()
         if names[application]?.isEmpty == false { turns.append(application) } else { names[application] = nil }
-        return name
+        return name.map { ($0, application) }
     }
 
     mutating func remove(_ name: String, of application: ApplicationID?) {

@@ -104,6 +104,39 @@ struct LookUpQueueTests {
         #expect(hang(1, of: 4) == 1)
     }
 
+    @Test func whoSharesANameNeedNotWaitForAnotherToHaveItsTurn() {
+        var queue = LookUpQueue(threads: 4)
+        for number in 0..<6 { queue.ask("many\(number)", for: number, of: application(0)) }
+        queue.ask("shared", for: 6, of: application(0))
+        #expect(start(&queue) == ["many0", "many1"])
+        queue.ask("shared", for: 7, of: application(1))
+        #expect(start(&queue) == ["shared"])
+        #expect(queue.ended("shared", isFound: true) == [6, 7])
+        // It stands in nobody's line any more.
+        for name in ["many0", "many1"] { _ = queue.ended(name, isFound: true) }
+        #expect(start(&queue) == ["many2", "many3"])
+        queue.ask("shared", for: 7, of: application(1))
+        #expect(start(&queue) == ["shared"])
+        #expect(queue.ended("shared", isFound: true) == [7])
+        queue.ask("other", for: 8, of: application(0))
+        queue.ask("other", for: 9, of: application(2))
+        for slot in [8, 9] { queue.giveUp("other", for: slot, isLate: true) }
+        for name in ["many2", "many3"] { _ = queue.ended(name, isFound: true) }
+        #expect(start(&queue) == ["many4", "many5"])
+    }
+
+    @Test func whatSaysNothingOfANameLeavesItAsItWas() {
+        var queue = LookUpQueue(threads: 4)
+        find(["good"], &queue)
+        queue.ask("good", for: 0, of: nil)
+        #expect(start(&queue) == ["good"])
+        #expect(queue.ended("good", isFound: nil) == [0])
+        ask((1..<9).map { "hung\($0)" }, &queue)
+        #expect(start(&queue).count == 3)
+        queue.ask("good", for: 0, of: nil)
+        #expect(start(&queue) == ["good"])
+    }
+
     @Test func namesNobodyKnowsLeaveThreadsToThoseThatWereFound() {
         var queue = LookUpQueue(threads: 8)
         find(["good0", "good1", "good2"], &queue)
