@@ -3,13 +3,15 @@ import Glibc
 
 /// Sockets on loopback.
 extension HostileServer {
-    static func listen(_ listener: Int32, at host: Host, port: Int, backlog: Int32) throws -> Int {
+    /// Takes a port, and listens there unless there is no backlog; returns the port.
+    static func listen(_ listener: Int32, at host: Host, port: Int, backlog: Int32?) throws -> Int {
         var address = loopback(port: port)
         inet_pton(AF_INET, host.rawValue, &address.sin_addr)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                if bind(listener, generic, size) != 0 || Glibc.listen(listener, backlog) != 0 { return Int32(-1) }
+                if bind(listener, generic, size) != 0 { return Int32(-1) }
+                if let backlog, Glibc.listen(listener, backlog) != 0 { return -1 }
                 return getsockname(listener, generic, &size)
             }
         }

@@ -22,6 +22,7 @@ final class HostileServer: Sendable {
 
     let port: Int
     private let listener: Int32
+    private let isAccepting: Bool
     private let state = Mutex((seen: Seen(), open: Set<Int32>(), isStopped: false))
 
     /// - Parameters:
@@ -35,8 +36,11 @@ final class HostileServer: Sendable {
         port =
             try host == .v6
             ? Self.listenV6(listener, backlog) : Self.listen(listener, at: host, port: wanted, backlog: backlog)
+        self.isAccepting = isAccepting
         guard isAccepting else { return }
         Thread.detachNewThread { [self] in
+            // Not by who stops it: a number that was given back would be another's listener by the time of `accept`.
+            defer { Glibc.close(listener) }
             while true {
                 let socket = accept(listener, nil, nil)
                 guard socket >= 0 else { return }
@@ -65,7 +69,7 @@ final class HostileServer: Sendable {
             state.isStopped = true
             // The door first: who comes back when its connection ends finds nobody.
             shutdown(listener, Int32(SHUT_RDWR))
-            Glibc.close(listener)
+            if !isAccepting { Glibc.close(listener) }
             for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
         }
     }
@@ -89,10 +93,10 @@ final class HostileServer: Sendable {
     }
 
     /// A port of 127.0.0.1 on which nobody listens.
+    ///
+    /// It stays taken for as long as the process lives, so that no other server gets it.
     static func closedPort() throws -> Int {
-        let server = try HostileServer(isAccepting: false) { _ in }
-        defer { server.stop() }
-        return server.port
+        try listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: .first, port: 0, backlog: nil)
     }
 }
 
