@@ -82,6 +82,33 @@ import Testing
         }
     }
 
+    /// More positions of the list wait than there is room for on the stack: branches are searched without it.
+    @Test("A long list in which only what ranks low holds")
+    func depthsOfAList() throws {
+        let count = 2000
+        let set = try Ranked((0..<count).reversed().map { "SELF CONTAINS '-' AND SELF > 'z\(1000 + $0)'" })
+        for holding in [1, 2, 100, 997, 1500, 1999] {
+            let (place, asked) = set.best(for: "z\(1000 + holding - 1)-")
+            #expect(place == count - holding)
+            #expect(asked > count - holding && asked <= count, "asked \(asked)")
+        }
+    }
+
+    /// Both keys are common when the patterns come, the beginning less so. It is they that have to move when it has
+    /// become the more common one: those that made it so have keys of their own.
+    @Test("Whoever stands under a key that becomes more common than another moves there", arguments: [64, 512])
+    func rechosen(sharers: Int) throws {
+        let (patterns, ending) = (4, sharers / 4)
+        var formats = (0..<ending).map { "SELF ENDSWITH '/ending' AND SELF > 'a\($0)'" }
+        formats += (0..<patterns).map { "SELF BEGINSWITH 'app://' AND SELF ENDSWITH '/ending' AND SELF > 'b\($0)'" }
+        formats += (patterns..<sharers).map { "SELF LIKE 'app://*-\(1000 + $0)'" }
+        // The first in a set comes last to the index.
+        let before = try Ranked(formats.dropLast().reversed())
+        let after = try Ranked(formats.reversed())
+        #expect(before.best(for: "app://else") == (nil, patterns))
+        #expect(after.best(for: "app://else") == (nil, 0))
+    }
+
     /// The first to come could not know that all others would begin like it. It is told so when they are eight, but the
     /// counter of the key may be that of other keys too, and pass that number unseen.
     @Test("Whoever stands alone under a key that becomes common leaves it, however texts are hashed")
