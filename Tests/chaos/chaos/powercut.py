@@ -43,10 +43,19 @@ class Disk:
         self._run("mount", "-o", "loop", str(self.image), str(self.mount_point))
 
     def unmount(self) -> None:
-        """Again and again: a process that has just died may still hold it."""
+        """Again and again: a process that has just died may still hold it.
+
+        Whoever made a mount namespace meanwhile has the file system too, until it ends; to mount it again before would
+        bring the same one back, shut down as it is.
+        """
         clock.wait_until(
             lambda: subprocess.run(["umount", str(self.mount_point)], capture_output=True).returncode == 0,
             "the file system is unmounted", 20)
+        clock.wait_until(lambda: not self._is_attached(), "nobody has the file system mounted any more", 20)
+
+    def _is_attached(self) -> bool:
+        listed = subprocess.run(["losetup", "--associated", str(self.image)], capture_output=True, text=True, timeout=60)
+        return bool(listed.stdout.strip())
 
     def cut(self) -> None:
         folder = os.open(self.mount_point, os.O_RDONLY)
