@@ -150,7 +150,7 @@ struct ProgramBuilder {
 extension [Predicate.Operand] {
     /// The elements, each one once. Without this, `ANY {SELF, SELF, …} LIKE 'pattern'` would match the same pattern
     /// against the same text a thousand times, for one pattern's worth of predicate.
-    fileprivate var withoutRepeats: [Predicate.Operand] {
+    var withoutRepeats: [Predicate.Operand] {
         var seen: Set<Predicate.Operand> = []
         return filter { seen.insert($0).inserted }
     }

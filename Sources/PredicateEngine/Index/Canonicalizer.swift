@@ -18,6 +18,8 @@ struct Canonicalizer {
     var code: [UInt8] = []
     /// Where a literal of a pattern is put together.
     var literal: [UInt8] = []
+    /// The right side of the last test of two literals. All elements of a list are tested against one, which may be long.
+    private var tested: (text: [UInt8], isPattern: Bool, form: Form, side: TextTest.Side)?
 
     init() {}
 
@@ -138,7 +140,7 @@ struct Canonicalizer {
         guard let quantifier = comparison.quantifier, case .aggregate(let elements) = comparison.left else {
             return write(comparison.left, operation, right, options, isNegated)
         }
-        write(quantifier == .all ? .and : .or, isNegated != (quantifier == .notAny), elements) {
+        write(quantifier == .all ? .and : .or, isNegated != (quantifier == .notAny), elements.withoutRepeats) {
             $0.write($1, operation, right, options, $2)
         }
     }
@@ -214,10 +216,20 @@ struct Canonicalizer {
         case (.subject, .subject): mirrored(relation, form, isNegated)
         case (.text(let left), .text(let right)):
             var nobody = Subject(nil)
-            let test = TextTest(relation: relation, form: form, left: left.utf8, right: right.utf8)
+            let test = TextTest(
+                relation: relation, form: form, left: .literal(Folding.fold(left.utf8, into: form)),
+                right: side(right.utf8, isPattern: relation == .like, form))
             write(test.holds(for: &nobody) != isNegated)
         default: write(isNegated)
         }
+    }
+
+    private mutating func side(_ text: [UInt8], isPattern: Bool, _ form: Form) -> TextTest.Side {
+        if let tested, tested.isPattern == isPattern, tested.form == form, tested.text == text { return tested.side }
+        let side: TextTest.Side =
+            isPattern ? .pattern(Glob(text, form: form)) : .literal(Folding.fold(text, into: form))
+        tested = (text, isPattern, form, side)
+        return side
     }
 }
 
@@ -230,14 +242,5 @@ extension Predicate.Number {
         case .greater: other.isLess(than: self)
         default: !isLess(than: other)
         }
-    }
-}
-
-extension TextTest {
-    /// A test of two literals.
-    init(relation: Relation, form: Form, left: [UInt8], right: [UInt8]) {
-        let side: Side =
-            relation == .like ? .pattern(Glob(right, form: form)) : .literal(Folding.fold(right, into: form))
-        self.init(relation: relation, form: form, left: .literal(Folding.fold(left, into: form)), right: side)
     }
 }

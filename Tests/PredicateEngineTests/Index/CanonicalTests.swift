@@ -30,6 +30,10 @@ import Testing
         ("'abc' BEGINSWITH 'a'", "TRUEPREDICATE"),
         ("'ABC' CONTAINS[c] SELF", "SELF IN[c] 'abc'"),
         ("'\u{C9}a' LIKE[cd] SELF", "'e\u{301}A' LIKE[cd] SELF"),
+        // Tests of literals by one another, each the last one's right side in another meaning.
+        ("ANY {'x', 'ab'} LIKE 'a*' AND NOT ANY {'x', 'ab'} BEGINSWITH 'a*'", "TRUEPREDICATE"),
+        ("ANY {'x', 'AB'} LIKE[c] 'a*' AND NOT ANY {'x', 'AB'} LIKE 'a*'", "TRUEPREDICATE"),
+        ("ALL {'ab', 'ac'} LIKE 'a*' AND NOT ANY {'ab', 'ac'} LIKE 'b*'", "TRUEPREDICATE"),
         ("SELF == SELF", "TRUEPREDICATE"),
         ("SELF < SELF", "FALSEPREDICATE"),
         ("SELF <= SELF", "SELF != NULL"),
@@ -59,6 +63,16 @@ import Testing
             #expect(rightPredicate.evaluate(with: subject) == expected, "\(subject.debugDescription)")
             #expect(Self.holds(leftCode, subject) == expected, "\(subject.debugDescription)")
         }
+    }
+
+    @Test("Elements that are the same are written once, however many they are")
+    func repeatedElements() throws {
+        let subjects = Array(repeating: "SELF", count: 1024).joined(separator: ",")
+        let literal = String(repeating: "é", count: 400)
+        var canonicalizer = Canonicalizer()
+        canonicalizer.write(try Predicate(format: "ANY {\(subjects)} LIKE[cd] '\(literal)*'"))
+        #expect(canonicalizer.code == (try Self.code("SELF LIKE[cd] '\(literal)*'")))
+        #expect(canonicalizer.code.capacity < 16 * 1024)
     }
 
     /// Alike, and yet there is a subject that tells them apart.
