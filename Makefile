@@ -11,7 +11,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -93,6 +93,12 @@ million: release  ## Register a million sessions over HTTP, route among them whi
 measure-decisions: release  ## Measure the decision alone; SIZES=1,1000 sessions, MIXES=mixed,uikit, COLD=1, SUBJECTS=1000 VERIFY=1.
 	python3 Scripts/decisions.py --routerd $(RELEASE) --sizes $(SIZES) $(if $(MIXES),--mixes $(MIXES)) \
 		$(if $(SUBJECTS),--subjects $(SUBJECTS)) $(if $(COLD),--cold) $(if $(VERIFY),--verify)
+
+count-instructions:  ## Count instructions and misses of a decision with valgrind; SIZES=1000,1000000 MIXES=mixed,uikit.
+	@Scripts/setup.sh valgrind binutils
+	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product decision-count
+	python3 Scripts/instructions.py --counter Benchmarks/.build/release/decision-count --sizes $(SIZES) \
+		$(if $(MIXES),--mixes $(MIXES))
 
 wrk:
 	@command -v wrk >/dev/null || Scripts/setup.sh wrk

@@ -47,6 +47,8 @@ let package = Package(
         .target(
             name: "RouterTesting", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
         .executableTarget(name: "simulation-soak", dependencies: ["RouterTesting"], swiftSettings: settings),
+        .executableTarget(
+            name: "decision-count", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
         .target(name: "CAllocationCount"),
         .executableTarget(
             name: "router-benchmarks",
