@@ -8,16 +8,24 @@ struct BestSearch {
     var asked = 0
     /// What that took, as `IndexEffort` counts it.
     var compared = 0
+    private var refused: RefusedNodes
 
     /// For so many tags there is room on the stack.
     static var gathered: Int { 64 }
+    /// Memory that a search is lent, in words.
+    static var lent: Int { RefusedNodes.few }
     /// Room on the stack for so many positions of a list.
     private static var frontier: Int { 128 }
 
-    init(nodes: NodePlaces, order: NodeOrder) {
+    /// - Parameter lent: So many words, for as long as it searches.
+    init(nodes: NodePlaces, order: NodeOrder, lent: UnsafeMutablePointer<UInt32>) {
         self.nodes = nodes
         self.order = order
+        refused = RefusedNodes(lent: lent)
     }
+
+    /// Gives back what it has taken.
+    func end() { refused.free() }
 
     @inline(__always)
     private func wouldBeBest(_ node: UInt32) -> Bool {
@@ -28,8 +36,22 @@ struct BestSearch {
 
     @inline(__always)
     private mutating func holds(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
+        let comesOnce = nodes[node].list != NodeRecord.several
+        return comesOnce ? ask(node, subject) : askOnce(node, subject)
+    }
+
+    @inline(__always)
+    private mutating func ask(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
         asked &+= 1
         return CanonicalCode.holds(nodes.code(node), for: subject, &compared)
+    }
+
+    @inline(never)
+    private mutating func askOnce(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
+        if refused.contains(node) { return false }
+        if ask(node, subject) { return true }
+        refused.insert(node)
+        return false
     }
 
     @inline(__always)

@@ -176,7 +176,9 @@ struct Canonicalizer {
         guard case .aggregate(let elements) = container else {
             return text(container, .contains, item, options.searchForm, isNegated)
         }
-        write(.or, isNegated, elements) { $0.equality(item, $1, [], $2) }
+        // Other elements than texts are short, and may each be compared with a long one.
+        let items = item == .subject ? elements : elements.withoutRepeats
+        write(.or, isNegated, items) { $0.equality(item, $1, [], $2) }
     }
 
     private mutating func equality(

@@ -250,7 +250,7 @@ struct KeyChooser {
         private var sharing = 0
         /// How often a subject has one of the keys by chance.
         private var chance = 0
-        /// The keys of a list's terms that a subject hardly ever has by chance.
+        /// The same of those keys of a list's terms that a subject hardly ever has by chance.
         private var rare = 0
 
         init() {}
@@ -262,14 +262,17 @@ struct KeyChooser {
                 case (.whole, _): 0
                 case (.start, 4...), (.end, 4...): 1
                 case (.window, 6...): 3
-                case (.window, 4...): 6
+                case (.window, 4...): Self.mostOfRare
                 case (_, 3): 24
                 case (_, 2): 64
                 default: 256
                 }
         }
 
-        /// Many rare keys are counted as one: else fifty sharers seemed better than four hundred ends of one's own.
+        /// The chance of a window of four bytes, which one subject of 4 KiB in a million has if its bytes are random.
+        private static let mostOfRare = 6
+
+        /// Many rare keys are counted as one: else fifty sharers seemed better than four hundred texts of one's own.
         var sum: Int { sharing * 8 + chance + (rare + 15) / 16 }
 
         /// With the keys of another term, any of which may be what a subject has. It has few of them at a time, so what it
@@ -277,8 +280,9 @@ struct KeyChooser {
         /// worse than one. By chance it has any.
         mutating func include(_ other: Cost) {
             sharing = max(sharing, other.sharing)
-            rare += other.rare + (other.chance == 1 ? 1 : 0)
-            chance += other.chance == 1 ? 0 : other.chance
+            let isRare = other.chance <= Self.mostOfRare
+            rare += other.rare + (isRare ? other.chance : 0)
+            chance += isRare ? 0 : other.chance
         }
     }
 }

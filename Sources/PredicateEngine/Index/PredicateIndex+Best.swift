@@ -19,26 +19,30 @@ extension PredicateIndex {
         let tables = tables
         let nodes = tables.pointee.nodes.places
         return PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
-            var search = BestSearch(nodes: nodes, order: order)
             let lists = tables.pointee.keys.lists.view
             let (keys, filter) = (tables.pointee.keys.table.view, tables.pointee.keys.filter.view)
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: BestSearch.gathered + 1) { found in
+            let most = BestSearch.gathered
+            return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: most + 1 + BestSearch.lent) { memory in
+                let found = UnsafeMutableBufferPointer(rebasing: memory[...most])
+                let lent = memory.baseAddress.unsafelyUnwrapped + most + 1
+                var search = BestSearch(nodes: nodes, order: order, lent: lent)
+                defer { search.end() }
                 var count = 0
                 LiveKeys.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
                     // A tag that nobody has is written over by the next one: no branch to guess.
-                    found[min(count, BestSearch.gathered)] = tag
+                    found[min(count, most)] = tag
                     count &+= filter.mayContain(tag) ? 1 : 0
                 }
-                if count <= BestSearch.gathered {
+                if count <= most {
                     search.consider(keys, lists, found, count, subject)
                 } else {
                     search.consider(tables.pointee.keys.entries(for: subject), lists, subject)
                 }
+                search.consider(lists, KeyTable.residual, subject)
+                effort.asked &+= search.asked
+                effort.compared &+= search.compared
+                return search.best == Self.none ? nil : search.best
             }
-            search.consider(lists, KeyTable.residual, subject)
-            effort.asked &+= search.asked
-            effort.compared &+= search.compared
-            return search.best == Self.none ? nil : search.best
         }
     }
 

@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    /// Each is met under every one of its keys, and each of these questions would take the product of the number of texts
+    /// and the subject's length.
+    @Test("Who stands under many keys that others share is asked once", arguments: [2, 32, 33, 300])
+    func manySharedKeys(count: Int) throws {
+        let starts = (0..<120).map { Self.filler(4, from: 60 * $0) }
+        let texts = starts.map { "'\($0)Z'" }.joined(separator: ",")
+        let set = try Ranked((0..<count).map { "ANY {\(texts)} IN SELF OR SELF == 'own\($0)'" })
+        let subject = starts.joined(separator: "-")
+        #expect(set.best(for: subject) == (nil, count))
+        #expect(set.best(for: "\(subject)\(starts[7])Z") == (0, 1))
+    }
+
     /// More positions of the list wait than there is room for on the stack: branches are searched without it.
     @Test("A long list in which only what ranks low holds")
     func depthsOfAList() throws {
@@ -293,7 +305,7 @@ import Testing
     @Test("A list of texts of one's own is found by them, whatever all share", arguments: [10, 50, 400])
     func listAndCommonBeginning(count: Int) throws {
         let sessions = count == 400 ? 24 : 100
-        for format in ["SELF == '%'", "SELF ENDSWITH '%'"] {
+        for format in ["SELF == '%'", "SELF ENDSWITH '%'", "SELF CONTAINS '%'", "SELF LIKE '*%*'"] {
             let set = try Ranked(
                 (0..<sessions).map { session in
                     let terms = (0..<count).map {
