@@ -18,6 +18,8 @@ package enum CurlLimits {
     package static let lookUps = 64
     /// How many files a look-up may have open: a socket for a name server, and a file of names or another socket.
     package static let filesPerLookUp = 2
+    /// For so many nanoseconds no name that was not found before has got a thread: then few requests may wait for one.
+    static let lookUpPause: UInt64 = 100_000_000
     /// How many addresses of a name are tried.
     static let addressesPerName = 32
     /// How often a request's host is looked up: once, and again when a connection that it was to share came to nothing.

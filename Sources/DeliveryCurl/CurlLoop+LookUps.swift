@@ -17,7 +17,9 @@ extension CurlLoop {
     /// The slot's request needs its host's addresses.
     func awaitAddresses(_ number: Int, _ slot: EasySlot) {
         guard let host = slot.host else { preconditionFailure("slot \(number) has no host to look up") }
-        awaited[number] = slot.addressDeadline
+        let isUnderWay = names.isUnderWay(host)
+        awaited[number] = isUnderWay || slot.hasBegun ? slot.addressDeadline : slot.threadDeadline
+        if names.waiting == 0 { lookUpsMovedAt = MonotonicClock.nanoseconds }
         names.ask(host, for: number, of: transfers[number]?.request.application)
         startLookUps()
     }
@@ -40,26 +42,41 @@ extension CurlLoop {
     }
 
     /// Ends the requests whose time is over, and which have no addresses yet. Where other names had all threads, nothing was
-    /// asked of the request's own.
+    /// asked of the request's own: it does not hold its slot for long, and its receiver has the rest of its time yet.
     func endLateLookUps(at now: UInt64) {
         guard !awaited.isEmpty else { return }
-        for (number, deadline) in awaited where deadline <= now {
-            guard let slot = slots[number] else { continue }
-            let wasLookedUp = stopAwaiting(number, slot, isLate: true)
-            let milliseconds = (now - slot.startedAt) / 1_000_000
-            let failure =
-                wasLookedUp || slot.hasBegun
-                ? TransferFailure(
-                    CURLE_OPERATION_TIMEDOUT, slot.hasBegun ? .begun : .resolving,
-                    detail: "Resolving timed out after \(milliseconds) milliseconds")
-                : TransferFailure(
-                    kind: .noSocket, message: "no thread to look up the host within \(milliseconds) milliseconds")
-            end(number, slot, failure)
+        for (number, _) in awaited.filter({ $0.value <= now }).sorted(by: { $0.value < $1.value }) {
+            endLookUp(number, at: now)
         }
+        guard let deadline = crowdDeadline, deadline <= now else { return }
+        for number in names.excess(over: names.threads) { endLookUp(number, at: now) }
+    }
+
+    /// When no more may wait for threads than there are threads; nil if no more do. While threads come back, as many as like
+    /// may wait: it does not take long. When none has for a while, those who wait would soon have every slot.
+    var crowdDeadline: UInt64? { names.waiting > names.threads ? lookUpsMovedAt + CurlLimits.lookUpPause : nil }
+
+    private func endLookUp(_ number: Int, at now: UInt64) {
+        guard let slot = slots[number] else { return }
+        let wasLookedUp = stopAwaiting(number, slot, isLate: true)
+        let milliseconds = (now - slot.startedAt) / 1_000_000
+        let failure =
+            wasLookedUp || slot.hasBegun
+            ? TransferFailure(
+                CURLE_OPERATION_TIMEDOUT, slot.hasBegun ? .begun : .resolving,
+                detail: "Resolving timed out after \(milliseconds) milliseconds")
+            : TransferFailure(
+                kind: .noSocket, message: "no thread to look up the host within \(milliseconds) milliseconds")
+        end(number, slot, failure)
     }
 
     private func startLookUps() {
+        let begun = names.begun
+        defer { if names.begun > begun { lookUpsMovedAt = MonotonicClock.nanoseconds } }
         while let name = names.next() {
+            for number in names.askers(of: name) where awaited[number] != nil {
+                awaited[number] = slots[number]?.addressDeadline
+            }
             let (mailbox, lookUp) = (mailbox, lookUp)
             do {
                 try LoopThread(named: "curl-lookup") { mailbox.found(name, lookUp(name)) }.detach()

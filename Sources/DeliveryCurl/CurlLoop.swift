@@ -18,6 +18,8 @@ final class CurlLoop {
     var names: LookUpQueue
     /// The slots that wait for addresses, and until when.
     var awaited: [Int: UInt64] = [:]
+    /// When a name that was not found before got a thread last, or the first began to wait for one.
+    var lookUpsMovedAt: UInt64 = 0
     /// What libcurl's table of names has to forget before the next request is handed over.
     var oldNames: [String] = []
     /// What a thread does that looks a name up.
@@ -144,7 +146,7 @@ final class CurlLoop {
     }
 
     private func timeToWait() -> Int32 {
-        let deadlines = [multi.deadline, stopDeadline, awaited.values.min()].compactMap { $0 }
+        let deadlines = [multi.deadline, stopDeadline, awaited.values.min(), crowdDeadline].compactMap { $0 }
         guard let deadline = deadlines.min() else { return -1 }
         return MonotonicClock.milliseconds(until: deadline, from: MonotonicClock.nanoseconds)
     }

@@ -144,7 +144,13 @@ final class EasySlot {
     }
 
     /// When addresses come too late.
-    var addressDeadline: UInt64 { startedAt + UInt64(min(limits.connecting, limits.all)) * 1_000_000 }
+    var addressDeadline: UInt64 { deadline(after: min(limits.connecting, limits.all)) }
+
+    /// When a thread to look the host up comes too late: three quarters of the time are the look-up's, so that who runs out of
+    /// it has had them.
+    var threadDeadline: UInt64 { deadline(after: min(limits.connecting, limits.all) / 4) }
+
+    private func deadline(after milliseconds: Int) -> UInt64 { startedAt + UInt64(milliseconds) * 1_000_000 }
 
     var host: String? { url?.host }
     var port: Int { url?.port ?? 0 }

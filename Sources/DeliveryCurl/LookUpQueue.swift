@@ -12,7 +12,7 @@ import RouterPlugin
 ///               └──── a quarter ───┴────── half ───────┴──────── a quarter ──────┘
 ///
 /// Names nobody answers for, be they ever so many and new, leave threads to those that were found before. Applications take
-/// turns; and each has no more threads than are left for others of its kind, so that there is always one for who comes next.
+/// turns; and each has no more threads than are left for others of its kind: half, a quarter, an eighth, until none is left.
 ///
 /// Invariants: a name is looked up once at a time; of what is under way, no more than so many are unknown or slow, and no more
 /// than so many slow.
@@ -42,7 +42,7 @@ struct LookUpQueue {
         var wasGivenUp = false
     }
 
-    private let threads: Int
+    let threads: Int
     /// By name.
     private var lookUps: [String: LookUp] = [:]
     /// By standing.
@@ -52,10 +52,21 @@ struct LookUpQueue {
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
+    /// How many slots wait for a thread.
+    private(set) var waiting = 0
+    /// How many names that were not found before have had a thread.
+    private(set) var begun = 0
+
     init(threads: Int) { self.threads = threads }
 
     /// How many threads are in use.
     var underWay: Int { underWayByStanding.reduce(0, +) }
+
+    /// Whether the name has a thread.
+    func isUnderWay(_ name: String) -> Bool { lookUps[name]?.owner != nil }
+
+    /// Who wants to know the name's addresses.
+    func askers(of name: String) -> [Int] { lookUps[name]?.askers ?? [] }
 
     /// The slot wants to know the name's addresses.
     mutating func ask(_ name: String, for slot: Int, of application: ApplicationID?) {
@@ -65,6 +76,7 @@ struct LookUpQueue {
             lines[lookUp.standing.rawValue].append(name, of: application)
         }
         lookUp.askers.append(slot)
+        if lookUp.owner == nil { waiting += 1 }
         lookUps[name] = lookUp
     }
 
@@ -79,6 +91,8 @@ struct LookUpQueue {
             guard let (name, application) = next else { continue }
             let owner = Owner(application: application, standing: standing)
             leaveLines(name)
+            waiting -= askers(of: name).count
+            if standing != .found { begun += 1 }
             lookUps[name]?.owner = owner
             underWayByStanding[standing.rawValue] += 1
             underWayByOwner[owner, default: 0] += 1
@@ -96,13 +110,28 @@ struct LookUpQueue {
         lookUp.askers.remove(at: index)
         if lookUp.owner != nil {
             lookUp.wasGivenUp = lookUp.wasGivenUp || isLate
-        } else if lookUp.askers.isEmpty {
-            leaveLines(name)
-            lookUps[name] = nil
-            return false
+        } else {
+            waiting -= 1
+            if lookUp.askers.isEmpty {
+                leaveLines(name)
+                lookUps[name] = nil
+                return false
+            }
         }
         lookUps[name] = lookUp
         return lookUp.owner != nil
+    }
+
+    /// Slots that are to ask no more, so that no more than so many wait for a thread: those of the names that came last, of
+    /// whichever application has most of them. Names that were found before are not among them.
+    func excess(over most: Int) -> [Int] {
+        var (rest, slots) = (lines, [Int]())
+        for standing in [Standing.slow, .unknown] {
+            while waiting - slots.count > most, let name = rest[standing.rawValue].removeLastOfLongest() {
+                slots += askers(of: name).filter { !slots.contains($0) }
+            }
+        }
+        return slots
     }
 
     /// The name's thread has come back. Returns the slots to tell.
@@ -165,6 +194,13 @@ private struct WaitingNames {
         let name = names[application]?.popFirst()
         if names[application]?.isEmpty == false { turns.append(application) } else { names[application] = nil }
         return name.map { ($0, application) }
+    }
+
+    mutating func removeLastOfLongest() -> String? {
+        guard let longest = names.max(by: { $0.value.count < $1.value.count }) else { return nil }
+        let last = names[longest.key]?.popLast()
+        if names[longest.key]?.isEmpty == true { names[longest.key] = nil }
+        return last
     }
 
     mutating func remove(_ name: String, of application: ApplicationID?) {

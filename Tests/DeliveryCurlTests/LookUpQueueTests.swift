@@ -41,6 +41,27 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["n3"])
     }
 
+    @Test func whoCameLastOfThoseWithMostWaitsNoLonger() {
+        var queue = LookUpQueue(threads: 2)
+        find(["known"], &queue)
+        queue.ask("hung", for: 0, of: application(0))
+        #expect(start(&queue) == ["hung"] && queue.waiting == 0)
+        for slot in 1..<9 { queue.ask("many\(slot)", for: slot, of: application(1)) }
+        for slot in 9..<11 { queue.ask("few\(slot)", for: slot, of: application(2)) }
+        // Several ask for one name.
+        for slot in 11..<14 { queue.ask("few10", for: slot, of: application(2)) }
+        #expect(queue.waiting == 13 && queue.excess(over: 13).isEmpty)
+        #expect(queue.excess(over: 10) == [8, 7, 6])
+        for slot in queue.excess(over: 10) { queue.giveUp("many\(slot)", for: slot, isLate: true) }
+        #expect(queue.waiting == 10 && queue.excess(over: 10).isEmpty)
+        #expect(Set(queue.excess(over: 0)) == Set([1, 2, 3, 4, 5, 9, 10, 11, 12, 13]))
+        // Who was found before has a thread of its own.
+        queue.ask("known", for: 14, of: application(1))
+        #expect(start(&queue) == ["known"] && queue.begun == 2 && queue.waiting == 10)
+        #expect(queue.ended("hung", isFound: nil) == [0])
+        #expect(start(&queue) == ["many1"] && queue.begun == 3 && queue.waiting == 9)
+    }
+
     @Test func aNameIsLookedUpOnceAtATime() {
         var queue = LookUpQueue(threads: 3)
         for slot in 0..<3 { queue.ask("one", for: slot, of: application(slot)) }

@@ -110,6 +110,11 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         }
     }
 
+    /// Whether what a retry goes on from says that the attempt under way was not made.
+    package func wasNotSent(going next: DeliveryProgress) -> Bool {
+        if case .inFlight(let attempt) = state { next.attempts < attempt } else { false }
+    }
+
     /// A retry has been committed. Settled stays settled.
     package mutating func rescheduled(_ next: DeliveryProgress) {
         if case .settled = state { return }

@@ -9,6 +9,8 @@ package struct EndpointHealth: Sendable {
     package internal(set) var underWay = 0
     /// How many quick answers are missing until it does not count as slow any more; 0 if it does not.
     private var quickAnswersMissing = 0
+    /// Whether the last attempt could not be made, for want of a thread, a socket or memory.
+    var wasNotSent = false
     /// Lanes that would start an attempt if they might.
     var waiting = WaitingLanes()
     /// For when a timer is set already.
@@ -24,17 +26,21 @@ package struct EndpointHealth: Sendable {
     /// Whether its attempts take long, so that they have to share few slots.
     package var isSlow: Bool { quickAnswersMissing > 0 }
 
+    /// Whether its attempts share few slots with one another. Those that this machine could not make do too: if what keeps
+    /// them is a name that is not found out, each of them waits for a while, and the others must not wait for them.
+    var sharesFewSlots: Bool { isSlow || wasNotSent }
+
     /// Whether there is nothing to remember.
     var isPristine: Bool {
-        underWay == 0 && !isSlow && gatedUntil == nil && trouble == nil && breaker.isPristine && waiting.isEmpty
+        underWay == 0 && !sharesFewSlots && gatedUntil == nil && trouble == nil && breaker.isPristine && waiting.isEmpty
     }
 
     /// An attempt starts.
-    mutating func started(at now: Timestamp) -> (isProbe: Bool, isSlow: Bool, transition: Breaker.Transition?) {
+    mutating func started(at now: Timestamp) -> (isProbe: Bool, transition: Breaker.Transition?) {
         let (isProbe, transition) = breaker.started(at: now)
         underWay += 1
         idleSince = nil
-        return (isProbe, isSlow, transition)
+        return (isProbe, transition)
     }
 
     /// What time alone changes.
@@ -52,6 +58,7 @@ package struct EndpointHealth: Sendable {
     /// An attempt has taken that long. One that has run out of its time is slow, however short an application makes that:
     /// it would have gone on.
     mutating func took(milliseconds: Int64, hasRunOutOfTime: Bool) {
+        wasNotSent = false
         if milliseconds >= RouterLimits.slowAttemptMilliseconds || hasRunOutOfTime {
             quickAnswersMissing = RouterLimits.quickAnswersToRecover
         } else if quickAnswersMissing > 0 {

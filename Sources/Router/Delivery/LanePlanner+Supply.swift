@@ -6,7 +6,7 @@ extension LanePlanner {
     func obstacle(at endpoint: EndpointKey, _ urgency: Priority, at now: Timestamp) -> LaneWait.Kind? {
         let health = endpoints[endpoint]
         guard health?.admits(at: now) ?? .start == .start else { return .endpoint(endpoint) }
-        if health?.isSlow == true, slowUnderWay >= caps.slow { return .slowSlots }
+        if health?.sharesFewSlots == true, slowUnderWay >= caps.slow { return .slowSlots }
         let origin = endpoint.origin
         if let use = origins[origin], use.underWay >= caps.perOrigin { return .origin(origin) }
         return hasShare(endpoint.application, urgency) ? nil : .share(endpoint.application)
@@ -23,9 +23,10 @@ extension LanePlanner {
     mutating func take(
         _ sequence: NotificationSequence, _ endpoint: EndpointKey, _ urgency: Priority
     ) -> Flight {
+        let sharesFewSlots = endpoints[endpoint]?.sharesFewSlots ?? false
         let started = endpoints[endpoint, default: EndpointHealth()].started(at: now)
         if let transition = started.transition { events.append(.breaker(endpoint, transition)) }
-        let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: started.isSlow, isProbe: started.isProbe)
+        let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: sharesFewSlots, isProbe: started.isProbe)
         flights[sequence] = flight
         slots.take(urgency)
         origins[endpoint.origin, default: Use()].underWay += 1

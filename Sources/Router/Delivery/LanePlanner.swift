@@ -142,6 +142,9 @@ package struct LanePlanner: Sendable {
 
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let key = laneOf[sequence] else { return }
+        if let flight = flights[sequence], delivery(sequence)?.machine.wasNotSent(going: progress) == true {
+            endpoints[flight.endpoint]?.wasNotSent = true
+        }
         lanes[key]?.reschedule(sequence, progress)
         release(sequence)
         look(at: key)

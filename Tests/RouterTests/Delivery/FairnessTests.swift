@@ -257,6 +257,32 @@ struct FairnessTests {
         #expect(bench.planner.count == 0 && bench.planner.endpoints.values.allSatisfy { !$0.isSlow })
     }
 
+    /// As those at names that wait for a thread: each of them has a slot while it waits.
+    @Test("Endpoints to which nothing could be sent share few slots until something is, and are not slow")
+    func notSent() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
+        for lane in 0..<6 { bench.add(1, to: SessionID(unchecked: "s\(lane)")) }
+        for delivery in bench.all() {
+            bench.planner.reschedule(delivery.notification.sequence, DeliveryProgress(notBefore: .second(2)))
+        }
+        bench.now = .second(2)
+        bench.add(1, to: "other")
+        var underWay = bench.all()
+        #expect(underWay.count == 3 && underWay.contains { $0.notification.decision.session == "other" })
+        #expect(bench.planner.endpoints.values.allSatisfy { !$0.isSlow })
+        var served = 0
+        while let delivery = underWay.popLast(), served < 99 {
+            served += 1
+            bench.learn(delivery, .success, status: 200)
+            bench.planner.remove(delivery.notification.sequence)
+            underWay += bench.all()
+            #expect(bench.planner.slowUnderWay <= 2)
+        }
+        #expect(served == 7)
+        for lane in 0..<6 { bench.add(1, to: SessionID(unchecked: "s\(lane)")) }
+        #expect(bench.all().count == 6)
+    }
+
     // MARK: Breakers
 
     @Test("An open breaker holds all lanes of its endpoint, one attempt probes it, and those behind follow in a ramp")

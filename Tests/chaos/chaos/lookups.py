@@ -30,7 +30,7 @@ PORT = 53
 RESOLVER_SECONDS = 4
 # Names that were known before, and in each round more strangers than there are threads for look-ups.
 KNOWN = Shape("names", 100, 0, 256, 2, 6.0, 2.0, 2.0)
-STRANGERS = 100
+STRANGERS = 300
 # Look-ups and what else the daemon does: no thread for each name.
 MOST_THREADS = 64 + 40
 
