@@ -10,6 +10,10 @@ package enum RouterLimits {
     package static let responseExcerptBytes = 1024
     /// Most candidates that an explanation shows.
     package static let explainedCandidates = 1000
+    /// After how many steps an explanation shows no further candidate: bytes that predicates compare, as `IndexEffort` counts
+    /// them, and some for each question to one.
+    package static let explanationSteps = 64 * 1024 * 1024
+    package static let explanationStepsOfQuestion = 512
     /// Most commands that share one transaction.
     package static let commandsPerTransaction = 512
     /// Most notifications that a transaction forgets, and how many bytes of payloads: nobody waits long for it.

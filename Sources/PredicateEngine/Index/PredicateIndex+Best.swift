@@ -47,16 +47,7 @@ extension PredicateIndex {
     }
 
     /// Whether the node's predicate holds for the subject.
-    package func holds(_ node: Node, for subject: String) -> Bool {
-        subject.utf8Span.span.withUnsafeBufferPointer { bytes in
-            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { holds(node, for: $0) }
-        }
-    }
-
-    func holds(_ node: Node, for subject: PreparedSubject) -> Bool {
-        var work = 0
-        return CanonicalCode.holds(tables.pointee.nodes.places.code(node), for: subject, &work)
-    }
+    package func holds(_ node: Node, for subject: String) -> Bool { answers(about: subject) { $0.holds(node) } }
 }
 
 /// What a question takes, in steps that can be counted.

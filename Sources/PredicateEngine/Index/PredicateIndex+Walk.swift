@@ -7,18 +7,20 @@ extension PredicateIndex {
     package func visit(
         _ subject: String, _ order: NodeOrder, mayGoOn: (Rank) -> Bool = { _ in true }, _ visit: (Node) -> Bool
     ) {
-        let tables = tables
-        subject.utf8Span.span.withUnsafeBufferPointer { bytes in
-            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
-                let lists = tables.pointee.keys.lists.view
-                var walk = NodeWalk(nodes: tables.pointee.nodes.places, order: order)
-                tables.pointee.keys.forEachEntry(for: subject) { walk.open($0, lists) }
-                walk.open(KeyTable.residual | KeyTable.listBit, lists)
-                while let node = walk.next(lists) {
-                    guard mayGoOn(rank(of: node)) else { return }
-                    if holds(node, for: subject), !visit(node) { return }
-                }
-            }
+        answers(about: subject) { self.visit($0, order, mayGoOn: mayGoOn, visit) }
+    }
+
+    /// The same for a subject that has been laid out.
+    package func visit(
+        _ answers: NodeAnswers, _ order: NodeOrder, mayGoOn: (Rank) -> Bool, _ visit: (Node) -> Bool
+    ) {
+        let lists = tables.pointee.keys.lists.view
+        var walk = NodeWalk(nodes: tables.pointee.nodes.places, order: order)
+        answers.forEachEntry(in: tables.pointee.keys) { walk.open($0, lists) }
+        walk.open(KeyTable.residual | KeyTable.listBit, lists)
+        while let node = walk.next(lists) {
+            guard mayGoOn(rank(of: node)) else { return }
+            if answers.holds(node), !visit(node) { return }
         }
     }
 }

@@ -1,4 +1,3 @@
-import PredicateEngine
 package import RouterPlugin
 
 /// A decision with everything that was considered for it. Making one has no effect on anything.
@@ -33,33 +32,28 @@ package struct Explanation: Hashable, Sendable {
 }
 
 extension Chooser {
-    /// Explains the decision, showing at most `limit` sessions.
+    /// Explains the decision, showing at most `limit` sessions, and fewer where predicates take more than so many steps to
+    /// ask.
     package func explain(
-        _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int
+        _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int,
+        steps: Int = RouterLimits.explanationSteps
     ) -> Explanation {
         let (outcome, decision) = choose(for: notification, from: tenant, at: now)
         let query = RegistryQuery(
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
+        let hasCandidates =
+            switch outcome {
+            case .newSession, .undeliverable: !decision.vetoes.isEmpty
+            case .session, .held, .dropped: true
+            }
         var shown: [Explanation.Considered] = []
-        var seen: Set<SessionID> = []
-        for tier in MatchTier.allCases {
-            tenant.registry.visit(tier, for: query) { id in
-                guard shown.count < limit else { return false }
-                guard seen.insert(id).inserted, let session = tenant.sessions[id] else { return true }
-                shown.append(considered(session, tier.tier, notification, now))
-                return true
-            }
-        }
-        // About nothing in particular everybody is a candidate, so this comes upon the others too, and looks at no more of
-        // them than are shown.
-        let everybody = RegistryQuery(device: notification.device, contentID: nil, prefersRequiresCan: false)
-        tenant.registry.visit(.can, for: everybody) { id in
+        tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps) { examined in
             guard shown.count < limit else { return false }
-            if !seen.contains(id), let session = tenant.sessions[id] {
-                shown.append(considered(session, nil, notification, now))
+            if let session = tenant.sessions[examined.session] {
+                shown.append(considered(session, examined, notification, now))
             }
-            return true
+            return shown.count < limit
         }
         return Explanation(
             outcome: outcome, decision: decision, considered: shown,
@@ -67,9 +61,9 @@ extension Chooser {
     }
 
     private func considered(
-        _ session: SceneSession, _ tier: Tier?, _ notification: NotificationView, _ now: Timestamp
+        _ session: SceneSession, _ examined: ExaminedSession, _ notification: NotificationView, _ now: Timestamp
     ) -> Explanation.Considered {
-        let subject = notification.contentID?.text
+        let tier = examined.tier?.tier
         let verdicts = tier.map { tier in
             rules.map {
                 Explanation.RuleVerdict(
@@ -79,8 +73,6 @@ extension Chooser {
         return Explanation.Considered(
             session: session.key.session, activationState: session.activationState,
             preferenceLevel: session.conditions.preferenceLevel, lastActivatedAt: session.lastActivatedAt,
-            can: subject.map { session.conditions.canActivate.evaluate(with: $0) },
-            prefers: subject.map { session.conditions.prefersToActivate.evaluate(with: $0) }, tier: tier,
-            verdicts: verdicts ?? [])
+            can: examined.can, prefers: examined.prefers, tier: tier, verdicts: verdicts ?? [])
     }
 }

@@ -1,4 +1,4 @@
-import PredicateEngine
+package import PredicateEngine
 package import RouterPlugin
 
 /// The registry that decides without looking at the sessions that it does not need.
@@ -89,6 +89,24 @@ package struct IndexedRegistry: SessionRegistry {
 
     package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
         holder.store.pointee.visit(tier, query) { visit(holder.store.pointee.names[Int($0)]) }
+    }
+
+    /// Shows every session in scope once, until `visit` returns false or it has taken too much: the candidates of each
+    /// tier, best first, then those that are none.
+    ///
+    /// Returns what it took to ask the predicates. It ends after so many steps, once it has shown a session: see
+    /// `RouterLimits.explanationSteps`.
+    ///
+    /// - Parameter hasCandidates: False if it is known that nobody is a candidate: then nobody is looked for.
+    @discardableResult
+    package func examine(
+        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ visit: (ExaminedSession) -> Bool
+    ) -> IndexEffort {
+        holder.store.pointee.examine(query, hasCandidates: hasCandidates, steps: steps) { slot, tier, can, prefers in
+            visit(
+                ExaminedSession(
+                    session: holder.store.pointee.names[Int(slot)], tier: tier, can: can, prefers: prefers))
+        }
     }
 
     package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {

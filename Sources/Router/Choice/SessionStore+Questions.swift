@@ -11,7 +11,9 @@ extension SessionStore {
         let group = groups(of: node)
         if group.prefers == NodeGroups.nobody { return (.can, order.best(of: group)) }
         let best = order.best(of: group)
-        if !query.prefersRequiresCan || holds(best, .can, subject) { return (.prefers, best) }
+        if !query.prefersRequiresCan || index.holds(records.base[Int(best)].can, for: subject) {
+            return (.prefers, best)
+        }
         return firstVisited(query)
     }
 
@@ -30,31 +32,43 @@ extension SessionStore {
     /// The same among the sessions of a device: each is asked that would be better.
     private func bestOfDevice(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
         guard let device = query.device else { return nil }
-        let (slots, order) = (devices[device], order)
-        for tier in MatchTier.allCases {
-            var best: UInt32?
-            for slot in slots
-            where best.map({ order.isBefore(slot, $0, in: tier) }) ?? true && stands(slot, in: tier, query) {
-                best = slot
+        return withAnswers(query) { answers in
+            let (slots, order) = (devices[device], order)
+            for tier in MatchTier.allCases {
+                var best: UInt32?
+                for slot in slots
+                where best.map({ order.isBefore(slot, $0, in: tier) }) ?? true && stands(slot, in: tier, query, answers)
+                {
+                    best = slot
+                }
+                if let best { return (tier, best) }
             }
-            if let best { return (tier, best) }
+            return nil
         }
-        return nil
     }
 
-    /// Whether a session is a candidate of the tier.
-    private func stands(_ slot: UInt32, in tier: MatchTier, _ query: RegistryQuery) -> Bool {
-        guard let subject = query.subject else { return tier == .can }
-        guard holds(slot, tier, subject) else { return false }
-        return tier == .can || !query.prefersRequiresCan || holds(slot, .can, subject)
+    /// Lays the subject out, if the question has one.
+    private func withAnswers<Result>(_ query: RegistryQuery, _ body: (NodeAnswers?) -> Result) -> Result {
+        guard let subject = query.subject else { return body(nil) }
+        return index.answers(about: subject) { body($0) }
+    }
+
+    /// Whether a session is a candidate of the tier. Without a subject everybody can.
+    func stands(
+        _ slot: UInt32, in tier: MatchTier, _ query: RegistryQuery, _ answers: NodeAnswers?
+    ) -> Bool {
+        guard let answers else { return tier == .can }
+        let record = records.base[Int(slot)]
+        guard answers.holds(record.node(in: tier)) else { return false }
+        return tier == .can || !query.prefersRequiresCan || answers.holds(record.can)
     }
 
     /// Shows the sessions of a tier, best first, until `show` returns false.
     func visit(_ tier: MatchTier, _ query: RegistryQuery, _ show: (UInt32) -> Bool) {
         if let device = query.device {
-            visit(tier, query, among: devices[device], show)
+            withAnswers(query) { visit(tier, query, among: devices[device], $0, show) }
         } else if let subject = query.subject {
-            visit(tier, subject, query.prefersRequiresCan, show)
+            index.answers(about: subject) { visit(tier, $0, query.prefersRequiresCan, show) }
         } else if tier == .can, let round = all.rounds.indices.last {
             var frontier = SessionFrontier(tier: .can, order: order)
             frontier.open(.place(0, round: round), all.best)
@@ -63,17 +77,15 @@ extension SessionStore {
     }
 
     /// Sessions of one device: each is asked.
-    private func visit(_ tier: MatchTier, _ query: RegistryQuery, among slots: [UInt32], _ show: (UInt32) -> Bool) {
+    private func visit(
+        _ tier: MatchTier, _ query: RegistryQuery, among slots: [UInt32], _ answers: NodeAnswers?,
+        _ show: (UInt32) -> Bool
+    ) {
         let order = order
-        let candidates = slots.filter { stands($0, in: tier, query) }
+        let candidates = slots.filter { stands($0, in: tier, query, answers) }
         for slot in candidates.sorted(by: { order.isBefore($0, $1, in: tier) }) {
             guard show(slot) else { return }
         }
-    }
-
-    private func holds(_ slot: UInt32, _ tier: MatchTier, _ content: String) -> Bool {
-        let node = records.base[Int(slot)].node(in: tier)
-        return node != PredicateIndex.none && index.holds(node, for: content)
     }
 
     /// Sessions by their predicates. A predicate that holds puts the best of its group on the way out; a session goes out
@@ -81,31 +93,37 @@ extension SessionStore {
     ///
     /// A node's rank counts both tiers: in tier `can` the nodes by which somebody prefers come first, out of turn. Whoever
     /// asks for tier `can` has seen them in tier `prefers`, or there are none.
-    private func visit(_ tier: MatchTier, _ content: String, _ requiresCan: Bool, _ show: (UInt32) -> Bool) {
+    private func visit(
+        _ tier: MatchTier, _ answers: NodeAnswers, _ requiresCan: Bool, _ show: (UInt32) -> Bool
+    ) {
         var frontier = SessionFrontier(tier: tier, order: order)
         var isWanted = true
         func showIfWanted(_ slot: UInt32) -> Bool {
-            if requiresCan, tier == .prefers, !holds(slot, .can, content) { return true }
+            if requiresCan, tier == .prefers, !answers.holds(records.base[Int(slot)].can) { return true }
             isWanted = show(slot)
             return isWanted
         }
-        index.visit(content, nodeOrder) { rank in
+        index.visit(answers, nodeOrder) { rank in
             letOut(of: &frontier, above: rank, showIfWanted)
         } _: { node in
-            let group = groups(of: node)[tier]
-            if group & NodeGroups.listBit == 0 {
-                frontier.open(.nothing, group)
-            } else if group != NodeGroups.nobody {
-                let list = group & ~NodeGroups.listBit
-                frontier.open(.list(list, position: 0), groupLists.items(of: list)[0])
-            }
+            open(groups(of: node)[tier], &frontier)
             return true
         }
         if isWanted { _ = letOut(of: &frontier, showIfWanted) }
     }
 
+    /// Puts the best session of a group on the way out.
+    func open(_ group: UInt32, _ frontier: inout SessionFrontier) {
+        if group & NodeGroups.listBit == 0 {
+            frontier.open(.nothing, group)
+        } else if group != NodeGroups.nobody {
+            let list = group & ~NodeGroups.listBit
+            frontier.open(.list(list, position: 0), groupLists.items(of: list)[0])
+        }
+    }
+
     /// Shows the sessions on the way out that rank above a number; returns whether more are wanted.
-    private func letOut(
+    func letOut(
         of frontier: inout SessionFrontier, above rank: UInt64 = 0, _ show: (UInt32) -> Bool
     ) -> Bool {
         while let next = frontier.pop(above: rank) {

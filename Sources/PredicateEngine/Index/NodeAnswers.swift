@@ -1,0 +1,53 @@
+/// What nodes say of one subject, which is laid out once for all of them.
+///
+/// Lives no longer than the closure that it was handed to, and is for one thread.
+package final class NodeAnswers {
+    private let nodes: NodePlaces
+    private let subject: PreparedSubject
+    /// What nodes have said; nil if they are asked each time.
+    private var known: [UInt32: Bool]?
+    /// What asking them has taken.
+    package private(set) var effort = IndexEffort()
+    /// How often somebody wanted to know, answers that were remembered included.
+    package private(set) var questions = 0
+
+    fileprivate init(_ nodes: NodePlaces, _ subject: PreparedSubject, remembering: Bool) {
+        self.nodes = nodes
+        self.subject = subject
+        known = remembering ? [:] : nil
+    }
+
+    /// Whether a node's predicate holds; no node stands for one that never does.
+    package func holds(_ node: PredicateIndex.Node) -> Bool {
+        questions &+= 1
+        guard node != PredicateIndex.none else { return false }
+        if let value = known?[node] { return value }
+        var compared = 0
+        let value = CanonicalCode.holds(nodes.code(node), for: subject, &compared)
+        effort.asked &+= 1
+        effort.compared &+= compared
+        known?[node] = value
+        return value
+    }
+
+    /// Shows what stands under the subject's keys in a table.
+    func forEachEntry(in keys: borrowing KeyTable, _ body: (UInt32) -> Void) {
+        keys.forEachEntry(for: subject, body)
+    }
+}
+
+extension PredicateIndex {
+    /// Lays a subject out for any number of questions, which have to be asked before the index changes.
+    ///
+    /// - Parameter remembering: Whether each node is asked but once, however often it is wanted.
+    package func answers<Result>(
+        about subject: String, remembering: Bool = false, _ body: (NodeAnswers) -> Result
+    ) -> Result {
+        let tables = tables
+        return subject.utf8Span.span.withUnsafeBufferPointer { bytes in
+            PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
+                body(NodeAnswers(tables.pointee.nodes.places, subject, remembering: remembering))
+            }
+        }
+    }
+}
