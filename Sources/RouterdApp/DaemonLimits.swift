@@ -125,6 +125,8 @@ package enum DaemonLimits {
     package static let bodyBytesPerSecond = 512
     package static let requestSeconds: Int64 = 120
     package static let lingerSeconds: Int64 = 2
+    /// How long a client may take nothing of an answer that is made as it is taken.
+    static let answerSeconds: Int64 = 30
     /// Most webhook requests at once, and most connections that are kept.
     package static let slots = 65_536
     /// Longest language tag.

@@ -11,17 +11,16 @@ import RouterPlugin
 extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
-        let scope = scope(batch.application)
-        let answers = try await batch.answers { line, key throws(Problem) in
+        let (application, scope) = (batch.application, scope(batch.application))
+        return try await BatchAnswers(to: batch) { line, key throws(Problem) in
             let (id, draft) = try SessionBody.readWithID(try Request.parse(line), within: scope)
-            let session = SessionKey(application: batch.application, session: id)
+            let session = SessionKey(application: application, session: id)
             return BatchItem(command: .putSession(session, draft, once: key)) { Self.line(for: $0, id, draft) }
         } naming: { line in
             (try? JSONValue(parsing: line))?["id"]?.asString
         } submitting: {
             await submitAll($0)
-        }
-        return .lines(answers)
+        }.response(over: context.channel)
     }
 
     @Sendable func postNotificationBatch(
@@ -30,19 +29,18 @@ extension API {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
-        let traceparent = request.traceparent
-        let answers = try await batch.answers { line, key throws(Problem) in
+        let (application, traceparent) = (batch.application, request.traceparent)
+        return try await BatchAnswers(to: batch) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
-            var accept = try Self.decode(request, by: Self.pushSource, batch.application, device, traceparent)
+            var accept = try Self.decode(request, by: Self.pushSource, application, device, traceparent)
             if let key { accept.notification.dedupeKeys.append(key.key) }
             return BatchItem(command: .accept(accept), line: Self.line)
         } naming: { _ in
             nil
         } submitting: {
             await submitAll($0)
-        }
-        return .lines(answers)
+        }.response(over: context.channel)
     }
 
     /// Reads the batch whole, and sees to it that its key stands for this batch and no other.
@@ -102,7 +100,7 @@ struct BatchItem {
 }
 
 /// The lines of a request with what they have in common.
-struct BatchRequest {
+struct BatchRequest: Sendable {
     var application: ApplicationID
     var source: PluginID
     /// The client's.
@@ -113,44 +111,119 @@ struct BatchRequest {
     var claim: DedupeKey? { key.map { DedupeKey(application: application, source: source, key: "batch:\($0)") } }
 
     /// What a line is known by, if the batch has a key. No key of a single request begins like that.
-    private func key(ofLine number: Int) -> DedupeKey? {
+    fileprivate func key(ofLine number: Int) -> DedupeKey? {
         key.map { DedupeKey(application: application, source: source, key: "line:\(number):\($0)") }
     }
+}
 
-    /// Reads, submits and answers the lines, a chunk at a time. What a line that cannot be read is `naming` is said with the
-    /// reason. A batch that is too much is refused whole, or from the chunk on that was too much: what is done is told.
-    func answers(
-        _ read: ([UInt8], DedupeKey?) throws(Problem) -> BatchItem, naming: ([UInt8]) -> String?,
-        submitting submit: ([Command]) async -> [Reply]?
-    ) async throws(Problem) -> [[UInt8]] {
-        var number = 0
-        var answers: [[UInt8]] = []
-        var isTooMuch = false
-        for chunk in lines.chunks(of: DaemonLimits.batchLines) {
-            let items = chunk.map { line in
-                number += 1
-                return Result { () throws(Problem) in
-                    let item = try read(line, key(ofLine: number))
-                    if isTooMuch { throw .overloaded }
-                    return item
-                }
+/// The answers to a batch. The lines are read, submitted and answered a chunk at a time, and a chunk only when the client
+/// has taken the answers to those before it, so that what is held is a chunk's, however many lines there are and however long
+/// their answers.
+struct BatchAnswers: Sendable {
+    private var batch: BatchRequest
+    private let read: @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem
+    private let name: @Sendable ([UInt8]) -> String?
+    private let submit: @Sendable ([Command]) async -> [Reply]?
+    private var number = 0
+    private var isTooMuch = false
+
+    /// - Parameters:
+    ///   - read: What a line asks for.
+    ///   - naming: What is said of a line that cannot be read, beside the reason.
+    ///   - submit: The replies to the commands of a chunk; nil if they are too much.
+    init(
+        to batch: BatchRequest, reading read: @escaping @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem,
+        naming name: @escaping @Sendable ([UInt8]) -> String?,
+        submitting submit: @escaping @Sendable ([Command]) async -> [Reply]?
+    ) {
+        (self.batch, self.read, self.name, self.submit) = (batch, read, name, submit)
+    }
+
+    /// The answers to the next chunk, a line each; nil when there are no more lines. A batch that is too much is refused
+    /// whole, or from the chunk on that was too much: what is done is told.
+    mutating func next() async throws(Problem) -> ByteBuffer? {
+        let chunk = batch.lines.next(DaemonLimits.batchLines)
+        guard !chunk.isEmpty else { return nil }
+        let isFirst = number == 0
+        var items: [Result<BatchItem, Problem>] = []
+        for line in chunk {
+            number += 1
+            do throws(Problem) {
+                let item = try read(line, batch.key(ofLine: number))
+                items.append(isTooMuch ? .failure(.overloaded) : .success(item))
+            } catch {
+                items.append(.failure(error))
             }
-            let replies = await submit(items.compactMap { try? $0.get().command })
-            if replies == nil {
-                if answers.isEmpty { throw .overloaded }
-                isTooMuch = true
+        }
+        let replies = await submit(items.compactMap { try? $0.get().command })
+        if replies == nil {
+            if isFirst { throw .overloaded }
+            isTooMuch = true
+        }
+        var rest = (replies ?? []).makeIterator()
+        var answers = ByteBuffer()
+        for (line, item) in zip(chunk, items) {
+            switch item {
+            case .failure(let problem): answers.writeBytes(BatchLine.write(problem, id: name(line)))
+            case .success where isTooMuch: answers.writeBytes(BatchLine.write(.overloaded, id: name(line)))
+            case .success(let item): answers.writeBytes(item.line(rest.next() ?? .none))
             }
-            var rest = (replies ?? []).makeIterator()
-            for (line, item) in zip(chunk, items) {
-                switch item {
-                case .failure(let problem): answers.append(BatchLine.write(problem, id: naming(line)))
-                case .success where isTooMuch: answers.append(BatchLine.write(.overloaded, id: naming(line)))
-                case .success(let item): answers.append(item.line(rest.next() ?? .none))
-                }
-            }
+            answers.writeInteger(UInt8(ascii: "\n"))
         }
         return answers
     }
+
+    /// The whole answer. It begins when the first chunk is done, until when the batch may be refused; one of few lines has a
+    /// length.
+    ///
+    /// - Parameter channel: The client's connection, which is closed if it takes nothing for a while.
+    func response(over channel: any Channel) async throws(Problem) -> Response {
+        var answers = self
+        let first = try await answers.next() ?? ByteBuffer()
+        let body =
+            answers.batch.lines.isAtEnd
+            ? ResponseBody(byteBuffer: first)
+            : ResponseBody(asyncSequence: BatchStream(first: first, answers: answers, channel: channel))
+        return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
+    }
+}
+
+/// The answers to a batch of several chunks, as they go to the client.
+private struct BatchStream: AsyncSequence, Sendable {
+    let first: ByteBuffer
+    let answers: BatchAnswers
+    let channel: any Channel
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        private var first: ByteBuffer?
+        private var answers: BatchAnswers
+        private let channel: any Channel
+        /// Closes the connection, unless the client takes what it was given.
+        private var cut: Scheduled<Void>?
+
+        init(_ stream: BatchStream) { (first, answers, channel) = (stream.first, stream.answers, stream.channel) }
+
+        /// To be asked for more is to have taken what came before.
+        @concurrent mutating func next() async throws -> ByteBuffer? {
+            cut?.cancel()
+            guard let answers = try await following() else { return nil }
+            let channel = channel
+            cut = channel.eventLoop.scheduleTask(in: .seconds(DaemonLimits.answerSeconds)) {
+                channel.close(promise: nil)
+            }
+            return answers
+        }
+
+        private mutating func following() async throws -> ByteBuffer? {
+            if let first {
+                self.first = nil
+                return first
+            }
+            return try await answers.next()
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
 /// One line of a batch's answer.
@@ -173,18 +246,39 @@ private enum BatchLine {
 }
 
 /// The lines of a body of newline-delimited JSON; empty ones are passed over.
-struct Lines {
-    private let lines: [ArraySlice<UInt8>]
+struct Lines: Sendable {
+    private let body: [UInt8]
+    private var place = 0
 
     init(of body: [UInt8]) {
-        lines = body.split(separator: UInt8(ascii: "\n")).filter { line in
-            !line.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
-        }
+        self.body = body
+        passOverBlanks()
     }
 
-    func chunks(of size: Int) -> [[[UInt8]]] {
-        stride(from: 0, to: lines.count, by: size).map { start in
-            lines[start..<min(start + size, lines.count)].map { Array($0) }
+    var isAtEnd: Bool { place == body.count }
+
+    /// The next so many lines, or those that are left.
+    mutating func next(_ most: Int) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        while lines.count < most, !isAtEnd {
+            let end = body[place...].firstIndex(of: UInt8(ascii: "\n")) ?? body.count
+            lines.append(Array(body[place..<end]))
+            place = end
+            passOverBlanks()
+        }
+        return lines
+    }
+
+    /// Goes to the first byte of a line that has more than blanks.
+    private mutating func passOverBlanks() {
+        var start = place
+        while place < body.count {
+            switch body[place] {
+            case UInt8(ascii: "\n"): start = place + 1
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
+            default: return place = start
+            }
+            place += 1
         }
     }
 }

@@ -187,14 +187,4 @@ extension Response {
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
-
-    static func lines(_ lines: [[UInt8]]) -> Response {
-        var buffer = ByteBuffer()
-        for line in lines {
-            buffer.writeBytes(line)
-            buffer.writeInteger(UInt8(ascii: "\n"))
-        }
-        return Response(
-            status: .ok, headers: [.contentType: "application/x-ndjson"], body: ResponseBody(byteBuffer: buffer))
-    }
 }

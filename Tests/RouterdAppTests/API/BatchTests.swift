@@ -1,6 +1,10 @@
 import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOEmbedded
 import Router
 import RouterPlugin
+import Synchronization
 import Testing
 
 @testable import RouterdApp
@@ -49,35 +53,91 @@ struct BatchTests {
         }
     }
 
+    /// A batch of so many lines, of which the last is bad. How many commands were submitted at a time is noted, and from
+    /// some chunk on they are too many.
+    private static func batch(lines: Int, chunksTaken: Int = .max, _ submitted: Submitted) -> BatchAnswers {
+        let body = (0..<lines).map { $0 == lines - 1 ? "bad" : "line \($0)" }.joined(separator: "\n \r\n")
+        let batch = BatchRequest(
+            application: ApplicationID(unchecked: "gallery"), source: PluginID(unchecked: "test"),
+            lines: Lines(of: Array("\n\(body)\n\n".utf8)))
+        return BatchAnswers(to: batch) { line, _ throws(Problem) in
+            if line == Array("bad".utf8) { throw .unexpectedReply }
+            return BatchItem(command: .cancelReplay(ReplayID(unchecked: "r"))) { _ in Array(#"{"status":202}"#.utf8) }
+        } naming: {
+            String(decoding: $0.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+        } submitting: { commands in
+            let chunks = submitted.counts.withLock { counts in
+                counts.append(commands.count)
+                return counts.count
+            }
+            return chunks > chunksTaken ? nil : commands.map { _ in .none }
+        }
+    }
+
+    private final class Submitted: Sendable {
+        let counts = Mutex<[Int]>([])
+    }
+
     @Test func whatIsTooMuchIsRefusedWholeOrFromSomeLineOn() async throws {
         let lines = 2 * DaemonLimits.batchLines + 1
-        func post(chunksTaken: Int) async throws(Problem) -> (answers: [JSONValue], submitted: [Int]) {
-            let body = (0..<lines).map { $0 == lines - 1 ? "bad" : "line \($0)" }.joined(separator: "\n")
-            let batch = BatchRequest(
-                application: ApplicationID(unchecked: "gallery"), source: PluginID(unchecked: "test"),
-                lines: Lines(of: Array(body.utf8)))
-            var submitted: [Int] = []
-            let answers = try await batch.answers { line, _ throws(Problem) in
-                if line == Array("bad".utf8) { throw .unexpectedReply }
-                return BatchItem(command: .cancelReplay(ReplayID(unchecked: "r"))) { _ in Array(#"{"status":202}"#.utf8)
-                }
-            } naming: {
-                String(decoding: $0, as: UTF8.self)
-            } submitting: { commands in
-                submitted.append(commands.count)
-                return submitted.count > chunksTaken ? nil : commands.map { _ in .none }
+        var refused = Self.batch(lines: lines, chunksTaken: 0, Submitted())
+        await #expect(throws: Problem.self) { try await refused.next() }
+        let submitted = Submitted()
+        var batch = Self.batch(lines: lines, chunksTaken: 1, submitted)
+        var answers: [JSONValue] = []
+        while let chunk = try await batch.next() {
+            answers += try chunk.readableBytesView.split(separator: UInt8(ascii: "\n")).map {
+                try JSONValue(parsing: Array($0))
             }
-            return (answers.map { (try? JSONValue(parsing: $0)) ?? .null }, submitted)
         }
-        await #expect(throws: Problem.self) { try await post(chunksTaken: 0) }
-        let (answers, submitted) = try await post(chunksTaken: 1)
         #expect(answers.count == lines)
         #expect(answers.prefix(DaemonLimits.batchLines).allSatisfy { $0.at("status") == 202 })
-        let refused = answers.dropFirst(DaemonLimits.batchLines).dropLast()
-        #expect(refused.allSatisfy { $0.at("status") == 503 && $0.at("error", "code") == "overloaded" })
-        #expect(refused.first?.at("id").asString == "line \(DaemonLimits.batchLines)")
+        let late = answers.dropFirst(DaemonLimits.batchLines).dropLast()
+        #expect(late.allSatisfy { $0.at("status") == 503 && $0.at("error", "code") == "overloaded" })
+        #expect(late.first?.at("id").asString == "line \(DaemonLimits.batchLines)")
         #expect(answers.last?.at("status") == 500, "A line that cannot be read says so.")
-        #expect(submitted == [DaemonLimits.batchLines, DaemonLimits.batchLines, 0], "Nothing comes in out of order.")
+        let counts = submitted.counts.withLock(\.self)
+        #expect(counts == [DaemonLimits.batchLines, DaemonLimits.batchLines, 0], "Nothing comes in out of order.")
+    }
+
+    /// Takes so many pieces of an answer, and is gone.
+    private struct LeavingClient: ResponseBodyWriter {
+        struct Gone: Error {}
+        var pieces: Int
+
+        mutating func write(_ buffer: ByteBuffer) throws {
+            pieces -= 1
+            if pieces < 0 { throw Gone() }
+        }
+
+        consuming func finish(_ trailingHeaders: HTTPFields?) {}
+    }
+
+    @Test func nothingIsDoneBeforeTheAnswersToWhatCameBeforeAreTaken() async throws {
+        let channel = NIOAsyncTestingChannel()
+        let submitted = Submitted()
+        let batch = Self.batch(lines: 9 * DaemonLimits.batchLines, submitted)
+        let response = try await batch.response(over: channel)
+        #expect(response.status == .ok && submitted.counts.withLock(\.count) == 1)
+        await #expect(throws: LeavingClient.Gone.self) { try await response.body.write(LeavingClient(pieces: 3)) }
+        #expect(submitted.counts.withLock(\.count) == 4, "What nobody will hear of is not done.")
+        // One of few lines is done at once, and has a length.
+        let few = try await Self.batch(lines: 3, Submitted()).response(over: channel)
+        #expect(few.body.contentLength != nil)
+    }
+
+    @Test func whoTakesNothingOfTheAnswerIsCutOff() async throws {
+        let channel = NIOAsyncTestingChannel()
+        let closed = Atomic(false)
+        channel.closeFuture.whenComplete { _ in closed.store(true, ordering: .relaxed) }
+        let response = try await Self.batch(lines: 9 * DaemonLimits.batchLines, Submitted()).response(over: channel)
+        await #expect(throws: LeavingClient.Gone.self) { try await response.body.write(LeavingClient(pieces: 2)) }
+        await channel.testingEventLoop.advanceTime(by: .seconds(DaemonLimits.answerSeconds - 1))
+        let wasClosed = closed.load(ordering: .relaxed)
+        #expect(!wasClosed)
+        await channel.testingEventLoop.advanceTime(by: .seconds(1))
+        let isClosed = closed.load(ordering: .relaxed)
+        #expect(isClosed)
     }
 
     @Test func aBatchUnderTheSameKeyIsAnsweredTheSame() async throws {

@@ -42,6 +42,28 @@ struct EdgeTests {
         }
     }
 
+    /// HTTP/1.0 knows no chunks: an answer without a length ends with the connection (RFC 9112, 6.3).
+    @Test func longAnswersToOldClientsEndWithTheConnection() async throws {
+        try await withPort { _, port in
+            let body = String(repeating: "[]\n", count: 3 * DaemonLimits.batchLines)
+            let target = "\(TestDaemon.gallery)/notifications:batch"
+            let head = "POST \(target) HTTP/1.0\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            let bytes = try await RawConnection.to(port) { connection in
+                connection.send(head + body)
+                return try connection.bytesToTheEnd()
+            }
+            let lines = bytes.split(separator: UInt8(ascii: "\n")).map { line in
+                String(decoding: line.filter { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+            }.filter { !$0.isEmpty }
+            let fields = lines.prefix { !$0.hasPrefix("{") }.map { $0.lowercased() }
+            #expect(fields.first == "http/1.0 200 ok" && fields.contains("connection: close"), "\(fields)")
+            #expect(!fields.contains { $0.hasPrefix("transfer-encoding") })
+            let answers = lines.dropFirst(fields.count)
+            #expect(answers.count == 3 * DaemonLimits.batchLines)
+            #expect(answers.allSatisfy { $0.hasPrefix(#"{"status":400,"#) && $0.hasSuffix("}") })
+        }
+    }
+
     @Test func awaitedBodiesAreAskedFor() async throws {
         try await withPort(accepting: 1) { _, port in
             let statuses = try await RawConnection.to(port) { connection in

@@ -90,6 +90,13 @@ final class RawConnection {
         }
     }
 
+    /// All bytes until the other side closes.
+    func bytesToTheEnd() throws -> [UInt8] {
+        while try readMore() {}
+        defer { unread = [] }
+        return unread
+    }
+
     /// All answers until the other side closes.
     func answersToTheEnd() throws -> [RawAnswer] {
         while try readMore() {}

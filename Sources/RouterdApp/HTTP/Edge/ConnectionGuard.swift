@@ -164,7 +164,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
         case .head(var head):
             self.exchange?.answer = .begun
             self.exchange?.isStream = head.headers.first(name: "content-type") == EventStream.contentType
-            if exchange.isLast || inputIsClosed {
+            // An answer without a length would come in chunks; without those, it ends with the connection.
+            let endsWithConnection = !exchange.takesChunks && !head.headers.contains(name: "content-length")
+            if endsWithConnection { head.version = .http1_0 }
+            if exchange.isLast || inputIsClosed || endsWithConnection {
                 self.exchange?.keepsAlive = false
                 head.headers.replaceOrAdd(name: "connection", value: "close")
             }

@@ -11,6 +11,8 @@ struct Exchange {
 
     /// Whether the answer goes without a body.
     let isHead: Bool
+    /// Whether the client knows of chunks.
+    let takesChunks: Bool
     /// Whether another request may follow.
     var keepsAlive: Bool
     /// Whether the client waits to be asked for the body.
@@ -33,6 +35,7 @@ struct Exchange {
 
     init(_ head: HTTPRequestHead, keepsAlive: Bool, wireCount: Int) {
         isHead = head.method == .HEAD
+        takesChunks = head.version != .http1_0
         self.keepsAlive = keepsAlive
         isAwaited = head.expectsContinue
         length = head.declaredLength
