@@ -62,6 +62,11 @@ struct KeyTable: ~Copyable {
         remakeFilter()
     }
 
+    mutating func fit() {
+        table.fit()
+        remakeFilter()
+    }
+
     // MARK: - Filing
 
     /// One new node lets others look at so many keys again, about.

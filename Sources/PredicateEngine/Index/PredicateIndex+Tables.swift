@@ -12,6 +12,11 @@ extension PredicateIndex.Tables {
         keys.reserve(times: factor)
     }
 
+    mutating func fit() {
+        interned.fit()
+        keys.fit()
+    }
+
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
     mutating func node(for predicate: Predicate, _ order: NodeOrder) -> PredicateIndex.Node {
         canonicalizer.write(predicate)

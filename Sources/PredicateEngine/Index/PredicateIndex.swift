@@ -69,6 +69,9 @@ package struct PredicateIndex: ~Copyable {
     /// Makes room for so many times as many predicates, if those that are there are like those to come.
     package mutating func reserve(times factor: Double) { tables.pointee.reserve(times: factor) }
 
+    /// Gives back room that the keys of the predicates there are do not need.
+    package mutating func fit() { tables.pointee.fit() }
+
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
     package mutating func node(for predicate: Predicate, _ order: NodeOrder) -> Node {
         tables.pointee.node(for: predicate, order)

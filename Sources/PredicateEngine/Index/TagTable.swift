@@ -121,6 +121,12 @@ package struct TagTable: ~Copyable {
     /// Makes room for so many times as many values at once.
     mutating func reserve(times factor: Double) { reserve(Int(Double(count) * factor)) }
 
+    /// Gives back what is far more than its values and a few others need.
+    mutating func fit() {
+        let needed = (count + count / 50) * 16 / fullness + 1
+        if needed + needed / 4 < capacity { resize(to: needed) }
+    }
+
     package func forEachTag(_ body: (UInt32) -> Void) {
         for slot in 0..<capacity where slots[slot] != Self.empty { body(UInt32(truncatingIfNeeded: slots[slot] >> 32)) }
     }

@@ -25,6 +25,8 @@ struct SessionStore: ~Copyable {
     private(set) var count = 0
     /// How many sessions are to come, while it is not known how many predicates they bring.
     private var expected = 0
+    /// Of how many sessions it is seen next what their predicates take.
+    private var judgedAt = 0
     var version: UInt64 = 0
     /// What `foresee` has loaded, as one number that means nothing.
     var foreseen: UInt64 = 0
@@ -68,15 +70,21 @@ struct SessionStore: ~Copyable {
         names.reserveCapacity(sessions)
         slots.reserve(sessions)
         expected = sessions
+        judgedAt = sessions / 16
         placeOrder()
     }
 
-    /// Makes room for the predicates of all sessions that are expected, once it can be seen how many of them share one: the
-    /// index would grow by a quarter each time, and lay all of its tables out anew.
-    private mutating func reservePredicates() {
+    /// Makes room for the predicates of twice as many sessions, each time that there are twice as many: by then it can be seen
+    /// how many keys they have, and share. Else the index would grow by a quarter each time, and lay all of its tables out anew.
+    /// When all have come that are expected, it gives back what it has too much, if the first had more keys than the others.
+    private mutating func judgePredicates() {
+        guard count < expected else {
+            expected = 0
+            return index.fit()
+        }
         // Some more, since a table that is a little too small grows by a quarter.
-        index.reserve(times: Double(expected) / Double(count) * 1.02)
-        expected = 0
+        index.reserve(times: min(2, Double(expected) / Double(count)) * 1.02)
+        judgedAt = min(2 * count, expected)
     }
 
     // MARK: - Sessions
@@ -98,7 +106,7 @@ struct SessionStore: ~Copyable {
         join(slot, prefers, .prefers)
         join(slot, node(for: conditions.canActivate), .can)
         all.update(slot, slots: records.count, order)
-        if expected >= Self.largeLoad, count >= expected / 16 { reservePredicates() }
+        if expected >= Self.largeLoad, count >= judgedAt { judgePredicates() }
     }
 
     /// Removes a session; returns false if there is none of that name.
@@ -186,7 +194,7 @@ struct SessionStore: ~Copyable {
         exact = ExactRanks(other.exact.bySlot)
         hasExactRanks = other.hasExactRanks
         count = other.count
-        expected = other.expected
+        (expected, judgedAt) = (other.expected, other.judgedAt)
         version = other.version
         placeOrder()
     }

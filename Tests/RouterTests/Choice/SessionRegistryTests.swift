@@ -64,6 +64,29 @@ struct SessionRegistryTests {
         #expect(sharedExpected <= shared + 4096)
     }
 
+    @Test("What is expected is judged by all, not by those that come first", arguments: [true, false])
+    func expectedAndUnlike(areFirstLarge: Bool) throws {
+        func bytes(isExpected: Bool) throws -> Int {
+            let sessions = 17_000
+            var registry = IndexedRegistry()
+            if isExpected { registry.reserve(sessions) }
+            for number in 0..<sessions {
+                let place = areFirstLarge ? number : sessions - 1 - number
+                let texts = (0..<(place < sessions / 16 ? 60 : 1)).map { "'doc/\(number)/\($0)'" }
+                let predicate = try Predicate(format: "SELF IN {\(texts.joined(separator: ","))}")
+                registry.insert(
+                    RegistryEntry(
+                        session: SessionID(unchecked: "s\(number)"),
+                        conditions: ActivationConditions(canActivate: .alwaysTrue, prefersToActivate: predicate),
+                        state: .background, creationSequence: Int64(number)))
+            }
+            return registry.decisionBytes - 32 * (isExpected ? sessions : 1 << 15)
+        }
+        let (grown, expected) = try (bytes(isExpected: false), bytes(isExpected: true))
+        // A fiftieth more than is needed is made room for.
+        #expect(expected <= grown + grown / 50, "\(expected) and not \(grown)")
+    }
+
     @Test("A copy answers as when it was made, while its original changes and others read it")
     func concurrentReaders() async {
         var registry = IndexedRegistry()
