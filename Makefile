@@ -33,7 +33,7 @@ test: setup check check-benchmarks race  ## Check the style and what decisions t
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
 		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race \
-		Benchmarks/Sources/simulation-soak
+		Benchmarks/Sources/simulation-soak Benchmarks/Sources/decision-count
 	python3 Scripts/tidy.py
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.

@@ -48,7 +48,8 @@ let package = Package(
             name: "RouterTesting", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
         .executableTarget(name: "simulation-soak", dependencies: ["RouterTesting"], swiftSettings: settings),
         .executableTarget(
-            name: "decision-count", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings),
+            name: "decision-count", dependencies: ["PredicateEngine", "Router", "RouterPlugin"], swiftSettings: settings
+        ),
         .target(name: "CAllocationCount"),
         .executableTarget(
             name: "router-benchmarks",
