@@ -1,32 +1,40 @@
 /// What nodes say of one subject, which is laid out once for all of them.
 ///
-/// Lives no longer than the closure that it was handed to, and is for one thread.
-package final class NodeAnswers {
+/// Lives no longer than the closure that it was handed to, and is for one thread. Copies are one and the same.
+package struct NodeAnswers {
+    fileprivate struct State {
+        /// What nodes have said; nil if they are asked each time.
+        var known: [UInt32: Bool]?
+        var effort = IndexEffort()
+        var questions = 0
+    }
+
     private let nodes: NodePlaces
     private let subject: PreparedSubject
-    /// What nodes have said; nil if they are asked each time.
-    private var known: [UInt32: Bool]?
-    /// What asking them has taken.
-    package private(set) var effort = IndexEffort()
-    /// How often somebody wanted to know, answers that were remembered included.
-    package private(set) var questions = 0
+    private let state: UnsafeMutablePointer<State>
 
-    fileprivate init(_ nodes: NodePlaces, _ subject: PreparedSubject, remembering: Bool) {
+    fileprivate init(_ nodes: NodePlaces, _ subject: PreparedSubject, _ state: UnsafeMutablePointer<State>) {
         self.nodes = nodes
         self.subject = subject
-        known = remembering ? [:] : nil
+        self.state = state
     }
+
+    /// What asking nodes has taken.
+    package var effort: IndexEffort { state.pointee.effort }
+
+    /// How often somebody wanted to know, answers that were remembered included.
+    package var questions: Int { state.pointee.questions }
 
     /// Whether a node's predicate holds; no node stands for one that never does.
     package func holds(_ node: PredicateIndex.Node) -> Bool {
-        questions &+= 1
+        state.pointee.questions &+= 1
         guard node != PredicateIndex.none else { return false }
-        if let value = known?[node] { return value }
+        if let value = state.pointee.known?[node] { return value }
         var compared = 0
         let value = CanonicalCode.holds(nodes.code(node), for: subject, &compared)
-        effort.asked &+= 1
-        effort.compared &+= compared
-        known?[node] = value
+        state.pointee.effort.asked &+= 1
+        state.pointee.effort.compared &+= compared
+        state.pointee.known?[node] = value
         return value
     }
 
@@ -46,7 +54,10 @@ extension PredicateIndex {
         let tables = tables
         return subject.utf8Span.span.withUnsafeBufferPointer { bytes in
             PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
-                body(NodeAnswers(tables.pointee.nodes.places, subject, remembering: remembering))
+                var state = NodeAnswers.State(known: remembering ? [:] : nil)
+                return withUnsafeMutablePointer(to: &state) { state in
+                    body(NodeAnswers(tables.pointee.nodes.places, subject, state))
+                }
             }
         }
     }
