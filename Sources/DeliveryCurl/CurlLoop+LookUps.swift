@@ -49,7 +49,11 @@ extension CurlLoop {
             endLookUp(number, at: now)
         }
         guard let deadline = crowdDeadline, deadline <= now else { return }
-        for number in names.excess(over: names.threads) { endLookUp(number, at: now) }
+        // What may have been sent has no such outcome: it waits on, and is looked at again after a while.
+        for number in names.excess(over: names.threads) where slots[number]?.hasBegun == false {
+            endLookUp(number, at: now)
+        }
+        if crowdDeadline != nil { lookUpsMovedAt = now }
     }
 
     /// When no more may wait for threads than there are threads; nil if no more do. While threads come back, as many as like

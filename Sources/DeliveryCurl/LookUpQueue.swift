@@ -125,10 +125,10 @@ struct LookUpQueue {
     /// Slots that are to ask no more, so that no more than so many wait for a thread: those of the names that came last, of
     /// whichever application has most of them. Names that were found before are not among them.
     func excess(over most: Int) -> [Int] {
-        var (rest, slots) = (lines, [Int]())
+        var (rest, slots, names) = (lines, [Int](), Set<String>())
         for standing in [Standing.slow, .unknown] {
             while waiting - slots.count > most, let name = rest[standing.rawValue].removeLastOfLongest() {
-                slots += askers(of: name).filter { !slots.contains($0) }
+                if names.insert(name).inserted { slots += askers(of: name) }
             }
         }
         return slots
