@@ -17,8 +17,10 @@ extension Benchmark {
     }
 
     /// Questions about contents, to all sessions.
-    static func decisions(_ name: String, among population: Population) -> Benchmark {
-        decision(name, population.registry, population.subjects.map { query($0) })
+    static func decisions(
+        _ name: String, among population: Population, asking count: Int = Population.subjectCount
+    ) -> Benchmark {
+        decision(name, population.registry, population.subjects.prefix(count).map { query($0) })
     }
 
     /// Questions of other kinds, to the same sessions.

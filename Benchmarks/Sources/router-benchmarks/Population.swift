@@ -74,6 +74,21 @@ struct Population {
         }
     }
 
+    /// Sessions with question marks behind a star, asked for a content that begins each pattern at every letter and ends
+    /// none: trying every place is given up, and all are followed at once.
+    static func patterns(_ size: Size) throws -> Population {
+        var random = Randomness(seed: 8)
+        let subject = "cb" + String(repeating: "a", count: 300)
+        let conditions = (0..<size.rawValue).map { number in
+            let holes = [number % 32, 32 + number / 32].map { String(repeating: "?", count: $0) }
+            return Condition(format: "SELF LIKE '*a\(holes[1])b\(holes[0])c*'", subject: subject)
+        }
+        return try Population(conditions, &random) { condition, _ in
+            ActivationConditions(
+                canActivate: try Predicate(format: condition.format), prefersToActivate: .alwaysFalse)
+        }
+    }
+
     private init(
         _ conditions: [Condition], _ random: inout Randomness,
         _ activation: (Condition, inout Randomness) throws -> ActivationConditions

@@ -13,6 +13,7 @@ enum Suite {
             .decisions("names of 36 bytes, 100,000", among: mixed.withLongNames()),
             .decisions("subject on the right, 1,000", among: try .turned(.thousand)),
             .decisions("orders of which none holds, 1,000", among: try .orders(.thousand)),
+            .decisions("question marks behind a star, 1,000", among: try .patterns(.thousand), asking: 8),
         ] + Benchmark.rarerDecisions(among: mixed) + [
             .strictDecision("who prefers must be able to and is not, 100,000", among: wishful),
             .choice("with its reason, 100,000", among: documents),

@@ -92,6 +92,7 @@ extension CanonicalCode {
         guard subject.given.count <= PredicateLimits.literalBytes else { return false }
         if subject.isASCII || !form.isStripped { return text.isLike(pattern: subject.view(form), &work) }
         let pattern = Array(UnsafeBufferPointer(start: subject.given.bytes, count: subject.given.count))
-        return LikeStretches(Glob(pattern, form: form)).match(text, from: 0, isFixed: true, &work)
+        let elements = Glob(pattern, form: form).elements.makeIterator()
+        return LikeStretches(elements: elements).match(text, from: 0, isFixed: true, &work)
     }
 }

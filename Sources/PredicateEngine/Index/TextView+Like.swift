@@ -60,7 +60,8 @@ extension TextView {
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             work += 1
             if Self.isTooMuch(work - before, at: last.offset) {
-                return LikeStretches(pieces, from: last.piece, to: length).match(self, from: last.offset, &work)
+                return LikeStretches(elements: CanonicalLikeElements(pieces, from: last.piece, to: length))
+                    .match(self, from: last.offset, &work)
             }
             offset = unitEnd(after: last.offset)
             piece = last.piece
@@ -109,7 +110,8 @@ extension TextView {
             guard starPiece >= 0 else { return false }
             work &+= 1
             if Self.isTooMuch(work &- before, at: starOffset) {
-                return LikeStretches(pieces, from: starPiece, to: length).match(self, from: starOffset, &work)
+                return LikeStretches(elements: CanonicalLikeElements(pieces, from: starPiece, to: length))
+                    .match(self, from: starOffset, &work)
             }
             starOffset &+= 1
             // A literal may have become empty when it was stripped of marks.
@@ -185,7 +187,8 @@ extension TextView {
             work += 1
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             if Self.isTooMuch(work - before, at: last.offset) {
-                return LikeStretches(pattern: pattern, from: last.place).match(self, from: last.offset, &work)
+                return LikeStretches(elements: WrittenLikeElements(pattern, from: last.place))
+                    .match(self, from: last.offset, &work)
             }
             offset = unitEnd(after: last.offset)
             place = last.place
