@@ -14,8 +14,12 @@ extension DatabaseFile {
         guard access(target, F_OK) != 0 else { throw Self.exists(target) }
         let partial = "\(target).partial-\(getpid())"
         try Self.makeEmpty(partial)
-        defer { unlink(partial) }
-        let copied = try translating { try copy(to: partial) }
+        defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(partial + suffix) } }
+        let copied: DatabaseCheck
+        do { copied = try copy(to: partial) } catch {
+            let error = StoreError(translating: error)
+            throw StoreError(error.code, "\(path) could not be copied to \(target): \(error.message)")
+        }
         guard copied.isSound else {
             throw StoreError(.corrupt, "\(path) is damaged (\(copied.faults[0].detail)): there is no backup of it")
         }

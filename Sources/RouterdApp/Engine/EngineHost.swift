@@ -145,9 +145,12 @@ package actor EngineHost {
 
     // MARK: Stopping
 
-    /// Starts no more attempts.
+    /// Starts no more attempts, and nothing else by itself: what follows from what was committed, and what comes due, is
+    /// taken up by the next start, as after a crash. Outcomes and what clients ask for are still committed.
     package func stopStarting() {
         isDraining = true
+        ownWork = []
+        postponed.removeAll { if case .followUp = $0 { true } else { false } }
     }
 
     /// Returns when the outcomes of all attempts have been committed, or could not be: they are then made again after
@@ -165,7 +168,8 @@ package actor EngineHost {
         defer { watchClock() }
         for _ in 0..<DaemonLimits.roundsPerDrain {
             let now = clock.now
-            ownWork += takePostponed(at: now) + engine.due(at: now).map { .followUp($0) }
+            ownWork += takePostponed(at: now)
+            if !isDraining { ownWork += engine.due(at: now).map { .followUp($0) } }
             let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
             let hadWork = !entries.isEmpty || !ownWork.isEmpty
             if hadWork { process(entries) }
@@ -259,7 +263,7 @@ package actor EngineHost {
             settled(item.command)
             item.ticket?.fill(item.place, with: plan.reply)
         }
-        ownWork += followUps.map { .followUp($0) }
+        if !isDraining { ownWork += followUps.map { .followUp($0) } }
     }
 
     /// What a client waits for is refused; what the engine owes to itself is tried again, unless it would be refused for
@@ -346,7 +350,7 @@ package actor EngineHost {
     // MARK: Time
 
     private func armTimer() {
-        let due = [engine.nextDue, postponed.isEmpty ? nil : postponedUntil].compactMap(\.self).min()
+        let due = [isDraining ? nil : engine.nextDue, postponed.isEmpty ? nil : postponedUntil].compactMap(\.self).min()
         alarm.set(to: due, at: clock.now, on: executor.queue) { [weak self] in
             self?.assumeIsolated {
                 $0.alarm.hasRung()

@@ -80,6 +80,25 @@ struct DatabaseCommandTests {
         #expect(backup.status == 1 && access(directory.file("copy"), F_OK) != 0)
     }
 
+    @Test func aBackupThatFindsNoRoomLeavesNothing() async throws {
+        let directory = try TemporaryDirectory()
+        // More than SQLite keeps in memory: it has written some of the copy, and its journal, when there is no room.
+        try await withServedDaemon(database: directory.file()) { daemon in
+            try await daemon.putGallery()
+            let padding = String(repeating: "y", count: 60_000)
+            for _ in 0..<60 {
+                let sent = try await daemon.call(
+                    .post, "\(TestDaemon.gallery)/notifications", #"{"padding":"\#(padding)"}"#)
+                #expect(sent.status == 202)
+            }
+        }
+        let arguments = ["database", "backup", "--database", directory.file(), directory.file("copy")]
+        let full = try await Program(arguments, under: ["prlimit", "--fsize=1000000"]).ended()
+        #expect(full.status == 1 && full.errors.contains(directory.file("copy")), "\(full)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(names.filter { $0.hasPrefix("copy") } == [])
+    }
+
     @Test func wrongUseIsStatusTwo() async throws {
         #expect(try await Program.run("database", "backup").status == 2)
         #expect(try await Program.run("database", "polish").status == 2)

@@ -28,6 +28,21 @@ struct RetentionTests {
         }
     }
 
+    /// The store is closed at the end of a stop: what the daemon owes to itself has to wait for the next start.
+    @Test func whoStopsBeginsNothingByItself() async throws {
+        let options = TestDaemon.Options(retention: RetentionPolicy(ageMilliseconds: 0))
+        try await withGallery(options) { daemon, _ in
+            await daemon.host.stopStarting()
+            for _ in 0..<3 {
+                #expect(try await daemon.post(about: "nobody's")["state"] == "deadLettered")
+                // By now it is old enough, and the next request would find it so.
+                _ = try await daemon.host.settledTime()
+            }
+            let census = try daemon.store.census()
+            #expect(census.byState[.deadLettered] == 3 && census.forgotten == 0)
+        }
+    }
+
     /// A transport whose requests end when the test says so.
     private final class Held: Transport {
         private let completions = Mutex<[@Sendable (TransferResult) -> Void]>([])
