@@ -8,13 +8,16 @@ extension Bench {
         static let configuration = CommandConfiguration(
             commandName: "decide", abstract: "Measure the decision alone, in this process.",
             discussion: """
-                Files are those of `routerd decide`. Times are in nanoseconds: nsMean over a loop, percentiles of calls
-                timed one by one, less what it takes to read the clock. Shared are those of a registry that others may change, changing
-                those while another thread changes the state of 100,000 sessions a second. Changes are made one by one, and
-                together: sixteen of which the registry is told before the first, as in a transaction. hashLookupNs and linearScanNs are
-                for comparison: finding one of as many texts in a hash map, and deciding by asking every session. So are ThreeLoads
-                and FourLoads: the subject is read and hashed, and so many words are loaded from memory as large as the registry's,
-                each from where the one before says.
+                Files are those of `routerd decide`. Times are in nanoseconds: nsMean over a loop, percentiles of calls timed one \
+                by one, less what it takes to read the clock.
+
+                Fields that begin with shared are of a registry that others may change; with changing, of that one while \
+                another thread changes the state of 100,000 sessions a second. Changes are made one by one, and together: \
+                sixteen of which the registry is told before the first, as in a transaction.
+
+                For comparison, hashLookupNs is to find one of as many texts in a hash map, and linearScanNs to decide by \
+                asking every session. Fields that end in ThreeLoads and FourLoads read and hash the subject and load so many \
+                words from memory as large as the registry's, each from where the one before says.
                 """)
 
         @Option(help: "Sessions as JSON lines.")

@@ -7,9 +7,9 @@ extension Bench {
         static let configuration = CommandConfiguration(
             abstract: "Put a running daemon under load, with receivers of its own, and check that nothing is lost.",
             discussion: """
-                Registers an application with so many sessions, whose webhooks come to this process, and posts notifications at
-                times that do not depend on the answers (an open loop). Times count from when a request was due. At the end
-                everything that was answered 202 must have come: else the exit status is 1. The application stays
+                Registers an application with so many sessions, whose webhooks come to this process, and posts notifications at \
+                times that do not depend on the answers (an open loop). Times count from when a request was due. At the end \
+                everything that was answered 202 must have come: else the exit status is 1. The application stays \
                 registered.
                 """)
 

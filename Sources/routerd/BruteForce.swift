@@ -7,6 +7,7 @@ import RouterPlugin
 struct BruteForce {
     private struct Row {
         var session: SessionID
+        var isAsked: Bool
         var can: Program
         var prefers: Program
         var level: Int
@@ -14,13 +15,22 @@ struct BruteForce {
         var creation: Int64
     }
 
+    private let device: String?
+    private let prefersRequiresCan: Bool
     private var rows: [Row] = []
     private var places: [SessionID: Int] = [:]
+
+    /// - Parameter device: Whose sessions are asked; nil for those of all.
+    init(device: String?, prefersRequiresCan: Bool) {
+        self.device = device
+        self.prefersRequiresCan = prefersRequiresCan
+    }
 
     /// Adds a session; the last one of a name counts.
     mutating func put(_ session: SceneSession) {
         let row = Row(
-            session: session.key.session, can: Program(session.conditions.canActivate),
+            session: session.key.session, isAsked: device == nil || session.device?.text == device,
+            can: Program(session.conditions.canActivate),
             prefers: Program(session.conditions.prefersToActivate), level: session.conditions.preferenceLevel,
             state: session.activationState, creation: session.creationSequence)
         if let place = places[row.session] {
@@ -33,20 +43,21 @@ struct BruteForce {
 
     /// The tier and the session; nil if nobody can.
     func decide(_ contentID: ContentID?) -> (tier: Tier, session: SessionID)? {
-        if let contentID {
-            var subject = Subject(contentID.text)
-            var preferring: Int?
-            for index in rows.indices where rows[index].prefers.evaluate(&subject) {
-                if preferring.map({ isBetter(index, $0, byLevel: true) }) ?? true { preferring = index }
-            }
-            if let preferring { return (.prefers, rows[preferring].session) }
-            var able: Int?
-            for index in rows.indices where rows[index].can.evaluate(&subject) {
-                if able.map({ isBetter(index, $0, byLevel: false) }) ?? true { able = index }
-            }
-            return able.map { (.can, rows[$0].session) }
+        guard let contentID else { return best(byLevel: false) { _ in true }.map { (.can, $0) } }
+        var subject = Subject(contentID.text)
+        let preferring = best(byLevel: true) {
+            $0.prefers.evaluate(&subject) && (!prefersRequiresCan || $0.can.evaluate(&subject))
         }
-        return rows.indices.min { isBetter($0, $1, byLevel: false) }.map { (.can, rows[$0].session) }
+        if let preferring { return (.prefers, preferring) }
+        return best(byLevel: false) { $0.can.evaluate(&subject) }.map { (.can, $0) }
+    }
+
+    private func best(byLevel: Bool, _ isMeant: (Row) -> Bool) -> SessionID? {
+        var best: Int?
+        for index in rows.indices where rows[index].isAsked && isMeant(rows[index]) {
+            if best.map({ isBetter(index, $0, byLevel: byLevel) }) ?? true { best = index }
+        }
+        return best.map { rows[$0].session }
     }
 
     private func isBetter(_ left: Int, _ right: Int, byLevel: Bool) -> Bool {

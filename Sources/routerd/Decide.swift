@@ -7,7 +7,7 @@ struct Decide: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Decide content ids among the sessions of a file, without a daemon.",
         discussion: """
-            The sessions are JSON lines, each a session body with "id"; the subjects are content ids, one a line, an
+            The sessions are JSON lines, each a session body with "id"; the subjects are content ids, one a line, an \
             empty line standing for no content id. Prints one JSON line a subject: {"subject", "tier", "session"}.
             """)
 
@@ -15,14 +15,19 @@ struct Decide: ParsableCommand {
     var sessions: String
     @Option(help: "Content ids, one a line.")
     var subjects: String
+    @Option(help: "Only sessions of this device are asked.")
+    var device: String?
+    @Flag(help: "Who prefers a content must be able to show it too.")
+    var prefersRequiresCan = false
     @Flag(help: "Check each decision against brute force.")
     var verify = false
     @Flag(help: "Print JSON, which is what is printed anyway.")
     var json = false
 
     func run() throws {
-        var tenant = Tenant(application: Application(id: ApplicationID(unchecked: "decide")))
-        var bruteForce = BruteForce()
+        let routing = RoutingSettings(prefersRequiresCan: prefersRequiresCan)
+        var tenant = Tenant(application: Application(id: ApplicationID(unchecked: "decide"), routing: routing))
+        var bruteForce = BruteForce(device: device, prefersRequiresCan: prefersRequiresCan)
         try SessionFile(path: sessions).forEach { session in
             tenant.put(session)
             if verify { bruteForce.put(session) }
@@ -48,7 +53,8 @@ struct Decide: ParsableCommand {
     /// Makes the decision and prints it.
     private func decide(_ contentID: ContentID?, in tenant: Tenant) -> Decision {
         let view = NotificationView(
-            application: tenant.application.id, device: nil, contentID: contentID, priority: .high, payload: [])
+            application: tenant.application.id, device: device.map(DeviceID.init(unchecked:)), contentID: contentID,
+            priority: .high, payload: [])
         let decision = Chooser().choose(for: view, from: tenant, at: Timestamp(milliseconds: 0)).decision
         Console.print(
             JSONWriter.object {

@@ -6,7 +6,7 @@ struct Eval: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Evaluate a predicate on a subject, or many of them from standard input.",
         discussion: """
-            With --batch, each line of standard input is {"id", "predicate", "subject"} (subject may be null), and each
+            With --batch, each line of standard input is {"id", "predicate", "subject"} (subject may be null), and each \
             line of output, in the same order, is {"id", "result"} or {"id", "error": {"code", "message", "offset"}}.
             """)
 

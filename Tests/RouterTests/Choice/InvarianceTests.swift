@@ -97,11 +97,14 @@ struct InvarianceTests {
         var generator = SeededGenerator(seed: seed)
         let sessions = Self.scenes(&generator)
         let tenant = Self.tenant(sessions)
-        for content in Self.contents {
-            let choice = Chooser().choose(for: .about(content), from: tenant, at: .epoch)
-            let told = Chooser().explain(.about(content), from: tenant, at: .epoch, limit: 1000)
+        let devices: [DeviceID?] = [nil, "d1"]
+        for (content, device) in Self.contents.flatMap({ content in devices.map { (content, $0) } }) {
+            let question = NotificationView.about(content, device: device)
+            let choice = Chooser().choose(for: question, from: tenant, at: .epoch)
+            let told = Chooser().explain(question, from: tenant, at: .epoch, limit: 1000)
             #expect(told.outcome == choice.outcome && told.decision == choice.decision)
-            #expect(told.sessionsInScope == sessions.filter { $0.disabled == nil }.count)
+            let inScope = sessions.filter { $0.disabled == nil && (device == nil || $0.device == device) }
+            #expect(told.sessionsInScope == inScope.count)
             #expect(told.considered.count == told.sessionsInScope)
             if case .session(let winner) = choice.outcome {
                 #expect(told.considered.first?.session == winner)
@@ -110,7 +113,7 @@ struct InvarianceTests {
             let ranks = told.considered.filter { $0.tier == nil }.compactMap { tenant.sessions[$0.session] }
                 .map { Rank(RegistryEntry($0), in: .can) }
             #expect(ranks == ranks.sorted())
-            let short = Chooser().explain(.about(content), from: tenant, at: .epoch, limit: 2)
+            let short = Chooser().explain(question, from: tenant, at: .epoch, limit: 2)
             #expect(short.considered == Array(told.considered.prefix(2)))
         }
     }

@@ -180,16 +180,25 @@ struct PredicateCommandTests {
                 "s\(number)", states.randomElement(using: &generator) ?? "",
                 conditions(
                     can: "SELF BEGINSWITH 'c\(one)'", prefers: "SELF == 'c\(other)' OR SELF ENDSWITH '\(one)x'",
-                    level: Int.random(in: 0...2, using: &generator)))
+                    level: Int.random(in: 0...2, using: &generator)) + #","device":"d\#(number % 3)""#)
         }
         let subjects =
             (0..<200).map { _ in "c\(Int.random(in: 0..<50, using: &generator))" } + ["", "7x", "Ünï", "c1\u{301}"]
         let directory = try TemporaryDirectory()
-        let ended = try await Program.run(
-            "decide", "--sessions", try directory.write(sessions.joined(separator: "\n") + "\n", to: "sessions.jsonl"),
-            "--subjects", "-", "--verify", input: subjects.joined(separator: "\r\n") + "\r\n")
-        #expect(ended.status == 0, "\(ended.errors)")
-        #expect(ended.output.split(separator: "\n").count == subjects.count)
+        let file = try directory.write(sessions.joined(separator: "\n") + "\n", to: "sessions.jsonl")
+        var outputs: Set<String> = []
+        for options in [
+            [], ["--prefers-requires-can"], ["--device", "d1"], ["--device", "d1", "--prefers-requires-can"],
+        ] {
+            let ended = try await Program(
+                ["decide", "--sessions", file, "--subjects", "-", "--verify"] + options,
+                input: subjects.joined(separator: "\r\n") + "\r\n"
+            ).ended()
+            #expect(ended.status == 0, "\(options): \(ended.errors)")
+            #expect(ended.output.split(separator: "\n").count == subjects.count)
+            outputs.insert(ended.output)
+        }
+        #expect(outputs.count == 4, "each option makes a difference")
     }
 
     @Test func decideNamesTheBadLine() async throws {
