@@ -28,7 +28,7 @@ package struct EndpointHealth: Sendable {
 
     /// Whether its attempts share few slots with one another. Those that this machine could not make do too: if what keeps
     /// them is a name that is not found out, each of them waits for a while, and the others must not wait for them.
-    var sharesFewSlots: Bool { isSlow || wasNotSent }
+    package var sharesFewSlots: Bool { isSlow || wasNotSent }
 
     /// Whether there is nothing to remember.
     var isPristine: Bool {

@@ -139,16 +139,43 @@ extension LanePlanner {
     private mutating func goOn(_ endpoint: EndpointKey) {
         guard let place = endpoints.index(forKey: endpoint) else { return }
         endpoints.values[place].notice(now)
+        if !endpoints.values[place].sharesFewSlots { callSlowLanes(of: endpoint) }
         if !endpoints.values[place].waiting.isEmpty { callWaiting(at: endpoint, endpoints.values[place]) }
         if endpoints.values[place].isPristine {
             endpoints.remove(at: place)
             if !openedBy.isEmpty { openedBy[endpoint] = nil }
         } else if let idleSince = endpoints.values[place].idleSince {
             // Names of lanes that have gone elsewhere may still be in its list; it is looked at again all the same.
-            let since = endpoints.values[place].waiting.isEmpty ? idleSince : now
+            let isAwaited = !endpoints.values[place].waiting.isEmpty || hasSlowLanes(endpoint)
+            let since = isAwaited ? now : idleSince
             let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
             if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
         }
+    }
+
+    /// The endpoint shares the slow slots no more: lanes that wait for one of them need none.
+    private mutating func callSlowLanes(of endpoint: EndpointKey) {
+        guard !slowLanes.isEmpty, var waiting = slowLanes.removeValue(forKey: endpoint) else { return }
+        for urgency in Priority.ranked {
+            while let key = waiting.popFirst(urgency) {
+                guard lanes[key]?.waitsFor?.kind == .slowSlots else { continue }
+                lanes[key]?.waitsFor = nil
+                look(at: key)
+            }
+        }
+    }
+
+    /// Whether any lane of the endpoint waits for one of the slow slots. Forgets those that do not any more.
+    private mutating func hasSlowLanes(_ endpoint: EndpointKey) -> Bool {
+        guard var known = slowLanes.removeValue(forKey: endpoint) else { return false }
+        var waiting = WaitingLanes()
+        for urgency in Priority.ranked {
+            while let key = known.popFirst(urgency) {
+                if lanes[key]?.waitsFor?.kind == .slowSlots { waiting.append(key, urgency) }
+            }
+        }
+        if !waiting.isEmpty { slowLanes[endpoint] = waiting }
+        return !waiting.isEmpty
     }
 
     private mutating func callWaiting(at endpoint: EndpointKey, _ health: EndpointHealth) {
@@ -179,13 +206,14 @@ extension LanePlanner {
     // MARK: Waiting
 
     /// The lane has something, and what it needs is in use.
-    mutating func wait(_ key: SessionKey, for wait: LaneWait) {
+    mutating func wait(_ key: SessionKey, for wait: LaneWait, at endpoint: EndpointKey) {
         let called = lanes[key]?.isCalledBy
         lanes[key]?.isCalledBy = nil
         if lanes[key]?.waitsFor != wait {
             lanes[key]?.waitsFor = wait
             let isBack = called == wait.kind
             stand(key, wait, first: isBack)
+            if wait.kind == .slowSlots { slowLanes[endpoint, default: WaitingLanes()].append(key, wait.urgency) }
         }
         if case .endpoint(let endpoint) = wait.kind, case .wait(let until)? = endpoints[endpoint]?.admits(at: now) {
             wake(endpoint, at: until)

@@ -65,6 +65,8 @@ package struct LanePlanner: Sendable {
     /// Applications of which lanes wait for a share, longest first; perhaps some that do so no more.
     var crowded: [ApplicationID] = []
     var slowWaiting = WaitingLanes()
+    /// The same by endpoint: those are called when it shares the slow slots no more. Perhaps some that do not wait any more.
+    var slowLanes: [EndpointKey: WaitingLanes] = [:]
     var flights: [NotificationSequence: Flight] = [:]
     /// Timers that are to be set, and have not been told yet.
     var steps: [Step] = []
@@ -290,7 +292,7 @@ package struct LanePlanner: Sendable {
             passOn(key)
             wake(key, at: until)
         case .held(let until):
-            if let obstacle { wait(key, for: LaneWait(kind: obstacle, urgency: urgency)) }
+            if let obstacle { wait(key, for: LaneWait(kind: obstacle, urgency: urgency), at: endpoint) }
             delegateHasChanged(key)
             if let until { wake(key, at: until) }
         case .nothing:

@@ -202,7 +202,7 @@ package struct PlannerLaws {
         let endpoint = endpoint(of: key)
         items[sequence]?.isUnderWay = true
         items[sequence]?.urgency = urgency
-        items[sequence]?.isSlow = before.endpoints[endpoint]?.isSlow ?? false
+        items[sequence]?.isSlow = before.endpoints[endpoint]?.sharesFewSlots ?? false
         sentTo[sequence] = endpoint
     }
 
@@ -255,7 +255,9 @@ package struct PlannerLaws {
         if let health = planner.endpoints[endpoint] {
             if let gate = health.gatedUntil, gate > now { return "a gate" }
             guard health.breaker.admits(underWay: here, at: now) == .start else { return "a breaker" }
-            if health.isSlow, underWay.values.count(where: \.isSlow) >= caps.slow { return "the cap of slow ones" }
+            if health.sharesFewSlots, underWay.values.count(where: \.isSlow) >= caps.slow {
+                return "the cap of slow ones"
+            }
         }
         let atOrigin = underWay.keys.count { sentTo[$0]?.origin == endpoint.origin }
         if atOrigin >= caps.perOrigin { return "the cap of its origin" }
@@ -269,8 +271,6 @@ package struct PlannerLaws {
         if planner.inFlight != items.values.count(where: \.isUnderWay) { violations.append("inFlight is wrong") }
         for key in terms.keys.sorted() {
             guard let sequence = startable(in: key), admits(urgency(of: key)) else { continue }
-            // It was slow when it had to wait: it goes on when one of the slow slots is free, as those do.
-            if planner.lanes[key]?.waitsFor?.kind == .slowSlots, planner.slowUnderWay >= caps.slow { continue }
             if obstacle(key, planner) == nil { violations.append("\(sequence) could start in \(key), and does not") }
         }
         for item in items.values {
