@@ -62,6 +62,7 @@ extension Engine {
             changes: [.putSession(session)], reply: .session(session, created: existing == nil),
             reads: [.application(key.application), .session(key)],
             writes: [.session(key), .sessions(key.application)])
+        if tenant.application.manifest.allowsOneSceneOnly { plan.reads.append(.sessions(key.application)) }
         // The delegate hears of the one that is gone before anybody hears of this one.
         if let discarded { try tellDelegate(of: discarded, at: now, lookup: lookup, in: &plan) }
         follow(session, in: &plan)
@@ -74,6 +75,10 @@ extension Engine {
         do {
             let patched = try patched(session, by: patch, in: tenant, at: now)
             var plan = plan(moving: patched, to: patch.activationState, at: now)
+            if tenant.application.manifest.allowsOneSceneOnly {
+                plan.reads.append(.sessions(key.application))
+                plan.writes.append(.sessions(key.application))
+            }
             follow(patched, in: &plan)
             return plan
         } catch {

@@ -62,7 +62,7 @@ package struct DaemonConfiguration: Sendable {
     /// How many files the transport may have open: its connections, and what look-ups of names need, of
     /// which there are so many at most, whoever waits for them.
     package var transportFiles: Int {
-        max(slots, connections ?? 2 * slots) + CurlConfiguration.lookUps(slots: slots) * CurlLimits.filesPerLookUp
+        max(slots, connections ?? 2 * slots) + CurlConfiguration.lookUpFiles(slots: slots)
     }
 
     /// What may be under way at once.

@@ -142,7 +142,7 @@ struct BatchAnswers: Sendable {
     /// The answers to the next chunk, a line each; nil when there are no more lines. A batch that is too much is refused
     /// whole, or from the chunk on that was too much: what is done is told.
     mutating func next() async throws(Problem) -> ByteBuffer? {
-        let chunk = batch.lines.next(DaemonLimits.batchLines)
+        let chunk = batch.lines.next(DaemonLimits.batchLines, bytes: DaemonLimits.batchTurnBytes)
         guard !chunk.isEmpty else { return nil }
         let isFirst = number == 0
         var items: [Result<BatchItem, Problem>] = []
@@ -200,15 +200,20 @@ private struct BatchStream: AsyncSequence, Sendable {
         private let channel: any Channel
         /// Closes the connection, unless the client takes what it was given.
         private var cut: Scheduled<Void>?
+        /// When the client was given something last, and for how long it may yet keep us waiting, in all.
+        private var given: NIODeadline?
+        private var patience = TimeAmount.seconds(DaemonLimits.requestSeconds)
 
         init(_ stream: BatchStream) { (first, answers, channel) = (stream.first, stream.answers, stream.channel) }
 
         /// To be asked for more is to have taken what came before.
         @concurrent mutating func next() async throws -> ByteBuffer? {
             cut?.cancel()
+            let (channel, loop) = (channel, channel.eventLoop)
+            if let given { patience = patience - (loop.now - given) }
             guard let answers = try await following() else { return nil }
-            let channel = channel
-            cut = channel.eventLoop.scheduleTask(in: .seconds(DaemonLimits.answerSeconds)) {
+            given = loop.now
+            cut = loop.scheduleTask(in: Swift.min(.seconds(DaemonLimits.answerSeconds), patience)) {
                 channel.close(promise: nil)
             }
             return answers
@@ -257,10 +262,11 @@ struct Lines: Sendable {
 
     var isAtEnd: Bool { place == body.count }
 
-    /// The next so many lines, or those that are left.
-    mutating func next(_ most: Int) -> [[UInt8]] {
+    /// The next so many lines, or those that are left; fewer if they have so many bytes, but for the last of them.
+    mutating func next(_ most: Int, bytes: Int) -> [[UInt8]] {
         var lines: [[UInt8]] = []
-        while lines.count < most, !isAtEnd {
+        let start = place
+        while lines.count < most, place - start < bytes, !isAtEnd {
             let end = body[place...].firstIndex(of: UInt8(ascii: "\n")) ?? body.count
             lines.append(Array(body[place..<end]))
             place = end

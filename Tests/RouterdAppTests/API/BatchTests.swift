@@ -140,6 +140,56 @@ struct BatchTests {
         #expect(isClosed)
     }
 
+    /// Takes a piece, but not at once, for as long as it is connected.
+    private struct SlowClient: ResponseBodyWriter {
+        let channel: NIOAsyncTestingChannel
+        let taken: Tally
+
+        mutating func write(_ buffer: ByteBuffer) async throws {
+            taken.add()
+            await channel.testingEventLoop.advanceTime(by: .seconds(DaemonLimits.answerSeconds - 1))
+            guard channel.isActive else { throw LeavingClient.Gone() }
+        }
+
+        consuming func finish(_ trailingHeaders: HTTPFields?) {}
+    }
+
+    @Test func whoTakesTheAnswerTooSlowlyIsCutOff() async throws {
+        let channel = NIOAsyncTestingChannel()
+        try await channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1))
+        let taken = Tally()
+        let response = try await Self.batch(lines: 9 * DaemonLimits.batchLines, Submitted()).response(over: channel)
+        await #expect(throws: LeavingClient.Gone.self) {
+            try await response.body.write(SlowClient(channel: channel, taken: taken))
+        }
+        #expect(taken.count == 1 + Int(DaemonLimits.requestSeconds / (DaemonLimits.answerSeconds - 1)))
+    }
+
+    /// Lines of a size that makes a turn of two, though 256 may share one.
+    @Test func longLinesHaveShortTurns() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            let padding = String(repeating: "p", count: DaemonLimits.batchTurnBytes / 2 - 36)
+            let lines = (0..<6).map { #"{"id":"s\#($0)","userInfo":{"padding":"\#(padding)"},\#(Self.endpoint)}"# }
+            let before = daemon.store.commits.count
+            let answer = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/sessions:batch", lines.joined(separator: "\n"))
+            #expect(try answer.lines.map { $0.at("id").asString } == (0..<6).map { "s\($0)" })
+            #expect(daemon.store.commits.count == before + 3)
+        }
+    }
+
+    /// The sessions of a turn are planned one after the other, each with those before it.
+    @Test func oneSceneOnlyIsOneInABatchToo() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery(#"{"manifest":{"supportsMultipleScenes":false}}"#)
+            let lines = (0..<4).map { #"{"id":"s\#($0)",\#(Self.endpoint)}"# }
+            let answer = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/sessions:batch", lines.joined(separator: "\n"))
+            #expect(try answer.lines.map { $0.at("status").asInt64 } == [201, 409, 409, 409])
+        }
+    }
+
     @Test func aBatchUnderTheSameKeyIsAnsweredTheSame() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()

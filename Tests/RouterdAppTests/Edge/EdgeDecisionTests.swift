@@ -210,11 +210,30 @@ struct EdgeDecisionTests {
             return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
         }
         #expect(refusal(100) == nil && refusal(101) == "overloaded")
-        #expect(edge.hold(60))
+        #expect(edge.hold(60, ofBodyOf: 60))
         #expect(refusal(40) == nil && refusal(41) == "overloaded")
-        #expect(!edge.hold(41), "what cannot be held is not counted either")
-        #expect(edge.hold(40))
+        #expect(!edge.hold(41, ofBodyOf: 41), "what cannot be held is not counted either")
+        #expect(edge.hold(40, ofBodyOf: 40))
         edge.release(100)
         #expect(refusal(100) == nil)
+    }
+
+    /// Batches whose clients take their time hold what they have sent.
+    @Test func longBodiesLeaveRoomToShortOnes() {
+        var settings = EdgeSettings()
+        let short = DaemonLimits.bodyBytes
+        settings.bodyBytesHeld = 16 * short
+        let edge = Edge(settings)
+        func refusal(_ length: Int) -> String? {
+            let head = Self.head([("Host", "a"), ("Content-Length", "\(length)")])
+            return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
+        }
+        #expect(refusal(12 * short) == nil && refusal(12 * short + 1) == "overloaded")
+        #expect(edge.hold(12 * short, ofBodyOf: 12 * short))
+        #expect(refusal(short + 1) == "overloaded" && !edge.hold(1, ofBodyOf: short + 1))
+        for _ in 0..<4 {
+            #expect(refusal(short) == nil && edge.hold(short, ofBodyOf: short))
+        }
+        #expect(refusal(1) == "overloaded" && !edge.hold(1, ofBodyOf: 1))
     }
 }

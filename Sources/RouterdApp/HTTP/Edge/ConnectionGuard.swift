@@ -104,9 +104,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
         exchange?.received += count
         clock.bodyArrived(count)
         // Once there is an answer nobody holds what comes.
-        if exchange?.answer == .notYet {
-            guard edge.hold(count) else { return refuse(.noMoreBodies, context) }
-            exchange?.held += count
+        if let exchange, exchange.answer == .notYet {
+            let size = max(exchange.received, exchange.length ?? 0)
+            guard edge.hold(count, ofBodyOf: size) else { return refuse(.noMoreBodies, context) }
+            self.exchange?.held += count
         }
         context.fireChannelRead(data)
     }

@@ -50,15 +50,23 @@ package final class Edge: Sendable {
         }
         // A body that would be too much for its route is none of ours: that one says how much it takes.
         let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
-        return held.load(ordering: .relaxed) + length > settings.bodyBytesHeld ? .noMoreBodies : nil
+        return held.load(ordering: .relaxed) + length > room(forBodyOf: length) ? .noMoreBodies : nil
     }
 
     /// Holds so much more of bodies, if there is room for it.
-    func hold(_ bytes: Int) -> Bool {
+    ///
+    /// - Parameter size: How much there is of the body, that included.
+    func hold(_ bytes: Int, ofBodyOf size: Int) -> Bool {
         let sum = held.add(bytes, ordering: .relaxed).newValue
-        if sum <= settings.bodyBytesHeld { return true }
+        if sum <= room(forBodyOf: size) { return true }
         held.subtract(bytes, ordering: .relaxed)
         return false
+    }
+
+    /// How much may be held of all bodies, for one of that size to be taken. Those that are longer than any single document
+    /// leave a quarter to the others: a few batches, whose clients are slow to take the answers, must not keep everybody out.
+    private func room(forBodyOf size: Int) -> Int {
+        settings.bodyBytesHeld / 4 * (size > DaemonLimits.bodyBytes ? 3 : 4)
     }
 
     func release(_ bytes: Int) {
