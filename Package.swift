@@ -47,6 +47,7 @@ let package = Package(
                 "PredicateEngine",
                 "RouterPlugin",
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: settings
@@ -132,7 +133,7 @@ let package = Package(
         .testTarget(
             name: "DeliveryCurlTests",
             dependencies: [
-                "CCurl", "DeliveryCurl", "Router", "RouterPlugin",
+                "CCurl", "DeliveryCurl", "Router", "RouterPlugin", "RouterTesting",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
             ],

@@ -29,8 +29,13 @@ package struct CurlConfiguration: Hashable, Sendable {
         self.certificateAuthorityFile = certificateAuthorityFile
     }
 
-    /// How many names are looked up at once by a transport of that many slots.
-    package static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
+    /// How many names are looked up at once by a transport of that many slots, but for those that take long.
+    static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
+
+    /// How many files the look-ups of a transport of that many slots may have open.
+    package static func lookUpFiles(slots: Int) -> Int {
+        lookUps(slots: slots) * (1 + CurlLimits.lateLookUps) * CurlLimits.filesPerLookUp
+    }
 
     /// Why no transport can be made with these numbers, or nil.
     var unsuitable: String? {

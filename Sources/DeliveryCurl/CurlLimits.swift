@@ -14,8 +14,13 @@ package enum CurlLimits {
     static let retryAfterSeconds = Int(Int32.max)
     /// Longest time limit of a request, in milliseconds: what libcurl keeps in an `int`.
     static let timeoutMilliseconds = Int(Int32.max)
-    /// How many names may be looked up at once, at most: each takes a thread for as long as the system's resolver likes.
+    /// How many names may be looked up at once, at most, but for those that take long: each takes a thread for as long as the
+    /// system's resolver likes.
     package static let lookUps = 64
+    /// So many times more threads there are for look-ups that take longer than that, in nanoseconds: a name server answers
+    /// sooner, or after it was asked once more.
+    static let lateLookUps = 3
+    static let promptLookUp: UInt64 = 250_000_000
     /// How many files a look-up may have open: a socket for a name server, and a file of names or another socket.
     package static let filesPerLookUp = 2
     /// For so many nanoseconds no name that was not found before has got a thread: then few requests may wait for one.

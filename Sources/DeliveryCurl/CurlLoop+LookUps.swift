@@ -45,6 +45,7 @@ extension CurlLoop {
     /// asked of the request's own: it does not hold its slot for long, and its receiver has the rest of its time yet.
     func endLateLookUps(at now: UInt64) {
         guard !awaited.isEmpty else { return }
+        if names.hasLate(at: now) { startLookUps() }
         for (number, _) in awaited.filter({ $0.value <= now }).sorted(by: { $0.value < $1.value }) {
             endLookUp(number, at: now)
         }
@@ -77,7 +78,9 @@ extension CurlLoop {
     private func startLookUps() {
         let begun = names.begun
         defer { if names.begun > begun { lookUpsMovedAt = MonotonicClock.nanoseconds } }
-        while let name = names.next() {
+        let now = MonotonicClock.nanoseconds
+        names.setLate(at: now)
+        while let name = names.next(at: now) {
             for number in names.askers(of: name) where awaited[number] != nil {
                 awaited[number] = slots[number]?.addressDeadline
             }

@@ -33,7 +33,8 @@ final class CurlLoop {
         lookUp: @escaping @Sendable (String) -> HostLookUp = HostLookUp.ask
     ) throws(CurlSetupError) {
         self.lookUp = lookUp
-        names = LookUpQueue(threads: CurlConfiguration.lookUps(slots: configuration.slots))
+        let threads = CurlConfiguration.lookUps(slots: configuration.slots)
+        names = LookUpQueue(threads: threads, late: threads * CurlLimits.lateLookUps)
         self.configuration = configuration
         self.mailbox = mailbox
         multi = try CurlMulti(configuration: configuration)
@@ -146,9 +147,12 @@ final class CurlLoop {
     }
 
     private func timeToWait() -> Int32 {
-        let deadlines = [multi.deadline, stopDeadline, awaited.values.min(), crowdDeadline].compactMap { $0 }
-        guard let deadline = deadlines.min() else { return -1 }
-        return MonotonicClock.milliseconds(until: deadline, from: MonotonicClock.nanoseconds)
+        let now = MonotonicClock.nanoseconds
+        let deadlines = [
+            multi.deadline, stopDeadline, awaited.values.min(), crowdDeadline, names.nextLate(after: now),
+        ]
+        guard let deadline = deadlines.compactMap(\.self).min() else { return -1 }
+        return MonotonicClock.milliseconds(until: deadline, from: now)
     }
 
     // MARK: Ends

@@ -14,8 +14,11 @@ import RouterPlugin
 /// Names nobody answers for, be they ever so many and new, leave threads to those that were found before. Applications take
 /// turns; and each has no more threads than are left for others of its kind: half, a quarter, an eighth, until none is left.
 ///
-/// Invariants: a name is looked up once at a time; of what is under way, no more than so many are unknown or slow, and no more
-/// than so many slow.
+/// A look-up that takes long is *late*: its thread is counted beside those above, as long as there is room there, and what
+/// it had is for others. So names that were found, and are answered by nobody all at once, do not stop the others either.
+///
+/// Invariants: a name is looked up once at a time; of what is under way and not late, no more than so many are unknown or
+/// slow, and no more than so many slow.
 struct LookUpQueue {
     private enum Standing: Int, CaseIterable {
         /// Had addresses, in time, when it was looked up last.
@@ -38,17 +41,25 @@ struct LookUpQueue {
         var askers: [Int] = []
         /// Nil as long as it waits.
         var owner: Owner?
+        var isLate = false
         /// Whether somebody ran out of time over it while it was under way.
         var wasGivenUp = false
     }
 
     let threads: Int
+    /// How many more threads there are for what is late.
+    let lateThreads: Int
     /// By name.
     private var lookUps: [String: LookUp] = [:]
     /// By standing.
     private var lines = Array(repeating: WaitingNames(), count: Standing.allCases.count)
     private var underWayByStanding = Array(repeating: 0, count: Standing.allCases.count)
     private var underWayByOwner: [Owner: Int] = [:]
+    /// Names under way that are not late, and since when, the first begun first.
+    private var prompt: Deque<(name: String, since: UInt64)> = []
+    /// How many are late, and of which applications.
+    private(set) var late = 0
+    private var lateByApplication: [ApplicationID?: Int] = [:]
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
@@ -57,9 +68,12 @@ struct LookUpQueue {
     /// How many names that were not found before have had a thread.
     private(set) var begun = 0
 
-    init(threads: Int) { self.threads = threads }
+    init(threads: Int, late lateThreads: Int = 0) {
+        self.threads = threads
+        self.lateThreads = lateThreads
+    }
 
-    /// How many threads are in use.
+    /// How many threads are in use, but for those of what is late.
     var underWay: Int { underWayByStanding.reduce(0, +) }
 
     /// Whether the name has a thread.
@@ -80,8 +94,8 @@ struct LookUpQueue {
         lookUps[name] = lookUp
     }
 
-    /// The name that is to be looked up now, on a thread of its own.
-    mutating func next() -> String? {
+    /// The name that is to be looked up now, on a thread of its own. Times are in nanoseconds.
+    mutating func next(at now: UInt64) -> String? {
         for standing in Standing.allCases {
             let free = free(for: standing)
             guard free > 0 else { return nil }
@@ -96,9 +110,53 @@ struct LookUpQueue {
             lookUps[name]?.owner = owner
             underWayByStanding[standing.rawValue] += 1
             underWayByOwner[owner, default: 0] += 1
+            prompt.append((name, now))
             return name
         }
         return nil
+    }
+
+    /// Whether a look-up that began then is late by now.
+    private static func isLate(_ since: UInt64, at now: UInt64) -> Bool { since + CurlLimits.promptLookUp <= now }
+
+    /// Whether a look-up has become late that has a thread which somebody waits for.
+    func hasLate(at now: UInt64) -> Bool {
+        guard waiting > 0, late < lateThreads, let first = prompt.first else { return false }
+        return Self.isLate(first.since, at: now)
+    }
+
+    /// When the next look-up will be late; nil if nobody waits for its thread. Those that have found no room are not among
+    /// them: they may find some when another one ends.
+    func nextLate(after now: UInt64) -> UInt64? {
+        guard waiting > 0, late < lateThreads else { return nil }
+        return prompt.first { !Self.isLate($0.since, at: now) }.map { $0.since + CurlLimits.promptLookUp }
+    }
+
+    /// Counts what has become late among what is, as far as there is room. Here too an application has no more threads than
+    /// are left for others.
+    mutating func setLate(at now: UInt64) {
+        guard let first = prompt.first, Self.isLate(first.since, at: now) else { return }
+        var rest: Deque<(name: String, since: UInt64)> = []
+        for (name, since) in prompt {
+            guard Self.isLate(since, at: now), let owner = lookUps[name]?.owner,
+                lateByApplication[owner.application, default: 0] < lateThreads - late
+            else {
+                rest.append((name, since))
+                continue
+            }
+            giveBack(owner)
+            lookUps[name]?.isLate = true
+            lateByApplication[owner.application, default: 0] += 1
+            late += 1
+        }
+        prompt = rest
+    }
+
+    /// What a look-up had is for others.
+    private mutating func giveBack(_ owner: Owner) {
+        underWayByStanding[owner.standing.rawValue] -= 1
+        let others = underWayByOwner[owner, default: 1] - 1
+        underWayByOwner[owner] = others > 0 ? others : nil
     }
 
     /// The slot does not ask any more. Returns whether the name has had a thread.
@@ -140,9 +198,14 @@ struct LookUpQueue {
     mutating func ended(_ name: String, isFound: Bool?) -> [Int] {
         guard let lookUp = lookUps[name], let owner = lookUp.owner else { return [] }
         lookUps[name] = nil
-        underWayByStanding[owner.standing.rawValue] -= 1
-        let others = underWayByOwner[owner, default: 1] - 1
-        underWayByOwner[owner] = others > 0 ? others : nil
+        if lookUp.isLate {
+            late -= 1
+            let others = lateByApplication[owner.application, default: 1] - 1
+            lateByApplication[owner.application] = others > 0 ? others : nil
+        } else {
+            giveBack(owner)
+            prompt.removeAll { $0.name == name }
+        }
         if let isFound {
             slowNames.set(name, lookUp.wasGivenUp)
             foundNames.set(name, isFound && !lookUp.wasGivenUp)

@@ -1,4 +1,5 @@
 import RouterPlugin
+import RouterTesting
 import Testing
 
 @testable import DeliveryCurl
@@ -11,7 +12,7 @@ struct LookUpQueueTests {
     /// Takes all that may start.
     private func start(_ queue: inout LookUpQueue) -> [String] {
         var names: [String] = []
-        while let name = queue.next() { names.append(name) }
+        while let name = queue.next(at: 0) { names.append(name) }
         return names
     }
 
@@ -19,7 +20,7 @@ struct LookUpQueueTests {
     private func find(_ names: [String], _ queue: inout LookUpQueue) {
         for name in names {
             queue.ask(name, for: 0, of: nil)
-            #expect(queue.next() == name)
+            #expect(queue.next(at: 0) == name)
             #expect(queue.ended(name, isFound: true) == [0])
         }
     }
@@ -99,7 +100,7 @@ struct LookUpQueueTests {
         queue.ask("one", for: 4, of: application(1))
         queue.ask("none", for: 5, of: nil)
         var order: [String] = []
-        while let name = queue.next() {
+        while let name = queue.next(at: 0) {
             order.append(name)
             _ = queue.ended(name, isFound: true)
         }
@@ -144,6 +145,78 @@ struct LookUpQueueTests {
         for slot in [8, 9] { queue.giveUp("other", for: slot, isLate: true) }
         for name in ["many2", "many3"] { _ = queue.ended(name, isFound: true) }
         #expect(start(&queue) == ["many4", "many5"])
+    }
+
+    /// Names that were found before have all the threads that one application may have, until it shows that they hang.
+    @Test func whatTakesLongLeavesItsPlaceToOthers() {
+        var queue = LookUpQueue(threads: 8, late: 8)
+        let (hung, well) = ((0..<9).map { "hung\($0)" }, (0..<3).map { "well\($0)" })
+        find(hung + well, &queue)
+        for (slot, name) in (hung + well).enumerated() { queue.ask(name, for: slot, of: application(0)) }
+        #expect(start(&queue) == Array(hung[..<4]) && queue.waiting == 8)
+        let late = CurlLimits.promptLookUp
+        #expect(queue.nextLate(after: 0) == late && !queue.hasLate(at: late - 1) && queue.hasLate(at: late))
+        queue.setLate(at: late - 1)
+        #expect(queue.late == 0 && queue.underWay == 4)
+        queue.setLate(at: late)
+        #expect(queue.late == 4 && queue.underWay == 0)
+        // Those that began at another time become late at another time, and an application leaves as many to others.
+        var begun: [String] = []
+        while let name = queue.next(at: late) { begun.append(name) }
+        #expect(begun == Array(hung[4..<8]) && queue.nextLate(after: late) == 2 * late)
+        queue.setLate(at: 2 * late)
+        #expect(queue.late == 4 && queue.underWay == 4 && queue.next(at: 2 * late) == nil)
+        #expect(queue.nextLate(after: 2 * late) == nil, "they are late already, and there is no room")
+        queue.ask("other", for: 20, of: application(1))
+        #expect(queue.next(at: 2 * late) == "other")
+        queue.setLate(at: 3 * late)
+        #expect(queue.late == 5 && queue.underWay == 4)
+        // One comes back: another that is late has its place, and who waits has a thread.
+        #expect(queue.ended("hung0", isFound: false) == [0])
+        queue.setLate(at: 3 * late)
+        #expect(queue.late == 5 && queue.underWay == 3 && queue.next(at: 3 * late) == "hung8")
+        for name in hung[1...] + ["other"] { _ = queue.ended(name, isFound: false) }
+        #expect(queue.late == 0 && queue.underWay == 0 && start(&queue) == well)
+    }
+
+    /// Against what can be counted by looking at all of it.
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func countsAreExact(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var queue = LookUpQueue(threads: 6, late: 5)
+        var (askers, begun): ([String: Set<Int>], [String: UInt64]) = ([:], [:])
+        var now: UInt64 = 0
+        for slot in 0..<3_000 {
+            now += UInt64.random(in: 0..<CurlLimits.promptLookUp / 4, using: &random)
+            let name = "n\(Int.random(in: 0..<12, using: &random))"
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                queue.ask(name, for: slot, of: application(Int.random(in: 0..<3, using: &random)))
+                askers[name, default: []].insert(slot)
+            case 2:
+                guard let asker = askers[name]?.min() else { continue }
+                let hadThread = queue.giveUp(name, for: asker, isLate: Bool.random(using: &random))
+                #expect(hadThread == (begun[name] != nil))
+                askers[name]?.remove(asker)
+            case 3:
+                let told = queue.ended(name, isFound: [true, false, nil].randomElement(using: &random) ?? nil)
+                guard begun.removeValue(forKey: name) != nil else {
+                    #expect(told.isEmpty)
+                    continue
+                }
+                #expect(Set(told) == askers.removeValue(forKey: name))
+            default: queue.setLate(at: now)
+            }
+            while let next = queue.next(at: now) {
+                #expect(begun[next] == nil && askers[next]?.isEmpty == false)
+                begun[next] = now
+            }
+            #expect(queue.underWay + queue.late == begun.count)
+            #expect(queue.underWay <= 6 && queue.late <= 5)
+            #expect(queue.waiting == askers.reduce(0) { $0 + (begun[$1.key] == nil ? $1.value.count : 0) })
+        }
+        for name in begun.keys { _ = queue.ended(name, isFound: true) }
+        #expect(queue.underWay == 0 && queue.late == 0)
     }
 
     @Test func whatSaysNothingOfANameLeavesItAsItWas() {

@@ -127,22 +127,23 @@ struct LookUpTests {
                     transport.start(WebhookRequest(to: url, timeoutMilliseconds: 2000)) { tally.note($0) }
                 }
                 await tally.wait(for: 48)
-                // Three threads are for names that were not found before, and who asks for all has two of them.
-                #expect(
-                    tally.failures == [.nameNotResolved: 2, .noSocket: 46], "Those without a thread were not tried.")
+                // Three threads are for names that were not found before, and who asks for all has two of them; of the
+                // twelve for what is late it has six. How many of them have begun when nobody waits any more is chance.
                 let late = tally.results.filter { $0.failure?.kind == .nameNotResolved }
+                #expect((2...8).contains(late.count))
+                #expect(tally.failures[.noSocket] == 48 - late.count, "Those without a thread were not tried.")
                 #expect(late.allSatisfy { $0.failure?.hasRunOutOfTime == true && $0.metrics.total >= 2_000_000 })
                 // Those give their slots back before, though no more than sixteen are under way at a time: a few after a
                 // quarter of their time, and the others at once when no thread comes back.
-                #expect(tally.results.suffix(2).allSatisfy { $0.failure?.kind == .nameNotResolved })
-                #expect(resolver.asked.count == 1 + 2 && resolver.peak == 2)
+                #expect(tally.results.suffix(late.count).allSatisfy { $0.failure?.kind == .nameNotResolved })
+                #expect(resolver.asked.count == 1 + late.count && resolver.peak == late.count)
                 // Who needs no name goes on, as does a name that was found before.
                 #expect(await status("127.0.0.1") == 200)
                 #expect(await status("known.example") == 200)
-                #expect(resolver.asked.count == 1 + 2 + 1 && resolver.peak == 3)
+                #expect(resolver.asked.count == 1 + late.count + 1 && resolver.peak == late.count + 1)
                 // So does another application, and everybody when the threads have come back.
                 #expect(await status("other.example", of: "other") == 200)
-                for _ in 0..<2 { gate.signal() }
+                for _ in late { gate.signal() }
                 #expect(await status("quick.example") == 200)
             }
         }

@@ -28,11 +28,15 @@ ADDRESS = "127.77.0.53"
 PORT = 53
 # A query of the resolver is given up after that, and repeated once: longer than an attempt may take.
 RESOLVER_SECONDS = 4
-# Names that were known before, and in each round more strangers than there are threads for look-ups.
+# Names that were known before; in each round more strangers than there are threads for look-ups; and names that were known, and
+# are silent then as well, more than one application has threads for if none of them is late.
 KNOWN = Shape("names", 100, 0, 256, 2, 6.0, 2.0, 2.0)
-STRANGERS = 300
-# Look-ups and what else the daemon does: no thread for each name.
-MOST_THREADS = 64 + 40
+STRANGERS = 400
+FALLEN = 60
+# Look-ups, those that take long among them, and what else the daemon does: no thread for each name.
+MOST_THREADS = 64 + 192 + 40
+# What the names begin with that are not answered for while the name server is silent.
+SILENT = "stranger"
 
 TYPE_A = 1
 HEADER = struct.Struct(">HHHHHH")
@@ -87,7 +91,7 @@ class NameServer:
 def scenario(options: Options) -> Iterator[Result]:
     need_root("a mount namespace")
     need("unshare")
-    server = NameServer("stranger")
+    server = NameServer(SILENT)
     try:
         yield from against(server, options)
     finally:
@@ -100,13 +104,15 @@ def against(server: NameServer, options: Options) -> Iterator[Result]:
         daemon.start(asking(stage.folder))
         api = API(daemon)
         api.put_application(timeoutSeconds=KNOWN.timeout_seconds, retrySchedule=[int(each) for each in SCHEDULE])
-        strangers = [[f"stranger-{number}-{each}" for each in range(STRANGERS)] for number in range(options.rounds)]
-        for lane in (*(f"endpoint-{number}" for number in range(KNOWN.endpoints)), *sum(strangers, [])):
+        strangers = [[f"{SILENT}-{number}-{each}" for each in range(STRANGERS)] for number in range(options.rounds)]
+        fallen = [f"{SILENT}-known-{number}" for number in range(FALLEN)]
+        known = [f"endpoint-{number}" for number in range(KNOWN.endpoints)]
+        for lane in (*known, *fallen, *sum(strangers, [])):
             url = stage.zoo.house(lane, takes("Connection: close"))
             api.put_session(lane, url.replace("127.0.0.1", f"{lane}.test"))
         seconds = options.seconds or KNOWN.seconds
-        for number in range(KNOWN.endpoints):
-            send(api, journal, f"endpoint-{number}", f"first-{number}")
+        for lane in (*known, *fallen):
+            send(api, journal, lane, f"first-{lane}")
         settle(daemon, 60)
         ratios: list[float] = []
         most_threads = 0
@@ -115,7 +121,7 @@ def against(server: NameServer, options: Options) -> Iterator[Result]:
             for is_silent in (False, True) if number % 2 == 0 else (True, False):
                 server.is_silent = is_silent
                 name = f"{'silent' if is_silent else 'well'}-{number}"
-                for lane in strangers[number] if is_silent else []:
+                for lane in [*fallen, *strangers[number]] if is_silent else []:
                     send(api, journal, lane, f"{name}-{lane}")
                 found[is_silent] = play(stage, KNOWN, daemon, journal, name, options.seed + number, seconds)
                 most_threads = max(most_threads, threads(daemon))
@@ -126,17 +132,17 @@ def against(server: NameServer, options: Options) -> Iterator[Result]:
         history = History(
             journal.submissions, list(stage.ledger.attempts), daemon.lives, api.books(APPLICATION),
             # Whom nobody could find has seen no attempt.
-            Promises(SCHEDULE, slots=KNOWN.slots), opaque=set(sum(strangers, [])))
+            Promises(SCHEDULE, slots=KNOWN.slots), opaque=set(fallen + sum(strangers, [])))
         api.close()
         faults = balance(history, stage.ledger.distinct_taken())
         if ratio >= KNOWN.most:
             faults.append(f"p99 of those that are known is {ratio:.2f} times what it is when the name server answers")
-        if server.unanswered < STRANGERS:
+        if server.unanswered < STRANGERS + FALLEN:
             faults.append(f"only {server.unanswered} queries were not answered: nothing was tried")
         if most_threads > MOST_THREADS:
             faults.append(f"the daemon had {most_threads} threads")
         yield Result(KNOWN.name, history, faults, {
-            "endpoints": KNOWN.endpoints, "strangers a round": STRANGERS, "rounds": options.rounds,
+            "endpoints": KNOWN.endpoints, "strangers a round": STRANGERS, "known that fall silent": FALLEN, "rounds": options.rounds,
             "times the baseline's p99 (median)": f"{ratio:.2f}", "each round": " ".join(f"{each:.2f}" for each in ratios),
             "queries without an answer": server.unanswered, "threads at most": most_threads})
 
