@@ -8,12 +8,13 @@ struct BestSearch {
     var asked = 0
     /// What that took, as `IndexEffort` counts it.
     var compared = 0
-    private var refused: RefusedNodes
+    /// Those that do not hold, of the nodes that stand under several keys: none is asked twice.
+    private var refused: NodeSet
 
     /// For so many tags there is room on the stack.
     static var gathered: Int { 64 }
     /// Memory that a search is lent, in words.
-    static var lent: Int { RefusedNodes.few }
+    static var lent: Int { NodeSet.few }
     /// Room on the stack for so many positions of a list.
     private static var frontier: Int { 128 }
 
@@ -21,7 +22,7 @@ struct BestSearch {
     init(nodes: NodePlaces, order: NodeOrder, lent: UnsafeMutablePointer<UInt32>) {
         self.nodes = nodes
         self.order = order
-        refused = RefusedNodes(lent: lent)
+        refused = NodeSet(lent: lent)
     }
 
     /// Gives back what it has taken.

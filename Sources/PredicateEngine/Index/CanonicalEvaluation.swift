@@ -85,14 +85,13 @@ extension CanonicalCode {
     /// The pattern is read in its folded form: no other scalar becomes a star, a question mark or a backslash, and all three
     /// are starters, so no mark moves across them. A form without marks alone does not show where literals of nothing
     /// but marks stood, and such literals keep wildcards from taking one letter apart. Then, if the subject is not ASCII,
-    /// the pattern is made anew, on the heap.
+    /// it is read as given, once for all that ask.
     private static func isLike(
         _ text: TextView, _ subject: PreparedSubject, _ form: Form, _ work: inout Int
     ) -> Bool {
         guard subject.given.count <= PredicateLimits.literalBytes else { return false }
         if subject.isASCII || !form.isStripped { return text.isLike(pattern: subject.view(form), &work) }
-        let pattern = Array(UnsafeBufferPointer(start: subject.given.bytes, count: subject.given.count))
-        let elements = Glob(pattern, form: form).elements.makeIterator()
-        return LikeStretches(elements: elements).match(text, from: 0, isFixed: true, &work)
+        guard let pattern = subject.pattern(form, &work) else { return false }
+        return LikeStretches(elements: pattern.makeIterator()).match(text, from: 0, isFixed: true, &work)
     }
 }

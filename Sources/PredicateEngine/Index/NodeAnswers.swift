@@ -1,10 +1,11 @@
-/// What nodes say of one subject, which is laid out once for all of them.
+/// What nodes say of one subject, which is laid out once for all of them. Each node is asked but once, however often it is
+/// wanted: sessions share predicates, and may have one for both tiers.
 ///
 /// Lives no longer than the closure that it was handed to, and is for one thread. Copies are one and the same.
 package struct NodeAnswers {
     fileprivate struct State {
-        /// What nodes have said; nil if they are asked each time.
-        var known: [UInt32: Bool]?
+        /// Nodes that were asked, by what they said.
+        var (held, refused): (NodeSet, NodeSet)
         var effort = IndexEffort()
         var questions = 0
     }
@@ -29,12 +30,13 @@ package struct NodeAnswers {
     package func holds(_ node: PredicateIndex.Node) -> Bool {
         state.pointee.questions &+= 1
         guard node != PredicateIndex.none else { return false }
-        if let value = state.pointee.known?[node] { return value }
+        if state.pointee.held.contains(node) { return true }
+        if state.pointee.refused.contains(node) { return false }
         var compared = 0
         let value = CanonicalCode.holds(nodes.code(node), for: subject, &compared)
         state.pointee.effort.asked &+= 1
         state.pointee.effort.compared &+= compared
-        state.pointee.known?[node] = value
+        if value { state.pointee.held.insert(node) } else { state.pointee.refused.insert(node) }
         return value
     }
 
@@ -46,17 +48,21 @@ package struct NodeAnswers {
 
 extension PredicateIndex {
     /// Lays a subject out for any number of questions, which have to be asked before the index changes.
-    ///
-    /// - Parameter remembering: Whether each node is asked but once, however often it is wanted.
-    package func answers<Result>(
-        about subject: String, remembering: Bool = false, _ body: (NodeAnswers) -> Result
-    ) -> Result {
+    package func answers<Result>(about subject: String, _ body: (NodeAnswers) -> Result) -> Result {
         let tables = tables
         return subject.utf8Span.span.withUnsafeBufferPointer { bytes in
             PreparedSubject.with(bytes, folds: tables.pointee.foldingNodes > 0) { subject in
-                var state = NodeAnswers.State(known: remembering ? [:] : nil)
-                return withUnsafeMutablePointer(to: &state) { state in
-                    body(NodeAnswers(tables.pointee.nodes.places, subject, state))
+                withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 2 * NodeSet.few) { lent in
+                    // An allocation of some size has an address.
+                    let lent = lent.baseAddress.unsafelyUnwrapped
+                    var state = NodeAnswers.State(held: NodeSet(lent: lent), refused: NodeSet(lent: lent + NodeSet.few))
+                    defer {
+                        state.held.free()
+                        state.refused.free()
+                    }
+                    return withUnsafeMutablePointer(to: &state) { state in
+                        body(NodeAnswers(tables.pointee.nodes.places, subject, state))
+                    }
                 }
             }
         }

@@ -15,12 +15,25 @@ struct PreparedSubject {
     /// ASCII text in lower case; the text as given if nobody asks for another case.
     let lower: TextView
     /// By form; nil for ASCII.
-    private let forms: UnsafePointer<TextView>?
+    private let forms: UnsafeMutablePointer<FormOfSubject>?
 
     @inline(__always)
     func view(_ form: Form) -> TextView {
-        if let forms { return forms[form.rawValue] }
+        if let forms { return forms[form.rawValue].view }
         return form.isCaseFolded ? lower : given
+    }
+
+    /// The subject as a pattern of a form, read before it was folded. It is made when it is first asked for, on the heap, which
+    /// adds 32 steps to `work` for each byte; nil for ASCII.
+    @inline(never)
+    func pattern(_ form: Form, _ work: inout Int) -> [LikeElement]? {
+        guard let forms else { return nil }
+        if let pattern = forms[form.rawValue].pattern { return pattern }
+        work += 32 * given.count
+        let bytes = Array(UnsafeBufferPointer(start: given.bytes, count: given.count))
+        let pattern = Glob(bytes, form: form).elements
+        forms[form.rawValue].pattern = pattern
+        return pattern
     }
 
     /// Lays the bytes of a text out and hands the subject over. `folds` says whether any case-folded form is asked for.
@@ -88,7 +101,8 @@ struct PreparedSubject {
     }
 
     private init(
-        isASCII: Bool, isPlain: Bool, isLower: Bool, given: TextView, lower: TextView, forms: UnsafePointer<TextView>?
+        isASCII: Bool, isPlain: Bool, isLower: Bool, given: TextView, lower: TextView,
+        forms: UnsafeMutablePointer<FormOfSubject>?
     ) {
         self.isASCII = isASCII
         self.isPlain = isPlain
@@ -180,8 +194,8 @@ struct PreparedSubject {
         let texts = (0..<Form.count).map { Folding.fold(Array(bytes), into: Form(rawValue: $0) ?? .exact) }
         let room = texts.reduce(0) { $0 + 2 * ($1.bytes.count + 8) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { buffer in
-            withUnsafeTemporaryAllocation(of: TextView.self, capacity: Form.count) { views in
-                guard let base = buffer.baseAddress, let forms = views.baseAddress else {
+            withUnsafeTemporaryAllocation(of: FormOfSubject.self, capacity: Form.count) { laid in
+                guard let base = buffer.baseAddress, let forms = laid.baseAddress else {
                     return body(PreparedSubject(nothing: ()))
                 }
                 buffer.initialize(repeating: 0)
@@ -190,15 +204,25 @@ struct PreparedSubject {
                     let hasSeams = text.copy(bytes: next, seams: next + text.bytes.count + 8)
                     let seams = hasSeams ? UnsafePointer(next + text.bytes.count + 8) : nil
                     (forms + index).initialize(
-                        to: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams))
+                        to: FormOfSubject(
+                            view: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams)))
                     next += 2 * (text.bytes.count + 8)
                 }
+                defer { laid.deinitialize() }
                 return body(
                     PreparedSubject(
-                        isASCII: false, isPlain: false, isLower: false, given: forms[0], lower: forms[0], forms: forms))
+                        isASCII: false, isPlain: false, isLower: false, given: forms[0].view, lower: forms[0].view,
+                        forms: forms))
             }
         }
     }
+}
+
+/// A form of a subject that is not ASCII.
+private struct FormOfSubject {
+    let view: TextView
+    /// What it is as a pattern, once somebody has asked.
+    var pattern: [LikeElement]?
 }
 
 extension FoldedText {

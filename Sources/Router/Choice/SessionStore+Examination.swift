@@ -25,7 +25,7 @@ extension SessionStore {
             return IndexEffort()
         }
         let records = records.base
-        return index.answers(about: subject, remembering: true) { answers in
+        return index.answers(about: subject) { answers in
             var seen: Set<UInt32> = []
             var isWanted = true
             func mayGoOn() -> Bool {

@@ -301,6 +301,25 @@ import Testing
         }
     }
 
+    @Test("A subject is read as a pattern once, however many ask for it")
+    func patternMadeOnce() throws {
+        let set = try Ranked((0..<100).map { "'\($0)-a' LIKE[cd] SELF" })
+        let subject = "*" + String(repeating: "é*", count: 340)
+        #expect(set.compared(for: subject) <= 32 * subject.utf8.count + 100 * 256)
+        #expect(set.best(for: "99-?").place == 99 && set.best(for: "?9-Á").place == 19)
+    }
+
+    @Test("A node is asked once for all that want to know", arguments: [1, 32, 33, 200])
+    func askedOnce(count: Int) throws {
+        let set = try Ranked((0..<count).map { "SELF ENDSWITH '\($0 % 2)' AND SELF != 'x\($0)'" })
+        set.index.answers(about: "subject-1") { answers in
+            for _ in 0..<3 {
+                for (node, number) in set.nodes { #expect(answers.holds(node) == (number % 2 == 1)) }
+            }
+            #expect(answers.effort.asked == count && answers.questions == 3 * count)
+        }
+    }
+
     /// The sum of the list's keys seems dearer than the beginning until as many share that as the list has keys.
     @Test("A list of texts of one's own is found by them, whatever all share", arguments: [10, 50, 400])
     func listAndCommonBeginning(count: Int) throws {
