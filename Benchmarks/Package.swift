@@ -38,6 +38,7 @@ let package = Package(
                 "PredicateEngine",
                 "RouterPlugin",
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: settings

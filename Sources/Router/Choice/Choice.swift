@@ -39,11 +39,10 @@ package struct Chooser: Sendable {
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
         if rules.isEmpty {
-            guard let best = tenant.registry.best(for: query), let place = tenant.sessions.index(forKey: best.session)
+            guard let best = tenant.registry.best(for: query),
+                let conditions = tenant.sessions.conditions(of: best.session)
             else { return noCandidate([], tenant, notification) }
-            // Of the session its conditions only: a copy of all of it retains every one of its members.
-            let reason = Self.reason(
-                tenant.sessions.values[place].conditions, best.tier, contentIsNamed: notification.contentID != nil)
+            let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
             let decision = Decision(
                 tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
             return (.session(best.session), decision)

@@ -4,7 +4,7 @@ package import RouterPlugin
 package struct Tenant: Sendable {
     package var application: Application
     package private(set) var registry = IndexedRegistry()
-    package private(set) var sessions: [SessionID: SceneSession] = [:]
+    package private(set) var sessions = SessionTable()
     /// Those that were discarded and are still told of it; they are nothing else any more.
     package private(set) var discarded: [SessionID: SceneSession] = [:]
     /// Those that something has happened to.
@@ -17,7 +17,6 @@ package struct Tenant: Sendable {
     /// - Parameter sessions: How many are about to be put.
     package init(application: Application, expecting sessions: Int = 0) {
         self.application = application
-        self.sessions.reserveCapacity(sessions)
         registry.reserve(sessions)
     }
 
@@ -28,7 +27,7 @@ package struct Tenant: Sendable {
             return
         }
         discarded[session.key.session] = nil
-        let previous = sessions.updateValue(session, forKey: session.key.session)
+        let previous = sessions.put(session)
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
         if let previous, previous.disabled != nil { forgetGone(previous) }
@@ -50,7 +49,7 @@ package struct Tenant: Sendable {
 
     package mutating func remove(_ session: SessionID) {
         discarded[session] = nil
-        guard let previous = sessions.removeValue(forKey: session) else { return }
+        guard let previous = sessions.remove(session) else { return }
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetGone(previous) }
         registry.remove(session)

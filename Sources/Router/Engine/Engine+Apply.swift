@@ -213,11 +213,11 @@ extension Engine {
         }
         let key = SessionKey(application: notification.application, session: session)
         let tenant = tenants[notification.application]
+        let scene = tenant?.scene(session)
         let isOpen =
-            session.isDelegate
-            ? tenant?.application.delegate != nil : tenant?.scene(session).map { $0.disabled == nil } ?? false
+            session.isDelegate ? tenant?.application.delegate != nil : scene.map { $0.disabled == nil } ?? false
         var delivery = QueuedDelivery(notification, payload: payload)
-        delivery.isAstray = tenant?.scene(session).map { notification.isAstray(on: $0.device) } ?? false
+        delivery.isAstray = scene.map { notification.isAstray(on: $0.device) } ?? false
         planner.enqueue(delivery, in: key, sessionExists: isOpen)
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }

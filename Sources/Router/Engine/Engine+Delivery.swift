@@ -199,18 +199,19 @@ extension Engine {
 
 extension Tenant {
     /// Whether the gate of a receiver is closed; the delegate stands at none.
-    private func isGated(_ id: SessionID) -> Bool {
-        guard application.gates.onboarding != nil, let session = scene(id) else { return false }
+    private func isGated(_ session: SceneSession?) -> Bool {
+        guard application.gates.onboarding != nil, let session else { return false }
         return !isOpen(for: session.device)
     }
 
     /// What the application says about the lane of a session; nil if there is none, or nowhere to send to.
     func terms(of id: SessionID) -> LaneTerms? {
-        guard let endpoint = endpoint(ofReceiver: id) else { return nil }
+        let session = scene(id)
+        guard let endpoint = id.isDelegate ? application.delegate : session.flatMap(endpoint) else { return nil }
         return LaneTerms(
             url: endpoint.url, maxInFlight: application.delivery.maxInFlightPerSession,
             overtakenAfter: application.delivery.headOfLine.overtakenAfter,
-            connects: application.delivery.lifeCycleEvents && scene(id)?.activationState == .unattached,
-            isGated: isGated(id))
+            connects: application.delivery.lifeCycleEvents && session?.activationState == .unattached,
+            isGated: isGated(session))
     }
 }

@@ -65,7 +65,7 @@ package struct Engine: Sendable {
         self.moveLimit = moveLimit
         self.retention = retention
         var sizes: [ApplicationID: Int] = [:]
-        for session in state.sessions where session.discardedAt == nil {
+        for session in state.sessions where session.discardedAt == nil && session.disabled == nil {
             sizes[session.key.application, default: 0] += 1
         }
         for application in state.applications {

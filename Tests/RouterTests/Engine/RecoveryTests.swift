@@ -60,6 +60,24 @@ struct RecoveryTests {
         #expect(foundLanes.mapValues(\.isClosed) == lanes.mapValues(\.isClosed))
     }
 
+    @Test("A session whose endpoint is gone does not keep a load from its end")
+    func disabledAmongManySessions() throws {
+        func bytes(gone: Int) throws -> Int {
+            let count = 17_000
+            let sessions = (0..<count).map { number in
+                let texts = (0..<(number < count / 16 ? 40 : 1)).map { "'doc/\(number)/\($0)'" }
+                return Scene(
+                    SessionID(unchecked: "s\(number)"), can: "TRUEPREDICATE",
+                    prefers: "SELF IN {\(texts.joined(separator: ","))}", disabled: number >= count - gone
+                ).session(created: Int64(number))
+            }
+            let state = RecoveredState(applications: [.gallery()], sessions: sessions)
+            let engine = Engine(recovering: state, generator: SeededGenerator(seed: 1))
+            return try #require(engine.tenants.values.first).registry.decisionBytes
+        }
+        #expect(try bytes(gone: 1) <= bytes(gone: 0))
+    }
+
     @Test("Sessions, registries, lanes, progress and holds are what they were")
     func recovery() throws {
         let before = try busyBench()
