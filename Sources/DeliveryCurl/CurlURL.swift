@@ -35,6 +35,8 @@ package struct CurlURL: Hashable, Sendable {
         guard let host = handle.part(CURLUPART_HOST)?.lowercased(), !host.isEmpty, host != "[]" else {
             throw EndpointURLError(.noHost)
         }
+        // It was percent-encoded.
+        guard host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw Self.notASCII }
         // An address in brackets may have a zone, which setting it again would lose.
         if !host.hasPrefix("["), curl_url_set(pointer, CURLUPART_HOST, host, 0) != CURLUE_OK {
             throw EndpointURLError(.malformed)
@@ -55,14 +57,18 @@ package struct CurlURL: Hashable, Sendable {
 }
 
 extension CurlURL {
+    private static var notASCII: EndpointURLError {
+        EndpointURLError(
+            .malformed, "the URL must be ASCII: percent-encode its path, write an international host as xn--")
+    }
+
     /// What can be said of the bytes alone.
     private static func checkText(_ string: String) throws(EndpointURLError) {
         let bytes = string.utf8
         guard bytes.count <= CurlLimits.urlBytes else { throw EndpointURLError(.tooLong) }
         guard !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { throw EndpointURLError(.controlCharacters) }
         guard !bytes.contains(where: { $0 >= 0x80 }) else {
-            throw EndpointURLError(
-                .malformed, "the URL must be ASCII: percent-encode its path, write an international host as xn--")
+            throw notASCII
         }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw EndpointURLError(.malformed) }
         let scheme = string[..<colon].lowercased()

@@ -181,7 +181,7 @@ struct LookUpQueueTests {
 
     /// Against what can be counted by looking at all of it.
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func countsAreExact(seed: UInt64) {
+    func countsAreExact(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var queue = LookUpQueue(threads: 6, late: 5)
         var (askers, begun): ([String: Set<Int>], [String: UInt64]) = ([:], [:])
@@ -196,27 +196,27 @@ struct LookUpQueueTests {
             case 2:
                 guard let asker = askers[name]?.min() else { continue }
                 let hadThread = queue.giveUp(name, for: asker, isLate: Bool.random(using: &random))
-                #expect(hadThread == (begun[name] != nil))
+                try #require(hadThread == (begun[name] != nil))
                 askers[name]?.remove(asker)
             case 3:
                 let told = queue.ended(name, isFound: [true, false, nil].randomElement(using: &random) ?? nil)
                 guard begun.removeValue(forKey: name) != nil else {
-                    #expect(told.isEmpty)
+                    try #require(told.isEmpty)
                     continue
                 }
-                #expect(Set(told) == askers.removeValue(forKey: name))
+                try #require(Set(told) == askers.removeValue(forKey: name))
             default: queue.setLate(at: now)
             }
             while let next = queue.next(at: now) {
-                #expect(begun[next] == nil && askers[next]?.isEmpty == false)
+                try #require(begun[next] == nil && askers[next]?.isEmpty == false)
                 begun[next] = now
             }
-            #expect(queue.underWay + queue.late == begun.count)
-            #expect(queue.underWay <= 6 && queue.late <= 5)
-            #expect(queue.waiting == askers.reduce(0) { $0 + (begun[$1.key] == nil ? $1.value.count : 0) })
+            try #require(queue.underWay + queue.late == begun.count)
+            try #require(queue.underWay <= 6 && queue.late <= 5)
+            try #require(queue.waiting == askers.reduce(0) { $0 + (begun[$1.key] == nil ? $1.value.count : 0) })
         }
         for name in begun.keys { _ = queue.ended(name, isFound: true) }
-        #expect(queue.underWay == 0 && queue.late == 0)
+        try #require(queue.underWay == 0 && queue.late == 0)
     }
 
     @Test func whatSaysNothingOfANameLeavesItAsItWas() {

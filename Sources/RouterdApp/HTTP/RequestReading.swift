@@ -39,9 +39,19 @@ extension RouterdContext {
 }
 
 extension Request {
+    /// Other words, which some clients take for the charset, change nothing of a body.
+    private static let compressions: Set<String> = [
+        "gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd",
+    ]
+
     /// The whole body, at most so many bytes.
     func bytes(atMost limit: Int) async throws -> [UInt8] {
         // Before anything of it is read.
+        if let coding = headers[.contentEncoding], Self.compressions.contains(coding.lowercased()) {
+            throw Problem(
+                .unsupportedMediaType, "content-encoding-not-supported",
+                "A compressed body is not taken: send it as it is.")
+        }
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {
             throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
         }

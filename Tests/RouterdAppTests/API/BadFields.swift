@@ -160,6 +160,7 @@ extension BadCall {
         ("/hook", "endpoint-url-malformed"), ("", "endpoint-url-malformed"), ("http://", "endpoint-url-no-host"),
         ("http:a.example", "endpoint-url-malformed"), ("http://a.example:99999/", "endpoint-url-malformed"),
         ("http://bücher.example/", "endpoint-url-malformed"),
+        ("http://b%C3%BCcher.example/", "endpoint-url-malformed"), ("http://a%00b.example/", "endpoint-url-malformed"),
     ].flatMap { (url: String, code: String) in
         [
             BadCall(
