@@ -24,7 +24,8 @@ COLUMNS = (
     ("bytes a session", "bytesPerSession", "{:.0f}"), ("state change", "stateChangeNs", "{:.0f}"),
     ("16 together", "stateChangeTogetherNs", "{:.0f}"), ("remove, add", "replaceNs", "{:.0f}"),
     ("16 together", "replaceTogetherNs", "{:.0f}"), ("shared p99", "nsP99Shared", "{:.0f}"),
-    ("changing p99", "nsP99Changing", "{:.0f}"))
+    ("changing p99", "nsP99Changing", "{:.0f}"),
+    ("beside p99", "nsP99Beside", "{:.0f}"))
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
 import PredicateEngine
-import Router
-import RouterPlugin
+package import Router
+package import RouterPlugin
 
 /// The choice as its definition reads: every predicate of every session is asked. It has nothing in common with any
 /// registry but the evaluator, so that `decide --verify` compares two opinions.
-struct BruteForce {
+package struct BruteForce {
     private struct Row {
         var session: SessionID
         var isAsked: Bool
@@ -21,13 +21,13 @@ struct BruteForce {
     private var places: [SessionID: Int] = [:]
 
     /// - Parameter device: Whose sessions are asked; nil for those of all.
-    init(device: String?, prefersRequiresCan: Bool) {
+    package init(device: String? = nil, prefersRequiresCan: Bool = false) {
         self.device = device
         self.prefersRequiresCan = prefersRequiresCan
     }
 
     /// Adds a session; the last one of a name counts.
-    mutating func put(_ session: SceneSession) {
+    package mutating func put(_ session: SceneSession) {
         let row = Row(
             session: session.key.session, isAsked: device == nil || session.device?.text == device,
             can: Program(session.conditions.canActivate),
@@ -41,8 +41,17 @@ struct BruteForce {
         }
     }
 
+    /// What is wrong with a decision; nil if nothing is.
+    package func fault(of decision: Decision, about contentID: ContentID?) -> String? {
+        let expected = decide(contentID)
+        guard decision.session != expected?.session || decision.tier != expected?.tier ?? .undeliverable else {
+            return nil
+        }
+        return "brute force says \(expected.map { "\($0.tier.rawValue) \($0.session.text)" } ?? "nobody")"
+    }
+
     /// The tier and the session; nil if nobody can.
-    func decide(_ contentID: ContentID?) -> (tier: Tier, session: SessionID)? {
+    private func decide(_ contentID: ContentID?) -> (tier: Tier, session: SessionID)? {
         guard let contentID else { return best(byLevel: false) { _ in true }.map { (.can, $0) } }
         var subject = Subject(contentID.text)
         let preferring = best(byLevel: true) {

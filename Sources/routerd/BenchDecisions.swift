@@ -12,7 +12,8 @@ extension Bench {
                 by one, less what it takes to read the clock.
 
                 Fields that begin with shared are of a registry that others may change; with changing, of that one while \
-                another thread changes the state of 100,000 sessions a second. Changes are made one by one, and together: \
+                another thread changes the state of 100,000 sessions a second; with Beside, while it writes as many lines of \
+                memory of its own. Changes are made one by one, and together: \
                 sixteen of which the registry is told before the first, as in a transaction.
 
                 For comparison, hashLookupNs is to find one of as many texts in a hash map, and linearScanNs to decide by \
@@ -46,6 +47,7 @@ extension Bench {
             let replace = (alone: trial.replaceSessions(together: 1), together: trial.replaceSessions(together: 16))
             let shared = SharedTrial(entries: entries, queries: queries)
             let (quiet, changing) = (shared.timeQuiet(rounds: rounds), shared.timeChanging(rounds: rounds))
+            let beside = shared.timeBeside(rounds: rounds)
             let (hashLookup, linearScan) = (trial.lookUp(), trial.scan())
             Console.print(
                 JSONWriter.object {
@@ -70,6 +72,8 @@ extension Bench {
                     $0.field("nsP99Shared", quiet[permille: 990])
                     $0.field("nsP50Changing", changing[permille: 500])
                     $0.field("nsP99Changing", changing[permille: 990])
+                    $0.field("nsP50Beside", beside[permille: 500])
+                    $0.field("nsP99Beside", beside[permille: 990])
                     $0.field("hashLookupNs", hashLookup)
                     $0.field("linearScanNs", linearScan)
                 })

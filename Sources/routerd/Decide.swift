@@ -26,23 +26,23 @@ struct Decide: ParsableCommand {
 
     func run() throws {
         let routing = RoutingSettings(prefersRequiresCan: prefersRequiresCan)
-        var tenant = Tenant(application: Application(id: ApplicationID(unchecked: "decide"), routing: routing))
+        var all: [SceneSession] = []
+        try SessionFile(path: sessions).forEach { all.append($0) }
+        // As a daemon does at its start.
+        var tenant = Tenant(
+            application: Application(id: ApplicationID(unchecked: "decide"), routing: routing),
+            expecting: all.count)
         var bruteForce = BruteForce(device: device, prefersRequiresCan: prefersRequiresCan)
-        try SessionFile(path: sessions).forEach { session in
+        for session in all {
             tenant.put(session)
             if verify { bruteForce.put(session) }
         }
         var mistakes = 0
         for contentID in try SessionFile.subjects(subjects) {
             let decision = decide(contentID, in: tenant)
-            guard verify else { continue }
-            let expected = bruteForce.decide(contentID)
-            guard expected?.session != decision.session || expected.map({ $0.tier != decision.tier }) ?? false else {
-                continue
-            }
+            guard verify, let fault = bruteForce.fault(of: decision, about: contentID) else { continue }
             mistakes += 1
-            let told = expected.map { "\($0.tier.rawValue) \($0.session.text)" } ?? "nobody"
-            Console.error("'\(contentID?.text ?? "")': brute force says \(told)")
+            Console.error("'\(contentID?.text ?? "")': \(fault)")
         }
         guard mistakes == 0 else {
             Console.error("\(mistakes) decisions differ from brute force")

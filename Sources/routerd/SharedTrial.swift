@@ -9,6 +9,9 @@ struct SharedTrial {
     /// So many sessions change their state in a second.
     static let changesPerSecond = 100_000
     private static let samples = 1_000_000
+    /// Lines of the cache that a change misses among a million mixed sessions, counted; it is made twice.
+    private static let linesPerChange = 16
+    private static let bytesPerSession = 128
 
     private let registry: SharedRegistry
     private let sessions: [SessionID]
@@ -37,25 +40,48 @@ struct SharedTrial {
 
     /// The same while sessions change their states.
     func timeChanging(rounds: Int) -> SortedTimes {
-        let (ending, changes) = (Ending(), DispatchGroup())
-        DispatchQueue(label: "changes").async(group: changes) { change(until: ending) }
+        time(rounds: rounds) { ending in
+            guard !sessions.isEmpty else { return }
+            let states = ActivationState.allCases
+            Self.often(until: ending) { count in
+                let session = sessions[count &* 7919 % sessions.count]
+                let time = Timestamp(milliseconds: 1_767_225_600_000 + Int64(count))
+                registry.change { _ = $0.setState(session, states[count % states.count], lastActivatedAt: time) }
+            }
+        }
+    }
+
+    /// The same while another thread writes to memory of its own, as large as the registry's, so many lines as the changes
+    /// would: what it costs readers that they share caches, and the machine, with anybody.
+    func timeBeside(rounds: Int) -> SortedTimes {
+        let lines = max(sessions.count * Self.bytesPerSession / 64, 1)
+        return time(rounds: rounds) { ending in
+            var memory = [UInt64](repeating: 0, count: 8 * lines)
+            Self.often(until: ending) { count in
+                for line in count &* Self.linesPerChange..<(count &+ 1) &* Self.linesPerChange {
+                    memory[8 * Int(UInt(bitPattern: line &* 0x9E37_79B1) % UInt(lines))] &+= 1
+                }
+            }
+        }
+    }
+
+    private func time(rounds: Int, beside work: @escaping @Sendable (Ending) -> Void) -> SortedTimes {
+        let (ending, group) = (Ending(), DispatchGroup())
+        DispatchQueue(label: "beside").async(group: group) { work(ending) }
         defer {
             ending.hasCome.store(true, ordering: .relaxed)
-            changes.wait()
+            group.wait()
         }
         return timeQuiet(rounds: rounds)
     }
 
-    /// Changes one session after another, each when it is due: a thread that sleeps would not wake up so often.
-    private func change(until ending: Ending) {
-        guard !sessions.isEmpty else { return }
-        let (states, start) = (ActivationState.allCases, Nanoseconds.now)
+    /// Does something when it is due, 100,000 times a second: a thread that sleeps would not wake up so often.
+    private static func often(until ending: Ending, _ body: (Int) -> Void) {
+        let start = Nanoseconds.now
         var count = 0
         while !ending.hasCome.load(ordering: .relaxed) {
             guard (Nanoseconds.now - start) * Self.changesPerSecond / 1_000_000_000 > count else { continue }
-            let session = sessions[count &* 7919 % sessions.count]
-            let time = Timestamp(milliseconds: 1_767_225_600_000 + Int64(count))
-            registry.change { _ = $0.setState(session, states[count % states.count], lastActivatedAt: time) }
+            body(count)
             count += 1
         }
     }
