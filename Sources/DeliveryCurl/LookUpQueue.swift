@@ -16,6 +16,7 @@ import RouterPlugin
 ///
 /// A look-up that takes long is *late*: its thread is counted beside those above, as long as there is room there, and what
 /// it had is for others. So names that were found, and are answered by nobody all at once, do not stop the others either.
+/// Half of that room is for those.
 ///
 /// Invariants: a name is looked up once at a time; of what is under way and not late, no more than so many are unknown or
 /// slow, and no more than so many slow.
@@ -57,9 +58,10 @@ struct LookUpQueue {
     private var underWayByOwner: [Owner: Int] = [:]
     /// Names under way that are not late, and since when, the first begun first.
     private var prompt: Deque<(name: String, since: UInt64)> = []
-    /// How many are late, and of which applications.
+    /// How many are late, and whose.
     private(set) var late = 0
-    private var lateByApplication: [ApplicationID?: Int] = [:]
+    private var lateAndFound = 0
+    private var lateByOwner: [Owner: Int] = [:]
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
@@ -139,17 +141,28 @@ struct LookUpQueue {
         var rest: Deque<(name: String, since: UInt64)> = []
         for (name, since) in prompt {
             guard Self.isLate(since, at: now), let owner = lookUps[name]?.owner,
-                lateByApplication[owner.application, default: 0] < lateThreads - late
+                lateByOwner[owner, default: 0] < lateRoom(for: owner.standing)
             else {
                 rest.append((name, since))
                 continue
             }
             giveBack(owner)
             lookUps[name]?.isLate = true
-            lateByApplication[owner.application, default: 0] += 1
-            late += 1
+            lateByOwner[owner, default: 0] += 1
+            countLate(owner, 1)
         }
         prompt = rest
+    }
+
+    private mutating func countLate(_ owner: Owner, _ change: Int) {
+        late += change
+        if owner.standing == .found { lateAndFound += change }
+    }
+
+    /// How many late look-ups there may yet be of names that stand so.
+    private func lateRoom(for standing: Standing) -> Int {
+        let all = lateThreads - late
+        return standing == .found ? all : min(all, lateThreads / 2 - (late - lateAndFound))
     }
 
     /// What a look-up had is for others.
@@ -199,9 +212,9 @@ struct LookUpQueue {
         guard let lookUp = lookUps[name], let owner = lookUp.owner else { return [] }
         lookUps[name] = nil
         if lookUp.isLate {
-            late -= 1
-            let others = lateByApplication[owner.application, default: 1] - 1
-            lateByApplication[owner.application] = others > 0 ? others : nil
+            countLate(owner, -1)
+            let others = lateByOwner[owner, default: 1] - 1
+            lateByOwner[owner] = others > 0 ? others : nil
         } else {
             giveBack(owner)
             prompt.removeAll { $0.name == name }

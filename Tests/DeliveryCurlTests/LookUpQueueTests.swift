@@ -179,6 +179,26 @@ struct LookUpQueueTests {
         #expect(queue.late == 0 && queue.underWay == 0 && start(&queue) == well)
     }
 
+    /// Strangers and names that were found fall silent together: of what is late, strangers have half and no more.
+    @Test func strangersLeaveLateThreadsToWhatWasFound() {
+        var queue = LookUpQueue(threads: 8, late: 16)
+        let fallen = (0..<8).map { "fallen\($0)" }
+        find(fallen, &queue)
+        for slot in 0..<30 { queue.ask("stranger\(slot)", for: slot, of: application(slot % 2)) }
+        for (slot, name) in fallen.enumerated() { queue.ask(name, for: 100 + slot, of: application(2)) }
+        var begun: [String] = []
+        for round in 1...4 as ClosedRange<UInt64> {
+            while let name = queue.next(at: round * CurlLimits.promptLookUp) { begun.append(name) }
+            queue.setLate(at: (round + 1) * CurlLimits.promptLookUp)
+        }
+        #expect(begun.count { $0.hasPrefix("fallen") } == 8)
+        // Of the eight threads that strangers may have, the first two of them leave some to a third.
+        #expect(queue.late == 8 + 5, "\(begun)")
+        for name in fallen { _ = queue.ended(name, isFound: false) }
+        queue.setLate(at: 5 * CurlLimits.promptLookUp)
+        #expect(queue.late == 6)
+    }
+
     /// Against what can be counted by looking at all of it.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func countsAreExact(seed: UInt64) throws {
