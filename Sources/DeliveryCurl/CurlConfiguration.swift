@@ -29,12 +29,13 @@ package struct CurlConfiguration: Hashable, Sendable {
         self.certificateAuthorityFile = certificateAuthorityFile
     }
 
-    /// How many names are looked up at once by a transport of that many slots, but for those that take long.
+    /// How many names are looked up at once by a transport of that many slots, unless they were found before or take
+    /// long.
     static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
 
     /// How many files the look-ups of a transport of that many slots may have open.
     package static func lookUpFiles(slots: Int) -> Int {
-        lookUps(slots: slots) * (1 + CurlLimits.lateLookUps) * CurlLimits.filesPerLookUp
+        lookUps(slots: slots) * (1 + CurlLimits.moreLookUps) * CurlLimits.filesPerLookUp
     }
 
     /// Why no transport can be made with these numbers, or nil.

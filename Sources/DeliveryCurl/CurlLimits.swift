@@ -14,12 +14,12 @@ package enum CurlLimits {
     static let retryAfterSeconds = Int(Int32.max)
     /// Longest time limit of a request, in milliseconds: what libcurl keeps in an `int`.
     static let timeoutMilliseconds = Int(Int32.max)
-    /// How many names may be looked up at once, at most, but for those that take long: each takes a thread for as long as the
-    /// system's resolver likes.
+    /// How many names may be looked up at once, at most, unless they were found before or take long: each takes a thread for as
+    /// long as the system's resolver likes. For those there are so many times more.
     package static let lookUps = 64
-    /// So many times more threads there are for look-ups that take longer than that, in nanoseconds: a name server answers
-    /// sooner, or after it was asked once more.
-    static let lateLookUps = 3
+    static let moreLookUps = 3
+    /// A look-up that takes longer than that takes long, in nanoseconds: a name server answers sooner, or after it was asked
+    /// once more.
     static let promptLookUp: UInt64 = 250_000_000
     /// How many files a look-up may have open: a socket for a name server, and a file of names or another socket.
     package static let filesPerLookUp = 2

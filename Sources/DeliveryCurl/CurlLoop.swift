@@ -34,7 +34,7 @@ final class CurlLoop {
     ) throws(CurlSetupError) {
         self.lookUp = lookUp
         let threads = CurlConfiguration.lookUps(slots: configuration.slots)
-        names = LookUpQueue(threads: threads, late: threads * CurlLimits.lateLookUps)
+        names = LookUpQueue(threads: threads, more: threads * CurlLimits.moreLookUps)
         self.configuration = configuration
         self.mailbox = mailbox
         multi = try CurlMulti(configuration: configuration)

@@ -8,18 +8,17 @@ import RouterPlugin
 ///      │         └─ giveUp: nobody asks any more
 ///      └─ the name waits or is under way already: it is shared
 ///
-///     threads   │ found names only │ found and unknown │ found, unknown and slow │
+///     threads   │ found names only │ found and unknown │ found, unknown and slow │ more: found, and half of it late │
 ///               └──── a quarter ───┴────── half ───────┴──────── a quarter ──────┘
 ///
 /// Names nobody answers for, be they ever so many and new, leave threads to those that were found before. Applications take
 /// turns; and each has no more threads than are left for others of its kind: half, a quarter, an eighth, until none is left.
 ///
-/// A look-up that takes long is *late*: its thread is counted beside those above, as long as there is room there, and what
-/// it had is for others. So names that were found, and are answered by nobody all at once, do not stop the others either.
-/// Half of that room is for those.
+/// A look-up of a name that was not found before, and that takes long, is *late*: its thread is counted among the further
+/// ones, as long as there is room, and what it had is for others.
 ///
 /// Invariants: a name is looked up once at a time; of what is under way and not late, no more than so many are unknown or
-/// slow, and no more than so many slow.
+/// slow, and no more than so many slow; all together are no more than there are threads.
 struct LookUpQueue {
     private enum Standing: Int, CaseIterable {
         /// Had addresses, in time, when it was looked up last.
@@ -48,19 +47,18 @@ struct LookUpQueue {
     }
 
     let threads: Int
-    /// How many more threads there are for what is late.
-    let lateThreads: Int
+    /// How many more threads there are for names that were found, and for what is late.
+    let more: Int
     /// By name.
     private var lookUps: [String: LookUp] = [:]
     /// By standing.
     private var lines = Array(repeating: WaitingNames(), count: Standing.allCases.count)
     private var underWayByStanding = Array(repeating: 0, count: Standing.allCases.count)
     private var underWayByOwner: [Owner: Int] = [:]
-    /// Names under way that are not late, and since when, the first begun first.
+    /// Names under way that were not found before and are not late, and since when, the first begun first.
     private var prompt: Deque<(name: String, since: UInt64)> = []
     /// How many are late, and whose.
     private(set) var late = 0
-    private var lateAndFound = 0
     private var lateByOwner: [Owner: Int] = [:]
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
@@ -70,9 +68,9 @@ struct LookUpQueue {
     /// How many names that were not found before have had a thread.
     private(set) var begun = 0
 
-    init(threads: Int, late lateThreads: Int = 0) {
+    init(threads: Int, more: Int = 0) {
         self.threads = threads
-        self.lateThreads = lateThreads
+        self.more = more
     }
 
     /// How many threads are in use, but for those of what is late.
@@ -112,7 +110,7 @@ struct LookUpQueue {
             lookUps[name]?.owner = owner
             underWayByStanding[standing.rawValue] += 1
             underWayByOwner[owner, default: 0] += 1
-            prompt.append((name, now))
+            if standing != .found { prompt.append((name, now)) }
             return name
         }
         return nil
@@ -121,16 +119,16 @@ struct LookUpQueue {
     /// Whether a look-up that began then is late by now.
     private static func isLate(_ since: UInt64, at now: UInt64) -> Bool { since + CurlLimits.promptLookUp <= now }
 
-    /// Whether a look-up has become late that has a thread which somebody waits for.
+    /// Whether a look-up has become late whose thread somebody waits for.
     func hasLate(at now: UInt64) -> Bool {
-        guard waiting > 0, late < lateThreads, let first = prompt.first else { return false }
+        guard waiting > 0, lateRoom > 0, let first = prompt.first else { return false }
         return Self.isLate(first.since, at: now)
     }
 
     /// When the next look-up will be late; nil if nobody waits for its thread. Those that have found no room are not among
     /// them: they may find some when another one ends.
     func nextLate(after now: UInt64) -> UInt64? {
-        guard waiting > 0, late < lateThreads else { return nil }
+        guard waiting > 0, lateRoom > 0 else { return nil }
         return prompt.first { !Self.isLate($0.since, at: now) }.map { $0.since + CurlLimits.promptLookUp }
     }
 
@@ -141,7 +139,7 @@ struct LookUpQueue {
         var rest: Deque<(name: String, since: UInt64)> = []
         for (name, since) in prompt {
             guard Self.isLate(since, at: now), let owner = lookUps[name]?.owner,
-                lateByOwner[owner, default: 0] < lateRoom(for: owner.standing)
+                lateByOwner[owner, default: 0] < lateRoom
             else {
                 rest.append((name, since))
                 continue
@@ -149,21 +147,13 @@ struct LookUpQueue {
             giveBack(owner)
             lookUps[name]?.isLate = true
             lateByOwner[owner, default: 0] += 1
-            countLate(owner, 1)
+            late += 1
         }
         prompt = rest
     }
 
-    private mutating func countLate(_ owner: Owner, _ change: Int) {
-        late += change
-        if owner.standing == .found { lateAndFound += change }
-    }
-
-    /// How many late look-ups there may yet be of names that stand so.
-    private func lateRoom(for standing: Standing) -> Int {
-        let all = lateThreads - late
-        return standing == .found ? all : min(all, lateThreads / 2 - (late - lateAndFound))
-    }
+    /// How many more may be late.
+    private var lateRoom: Int { more / 2 - late }
 
     /// What a look-up had is for others.
     private mutating func giveBack(_ owner: Owner) {
@@ -212,7 +202,7 @@ struct LookUpQueue {
         guard let lookUp = lookUps[name], let owner = lookUp.owner else { return [] }
         lookUps[name] = nil
         if lookUp.isLate {
-            countLate(owner, -1)
+            late -= 1
             let others = lateByOwner[owner, default: 1] - 1
             lateByOwner[owner] = others > 0 ? others : nil
         } else {
@@ -244,7 +234,7 @@ struct LookUpQueue {
         let (slow, unknown) = (
             underWayByStanding[Standing.slow.rawValue], underWayByStanding[Standing.unknown.rawValue]
         )
-        let all = threads - underWay
+        let all = threads + more - underWay - late
         switch standing {
         case .found: return all
         case .unknown: return min(all, threads - threads / 4 - unknown - slow)

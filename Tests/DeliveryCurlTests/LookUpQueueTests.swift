@@ -147,63 +147,61 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["many4", "many5"])
     }
 
-    /// Names that were found before have all the threads that one application may have, until it shows that they hang.
     @Test func whatTakesLongLeavesItsPlaceToOthers() {
-        var queue = LookUpQueue(threads: 8, late: 8)
-        let (hung, well) = ((0..<9).map { "hung\($0)" }, (0..<3).map { "well\($0)" })
-        find(hung + well, &queue)
-        for (slot, name) in (hung + well).enumerated() { queue.ask(name, for: slot, of: application(0)) }
-        #expect(start(&queue) == Array(hung[..<4]) && queue.waiting == 8)
+        var queue = LookUpQueue(threads: 8, more: 8)
         let late = CurlLimits.promptLookUp
+        for slot in 0..<9 { queue.ask("hung\(slot)", for: slot, of: application(0)) }
+        // Six are for names that were not found before, half of them for one application.
+        #expect(start(&queue) == ["hung0", "hung1", "hung2"])
         #expect(queue.nextLate(after: 0) == late && !queue.hasLate(at: late - 1) && queue.hasLate(at: late))
         queue.setLate(at: late - 1)
-        #expect(queue.late == 0 && queue.underWay == 4)
+        #expect(queue.late == 0 && queue.underWay == 3)
+        // Four may be late, and so may half of them of one application.
         queue.setLate(at: late)
-        #expect(queue.late == 4 && queue.underWay == 0)
-        // Those that began at another time become late at another time, and an application leaves as many to others.
-        var begun: [String] = []
-        while let name = queue.next(at: late) { begun.append(name) }
-        #expect(begun == Array(hung[4..<8]) && queue.nextLate(after: late) == 2 * late)
+        #expect(queue.late == 2 && queue.underWay == 1)
+        #expect(queue.next(at: late) == "hung3" && queue.next(at: late) == "hung4" && queue.next(at: late) == nil)
+        #expect(queue.nextLate(after: late) == 2 * late)
         queue.setLate(at: 2 * late)
-        #expect(queue.late == 4 && queue.underWay == 4 && queue.next(at: 2 * late) == nil)
-        #expect(queue.nextLate(after: 2 * late) == nil, "they are late already, and there is no room")
+        #expect(queue.late == 2 && queue.underWay == 3 && queue.nextLate(after: 2 * late) == nil)
         queue.ask("other", for: 20, of: application(1))
         #expect(queue.next(at: 2 * late) == "other")
         queue.setLate(at: 3 * late)
-        #expect(queue.late == 5 && queue.underWay == 4)
+        #expect(queue.late == 3 && queue.underWay == 3)
         // One comes back: another that is late has its place, and who waits has a thread.
         #expect(queue.ended("hung0", isFound: false) == [0])
         queue.setLate(at: 3 * late)
-        #expect(queue.late == 5 && queue.underWay == 3 && queue.next(at: 3 * late) == "hung8")
-        for name in hung[1...] + ["other"] { _ = queue.ended(name, isFound: false) }
-        #expect(queue.late == 0 && queue.underWay == 0 && start(&queue) == well)
+        #expect(queue.late == 3 && queue.underWay == 2 && queue.next(at: 3 * late) == "hung5")
+        for slot in 1..<6 { _ = queue.ended("hung\(slot)", isFound: false) }
+        _ = queue.ended("other", isFound: false)
+        #expect(queue.late == 0 && queue.underWay == 0 && start(&queue) == ["hung6", "hung7", "hung8"])
     }
 
-    /// Strangers and names that were found fall silent together: of what is late, strangers have half and no more.
-    @Test func strangersLeaveLateThreadsToWhatWasFound() {
-        var queue = LookUpQueue(threads: 8, late: 16)
-        let fallen = (0..<8).map { "fallen\($0)" }
-        find(fallen, &queue)
-        for slot in 0..<30 { queue.ask("stranger\(slot)", for: slot, of: application(slot % 2)) }
-        for (slot, name) in fallen.enumerated() { queue.ask(name, for: 100 + slot, of: application(2)) }
-        var begun: [String] = []
-        for round in 1...4 as ClosedRange<UInt64> {
-            while let name = queue.next(at: round * CurlLimits.promptLookUp) { begun.append(name) }
-            queue.setLate(at: (round + 1) * CurlLimits.promptLookUp)
+    /// All names of an application that were found may fall silent at the same time.
+    @Test func whatWasFoundHasMoreThreads() {
+        var queue = LookUpQueue(threads: 8, more: 24)
+        let (fallen, well) = ((0..<12).map { "fallen\($0)" }, ["well0", "well1"])
+        find(fallen + well, &queue)
+        for slot in 0..<30 { queue.ask("stranger\(slot)", for: slot, of: application(0)) }
+        for (slot, name) in (fallen + well).enumerated() { queue.ask(name, for: 100 + slot, of: application(0)) }
+        // Half of all that is left, before strangers have any: those have three, and then six that are late.
+        #expect(start(&queue) == fallen + well + ["stranger0", "stranger1", "stranger2"])
+        for round in 1...9 as ClosedRange<UInt64> {
+            queue.setLate(at: round * CurlLimits.promptLookUp)
+            while queue.next(at: round * CurlLimits.promptLookUp) != nil {}
         }
-        #expect(begun.count { $0.hasPrefix("fallen") } == 8)
-        // Of the eight threads that strangers may have, the first two of them leave some to a third.
-        #expect(queue.late == 8 + 5, "\(begun)")
-        for name in fallen { _ = queue.ended(name, isFound: false) }
-        queue.setLate(at: 5 * CurlLimits.promptLookUp)
-        #expect(queue.late == 6)
+        #expect(queue.late == 6 && queue.underWay == 14 + 3)
+        for name in well { #expect(queue.ended(name, isFound: true).count == 1) }
+        for (slot, name) in well.enumerated() { queue.ask(name, for: 200 + slot, of: application(0)) }
+        #expect(queue.next(at: 0) == nil, "it has twelve, and eleven are left")
+        for name in well { queue.ask(name, for: 300, of: application(1)) }
+        #expect(start(&queue) == well)
     }
 
     /// Against what can be counted by looking at all of it.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func countsAreExact(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var queue = LookUpQueue(threads: 6, late: 5)
+        var queue = LookUpQueue(threads: 6, more: 10)
         var (askers, begun): ([String: Set<Int>], [String: UInt64]) = ([:], [:])
         var now: UInt64 = 0
         for slot in 0..<3_000 {
@@ -232,7 +230,7 @@ struct LookUpQueueTests {
                 begun[next] = now
             }
             try #require(queue.underWay + queue.late == begun.count)
-            try #require(queue.underWay <= 6 && queue.late <= 5)
+            try #require(queue.underWay + queue.late <= 16 && queue.late <= 5)
             try #require(queue.waiting == askers.reduce(0) { $0 + (begun[$1.key] == nil ? $1.value.count : 0) })
         }
         for name in begun.keys { _ = queue.ended(name, isFound: true) }
