@@ -26,9 +26,10 @@ LINES = 1000
 CLIENTS = 24
 # Beside connections: the store's, the clients', the event loops'.
 FILES_BESIDE = 4096
-# The default, and the share of them that only less urgent classes may use.
+# The default, the share of them that only less urgent classes may use, and how many attempts of one application leave one free.
 SLOTS = 256
 RESERVED_SHARE = 16
+ATTEMPTS_PER_FREE_SLOT = 8
 SETTLE_SECONDS = 60
 IDLE_SECONDS = 10
 TEXT = "a word or two " * 60
@@ -95,7 +96,8 @@ class Sender(threading.Thread):
 
 def all_at_once(daemon: Server, farm: Farm, lanes: int, slots: int) -> None:
     """One for each lane; the receivers answer when no more can come."""
-    most = min(lanes, slots - 2 * (slots // RESERVED_SHARE))
+    free = slots - 2 * (slots // RESERVED_SHARE)
+    most = min(lanes, -(-ATTEMPTS_PER_FREE_SLOT * free // (ATTEMPTS_PER_FREE_SLOT + 1)))
     farm.tell("hold")
     start = time.monotonic()
     post_lines(daemon, "notifications:batch", [payload(lane) for lane in range(lanes)], b'"waiting"')

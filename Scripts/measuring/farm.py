@@ -82,6 +82,8 @@ class Endpoints:
         if not data:
             del self._connections[descriptor]
             self._begun.pop(descriptor, None)
+            if connection in self._held:
+                self._held.remove(connection)
             connection.close()
             return
         data = self._begun.pop(descriptor, b"") + data
