@@ -115,7 +115,7 @@ struct DurabilityTests {
             receiver.hold()
             let ids = try await withDaemon(options) { daemon in
                 // An attempt that a busy machine lets run out of time would come once more.
-                try await daemon.putGallery(#"{"delivery":{"retrySchedule":[0],"timeoutSeconds":60}}"#)
+                try await daemon.putGallery()
                 try await daemon.putSession("win-1", at: receiver.url())
                 var ids: [String] = []
                 for number in 0..<count {
@@ -163,7 +163,7 @@ struct DurabilityTests {
         try await withReceiver { receiver in
             receiver.hold()
             let id = try await withDaemon(options) { daemon in
-                try await daemon.putGallery(#"{"delivery":{"retrySchedule":[]}}"#)
+                try await daemon.putGallery(#"{"delivery":{"retrySchedule":[],"timeoutSeconds":300}}"#)
                 try await daemon.putSession("win-1", at: receiver.url())
                 let id = try await daemon.post(about: "a").id
                 try await receiver.webhooks(1)

@@ -41,7 +41,8 @@ struct LaneTests {
     }
 
     @Test func severalMayBeUnderWayIfTheApplicationSaysSo() async throws {
-        try await withGallery(application: #"{"delivery":{"maxInFlightPerSession":3}}"#) { daemon, receiver in
+        try await withGallery(application: #"{"delivery":{"maxInFlightPerSession":3,"timeoutSeconds":300}}"#) {
+            daemon, receiver in
             receiver.hold()
             try await daemon.putSession("win-1", at: receiver.url())
             var ids: [String] = []

@@ -87,9 +87,9 @@ extension APICaller {
         try await call(method, path, bytes: bytes, headers: [:])
     }
 
-    /// Puts the gallery; retries are immediate unless the test says otherwise.
+    /// Puts the gallery, a patient one unless the test says otherwise.
     @discardableResult
-    func putGallery(_ body: String = #"{"delivery":{"retrySchedule":[0]}}"#) async throws -> Answer {
+    func putGallery(_ body: String = TestDaemon.patientGallery) async throws -> Answer {
         try await call(.put, TestDaemon.gallery, body)
     }
 
@@ -122,6 +122,10 @@ extension APICaller {
 
 extension TestDaemon: APICaller {
     static let gallery = "/v1/applications/com.example.gallery"
+
+    /// One retry, at once, and so much time to answer that no attempt ends by itself while a receiver holds it, however
+    /// busy the machine is.
+    static let patientGallery = #"{"delivery":{"retrySchedule":[0],"timeoutSeconds":300}}"#
 
     /// The notification, when it is settled.
     func settled(_ id: String) async throws -> Answer {
@@ -187,7 +191,7 @@ func withDaemon<Value>(
 
 /// Runs `body` with a daemon that has the gallery, and a receiver for its sessions.
 func withGallery<Value>(
-    _ options: TestDaemon.Options = .init(), application: String = #"{"delivery":{"retrySchedule":[0]}}"#,
+    _ options: TestDaemon.Options = .init(), application: String = TestDaemon.patientGallery,
     _ body: @Sendable (TestDaemon, Receiver) async throws -> Value
 ) async throws -> Value {
     try await withReceiver { receiver in
