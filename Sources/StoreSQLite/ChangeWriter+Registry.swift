@@ -200,5 +200,5 @@ extension ChangeWriter {
         }
     }
 
-    private func text(_ json: JSONValue) -> String { String(decoding: json.serialized(), as: UTF8.self) }
+    private func text(_ json: JSONDocument) -> String { String(decoding: json.bytes, as: UTF8.self) }
 }

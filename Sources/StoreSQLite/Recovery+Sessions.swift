@@ -67,9 +67,9 @@ private struct SessionReader {
         }
     }
 
-    private static func json(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> JSONValue {
+    private static func json(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> JSONDocument {
         do {
-            return try JSONValue(parsing: Array(bytes))
+            return try JSONDocument(parsing: Array(bytes))
         } catch {
             throw StoreError(.corrupt, "a JSON value of a session cannot be read")
         }

@@ -13,8 +13,8 @@ extension WebhookEnvelope {
             body.field("timestamp", time)
             if event.kind == .willConnect, let session, var members = (try? JSONValue(parsing: data))?.asObject {
                 let options = ConnectionOptions(of: .object(members))
-                if session.userInfo != .object(JSONObject()), var object = members["session"]?.asObject {
-                    object["userInfo"] = session.userInfo
+                if session.userInfo != .emptyObject, var object = members["session"]?.asObject {
+                    object["userInfo"] = session.userInfo.value
                     members["session"] = .object(object)
                 }
                 members["connectionOptions"] = .object(options.members(for: session))
@@ -90,7 +90,7 @@ extension WebhookEnvelope {
         object["role"] = .string(session.role)
         if !session.configuration.isEmpty { object["configuration"] = .string(session.configuration) }
         if let device = session.device { object["device"] = .string(device.text) }
-        object["userInfo"] = session.userInfo
+        object["userInfo"] = session.userInfo.value
         return .object(object)
     }
 }

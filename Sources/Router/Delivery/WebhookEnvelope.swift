@@ -37,7 +37,7 @@ package enum WebhookEnvelope {
                 data.field("application", notification.application)
                 data.object("session") { object in
                     describe(session, in: &object)
-                    if session.activationState == .unattached, session.userInfo != .object(JSONObject()) {
+                    if session.activationState == .unattached, session.userInfo != .emptyObject {
                         object.field("userInfo", session.userInfo)
                     }
                 }

@@ -65,14 +65,14 @@ package struct ConnectionOptions: Hashable, Sendable {
     /// What is brought to the scene, and what it was doing before.
     func members(for session: SceneSession?) -> JSONObject {
         var members = content
-        if let activity = session?.stateRestorationActivity { members["stateRestorationActivity"] = activity }
+        if let activity = session?.stateRestorationActivity { members["stateRestorationActivity"] = activity.value }
         return members
     }
 
     /// What the scene goes on with, as Apple's sample has it: the activity that is brought to it, or else what it was
     /// doing before.
     package func userActivity(of session: SceneSession?) -> JSONValue? {
-        content["userActivities"]?.asArray?.first ?? session?.stateRestorationActivity
+        content["userActivities"]?.asArray?.first ?? session?.stateRestorationActivity?.value
     }
 
     /// The activity that is brought to it, if that is what is brought.

@@ -45,8 +45,8 @@ package struct SceneSession: Hashable, Sendable {
     package var conditions: ActivationConditions
     /// Where it is reached; nil takes the configuration's endpoint.
     package var endpoint: Endpoint?
-    package var stateRestorationActivity: JSONValue?
-    package var userInfo: JSONValue
+    package var stateRestorationActivity: JSONDocument?
+    package var userInfo: JSONDocument
     /// For how long it counts as connected without a word from it; nil for ever.
     package var leaseSeconds: Int?
     /// When the lease lapses unless renewed.
@@ -66,8 +66,8 @@ package struct SceneSession: Hashable, Sendable {
     package init(
         key: SessionKey, role: String, configuration: String, device: DeviceID? = nil,
         activationState: ActivationState = .unattached, conditions: ActivationConditions = ActivationConditions(),
-        endpoint: Endpoint? = nil, stateRestorationActivity: JSONValue? = nil,
-        userInfo: JSONValue = .object(JSONObject()), leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
+        endpoint: Endpoint? = nil, stateRestorationActivity: JSONDocument? = nil,
+        userInfo: JSONDocument = .emptyObject, leaseSeconds: Int? = nil, leaseExpiresAt: Timestamp? = nil,
         lastActivatedAt: Timestamp? = nil, creationSequence: Int64 = 0, disabled: Disabled? = nil,
         connection: SceneConnection = SceneConnection(), discardedAt: Timestamp? = nil, observers: [PluginID] = []
     ) {

@@ -86,7 +86,7 @@ extension Engine {
         let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
         for known in sessions {
             guard var session = state.after(known) else { continue }
-            session.userInfo = .object(JSONObject())
+            session.userInfo = .emptyObject
             session.stateRestorationActivity = nil
             // What a scene answers in the same transaction is answered for the person who has gone.
             plan.reads.append(.session(session.key))

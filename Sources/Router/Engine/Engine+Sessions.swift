@@ -47,7 +47,8 @@ extension Engine {
             key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
             activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
             endpoint: draft.endpoint?.resolved(replacing: existing?.endpoint, at: now),
-            stateRestorationActivity: draft.stateRestorationActivity, userInfo: draft.userInfo,
+            stateRestorationActivity: draft.stateRestorationActivity.map(JSONDocument.init(_:)),
+            userInfo: JSONDocument(draft.userInfo),
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
             creationSequence: existing?.creationSequence ?? lastCreationSequence,
             connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
@@ -144,8 +145,8 @@ extension Engine {
     ) throws(Refusal) -> SceneSession {
         var session = session
         let limit = RouterLimits.userInfoBytes
-        let sizes = [session.userInfo, session.stateRestorationActivity ?? .null].map { $0.serialized().count }
-        guard sizes.allSatisfy({ $0 <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
+        let documents = [session.userInfo, session.stateRestorationActivity].compactMap(\.self)
+        guard documents.allSatisfy({ $0.bytes.count <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
         if tenant.application.manifest.allowsOneSceneOnly,
             session.role.isSame(as: SceneRole.windowApplication),
             tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)
@@ -171,13 +172,12 @@ extension SceneSession {
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
         if let observers = patch.observers { self.observers = observers.value ?? [] }
         if let change = patch.userInfo {
-            let merged = userInfo.merging(patch: change)
-            userInfo = merged == .null ? .object(JSONObject()) : merged
+            let merged = userInfo.value.merging(patch: change)
+            userInfo = merged == .null ? .emptyObject : JSONDocument(merged)
         }
         if let change = patch.stateRestorationActivity {
-            let merged = (stateRestorationActivity ?? .null).merging(patch: change)
-            // Written out, for a bare nil would be JSON's null here.
-            stateRestorationActivity = merged == .null ? Optional<JSONValue>.none : merged
+            let merged = (stateRestorationActivity?.value ?? .null).merging(patch: change)
+            stateRestorationActivity = merged == .null ? nil : JSONDocument(merged)
         }
     }
 }

@@ -36,7 +36,7 @@ struct WebhookEnvelopeTests {
     @Test("An unattached session is told to connect, with the activity that it was doing")
     func willConnect() {
         var session = Scene("win-7", .unattached).session(created: 1)
-        session.stateRestorationActivity = ["activityType": "edit", "userInfo": ["page": 3]]
+        session.stateRestorationActivity = JSONDocument(["activityType": "edit", "userInfo": ["page": 3]])
         #expect(
             body(session, rerouteOf: "win-6") == """
                 {"type":"scene.willConnect","timestamp":"2026-01-02T03:04:05.678Z","data":{\

@@ -58,7 +58,7 @@ struct AnswerTests {
         try bench.finish(asked, .status(200), answer: Self.change { $0.stateRestorationActivity = activity })
         try bench.crash()
         try bench.run(.disconnectSession(Self.A))
-        #expect(bench.session("A")?.stateRestorationActivity == activity)
+        #expect(bench.session("A")?.stateRestorationActivity?.value == activity)
         _ = try bench.deliverAll()
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         let connect = try #require(try bench.start().first)
@@ -114,7 +114,7 @@ struct AnswerTests {
         try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
         #expect(try bench.stored(1)?.attempts.first?.answerFault == "illegal-transition")
         let session = try #require(bench.session("A"))
-        #expect(session.activationState == .unattached && session.userInfo["half"] == nil)
+        #expect(session.activationState == .unattached && session.userInfo.value["half"] == nil)
         #expect(session.connection.isTold, "It has taken the notification all the same.")
     }
 
@@ -124,7 +124,7 @@ struct AnswerTests {
         try bench.accept()
         let answer = Self.change { $0.userInfo = ["seen": true] }
         try bench.finish(try #require(try bench.start().first), .status(500), answer: answer)
-        #expect(bench.session("A")?.userInfo["seen"] == nil)
+        #expect(bench.session("A")?.userInfo.value["seen"] == nil)
     }
 
     @Test("An answer is a word from the session: its lease begins anew")

@@ -539,10 +539,10 @@ struct GateTests {
         try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
         let gate = try #require(bench.engine.gate(Self.phone))
         try bench.run(.gate(.report(.reset, by: Self.A, term: gate.term)))
-        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("A")?.userInfo == .emptyObject)
         #expect(bench.session("A")?.stateRestorationActivity == nil)
-        #expect(bench.session("D")?.userInfo == ["name": "Ada"])
-        #expect(bench.session("D")?.stateRestorationActivity == ["activityType": "letter"])
+        #expect(bench.session("D")?.userInfo.value == ["name": "Ada"])
+        #expect(bench.session("D")?.stateRestorationActivity?.value == ["activityType": "letter"])
         #expect(bench.engine.gate(Self.phone)?.state == .resetting)
     }
 
@@ -570,14 +570,14 @@ struct GateTests {
         patch.stateRestorationActivity = ["activityType": "letter"]
         patch.userInfo = ["name": "Ada"]
         try bench.finish(asked, .status(200), answer: .change(patch))
-        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("A")?.userInfo == .emptyObject)
         #expect(bench.session("A")?.stateRestorationActivity == nil)
         let stored = try #require(try bench.stored(asked.notification.sequence))
         #expect(stored.state == .delivered && stored.attempts.map(\.answerFault) == ["reset-meanwhile"])
         // The next person's scene is heard again.
         try bench.finish(
             try #require(try bench.start().first { $0.receiver == Self.A }), .status(200), answer: .change(patch))
-        #expect(bench.session("A")?.userInfo == ["name": "Ada"])
+        #expect(bench.session("A")?.userInfo.value == ["name": "Ada"])
     }
 
     @Test("Who wants no events is told nothing, and is held all the same")

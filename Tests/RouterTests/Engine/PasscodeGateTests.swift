@@ -340,7 +340,7 @@ struct PasscodeGateTests {
         #expect(try Self.type(&bench, Self.wrong).passcode == .outcome(.exhausted))
         let gate = try #require(bench.engine.gate(Self.phone))
         #expect(gate.state == .resetting && gate.responsible == "A" && gate.onboardingID == nil)
-        #expect(bench.session("A")?.userInfo == .object(JSONObject()))
+        #expect(bench.session("A")?.userInfo == .emptyObject)
         let lock = bench.engine.passcodeLock(Self.phone)
         #expect(lock.hash == nil && lock.deviceKey == nil && lock.tries == 0)
         #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })

@@ -186,7 +186,7 @@ struct SceneEventTests {
         try bench.patch(Self.A) { $0.userInfo = ["page": 7] }
         try bench.run(.disconnectSession(Self.A))
         let session = try #require(bench.session("A"))
-        #expect(session.activationState == .unattached && session.userInfo["page"] == 7)
+        #expect(session.activationState == .unattached && session.userInfo.value["page"] == 7)
         #expect(
             try bench.deliverAll().map(\.kind)
                 == [

@@ -23,7 +23,7 @@ struct SessionTests {
         _ = try put(&bench, SessionDraft(), .gallery("B"))
         bench.now = .second(60)
         let second = try #require(try put(&bench, SessionDraft()).session)
-        #expect(second.device == nil && second.userInfo == .object(JSONObject()))
+        #expect(second.device == nil && second.userInfo == .emptyObject)
         #expect(second.creationSequence == 1 && second.lastActivatedAt == .epoch)
         #expect(bench.session("B")?.creationSequence == 2)
     }
@@ -164,9 +164,9 @@ struct SessionTests {
         var bench = try Workbench(.gallery(), [Scene("A")])
         _ = try bench.patch(Self.A) { $0.userInfo = ["a": 1, "b": ["c": 2, "d": 3]] }
         _ = try bench.patch(Self.A) { $0.userInfo = ["a": nil, "b": ["c": nil, "e": 4]] }
-        #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
+        #expect(bench.session("A")?.userInfo.value == ["b": ["d": 3, "e": 4]])
         _ = try bench.patch(Self.A) { $0.stateRestorationActivity = ["activityType": "edit"] }
-        #expect(bench.session("A")?.stateRestorationActivity == ["activityType": "edit"])
+        #expect(bench.session("A")?.stateRestorationActivity?.value == ["activityType": "edit"])
         _ = try bench.patch(Self.A) { $0.stateRestorationActivity = .null }
         #expect(bench.session("A")?.stateRestorationActivity == nil)
         let big = JSONValue.string(String(repeating: "x", count: RouterLimits.userInfoBytes))
@@ -175,7 +175,7 @@ struct SessionTests {
         #expect(
             try bench.patch(Self.A) { $0.stateRestorationActivity = .object(JSONObject(key: "k", big)) }.refusal
                 == refusal)
-        #expect(bench.session("A")?.userInfo == ["b": ["d": 3, "e": 4]])
+        #expect(bench.session("A")?.userInfo.value == ["b": ["d": 3, "e": 4]])
     }
 
     @Test("PATCH leaves a disabled session disabled, unless it says where it is reached now")
