@@ -15,13 +15,13 @@ package struct BruteForce {
         var creation: Int64
     }
 
-    private let device: String?
+    private let device: DeviceID?
     private let prefersRequiresCan: Bool
     private var rows: [Row] = []
     private var places: [SessionID: Int] = [:]
 
     /// - Parameter device: Whose sessions are asked; nil for those of all.
-    package init(device: String? = nil, prefersRequiresCan: Bool = false) {
+    package init(device: DeviceID? = nil, prefersRequiresCan: Bool = false) {
         self.device = device
         self.prefersRequiresCan = prefersRequiresCan
     }
@@ -29,7 +29,7 @@ package struct BruteForce {
     /// Adds a session; the last one of a name counts.
     package mutating func put(_ session: SceneSession) {
         let row = Row(
-            session: session.key.session, isAsked: device == nil || session.device?.text == device,
+            session: session.key.session, isAsked: device == nil || session.device == device,
             can: Program(session.conditions.canActivate),
             prefers: Program(session.conditions.prefersToActivate), level: session.conditions.preferenceLevel,
             state: session.activationState, creation: session.creationSequence)

@@ -32,7 +32,8 @@ struct Decide: ParsableCommand {
         var tenant = Tenant(
             application: Application(id: ApplicationID(unchecked: "decide"), routing: routing),
             expecting: all.count)
-        var bruteForce = BruteForce(device: device, prefersRequiresCan: prefersRequiresCan)
+        var bruteForce = BruteForce(
+            device: device.map(DeviceID.init(unchecked:)), prefersRequiresCan: prefersRequiresCan)
         for session in all {
             tenant.put(session)
             if verify { bruteForce.put(session) }

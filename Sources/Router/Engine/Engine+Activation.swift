@@ -115,9 +115,7 @@ extension Engine {
         let session = newSession(configuration, of: role, in: tenant, device: device, at: now)
         var plan = Plan(
             reply: .session(session, created: true),
-            reads: [
-                .application(request.application), .newSession(request.application), .sessions(request.application),
-            ])
+            reads: [.application(request.application), .newSession(request.application)])
         make(session, for: options, at: now, in: &plan)
         if !session.awaitsConfiguration {
             bringForward(session, options, request.content, at: now, in: &plan)

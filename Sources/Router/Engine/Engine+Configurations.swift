@@ -24,11 +24,14 @@ extension Engine {
     }
 
     /// Adds a new session to a plan, and the question for its configuration if that is open.
+    ///
+    /// It is made because none is there that could be shown; who comes in the same transaction comes first.
     mutating func make(
         _ session: SceneSession, for options: ConnectionOptions, at now: Timestamp, in plan: inout Plan
     ) {
         let id = session.key.application
         plan.changes.append(.putSession(session))
+        plan.reads.append(.sessions(id))
         plan.writes += [.session(session.key), .sessions(id), .newSession(id)]
         guard session.awaitsConfiguration else { return }
         insert(

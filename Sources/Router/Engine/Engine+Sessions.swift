@@ -55,7 +55,7 @@ extension Engine {
         session.register(draft.activationState, at: now)
         do {
             session = try configured(session, naming: draft.configuration, in: tenant)
-            session = try checked(session, in: tenant, at: now)
+            session = try checked(session, replacing: existing, in: tenant, at: now)
         } catch {
             return .refused(error)
         }
@@ -92,7 +92,7 @@ extension Engine {
     func patched(
         _ session: SceneSession, by patch: SessionPatch, in tenant: Tenant, at now: Timestamp
     ) throws(Refusal) -> SceneSession {
-        let isAsked = session.awaitsConfiguration
+        let (existing, isAsked) = (session, session.awaitsConfiguration)
         var session = session
         if let state = patch.activationState, !session.activationState.mayBecome(state) {
             throw .illegalTransition(from: session.activationState, to: state)
@@ -109,7 +109,7 @@ extension Engine {
                 throw .scene(.requestDenied("The session cannot be connected: it has no configuration yet."))
             }
             guard tenant.configuration(named: nil, forNew: session.role) != nil else { throw .endpointMissing }
-            return try checked(session, in: tenant, at: now)
+            return try checked(session, replacing: existing, in: tenant, at: now)
         }
         // A session keeps its configuration, even one that the manifest has lost since: only who names one, or another
         // role, is told that there is none.
@@ -119,7 +119,7 @@ extension Engine {
             let name = session.configuration.isEmpty ? nil : session.configuration
             session = try configured(session, naming: name, in: tenant)
         }
-        return try checked(session, in: tenant, at: now)
+        return try checked(session, replacing: existing, in: tenant, at: now)
     }
 
     /// A session with its configuration: the one that it names, or else the first of its role.
@@ -141,14 +141,14 @@ extension Engine {
 
     /// The checks that every change of a session ends with.
     private func checked(
-        _ session: SceneSession, in tenant: Tenant, at now: Timestamp
+        _ session: SceneSession, replacing existing: SceneSession?, in tenant: Tenant, at now: Timestamp
     ) throws(Refusal) -> SceneSession {
         var session = session
         let limit = RouterLimits.userInfoBytes
         let documents = [session.userInfo, session.stateRestorationActivity].compactMap(\.self)
         guard documents.allSatisfy({ $0.bytes.count <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
         if tenant.application.manifest.allowsOneSceneOnly,
-            session.role.isSame(as: SceneRole.windowApplication),
+            session.role.isSame(as: SceneRole.windowApplication), session.comes(inPlaceOf: existing),
             tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)
         {
             throw .scene(.multipleScenesNotSupported)
@@ -160,6 +160,13 @@ extension Engine {
 }
 
 extension SceneSession {
+    /// Whether it takes part in routing where it did not before. One that was there before the manifest came to allow one
+    /// scene only stays, and may go on changing.
+    fileprivate func comes(inPlaceOf existing: SceneSession?) -> Bool {
+        guard let existing, existing.disabled == nil else { return true }
+        return !existing.role.isSame(as: role) || existing.device != device
+    }
+
     /// All of a patch but the state, to which there may be steps.
     fileprivate mutating func apply(_ patch: SessionPatch) {
         if let role = patch.role { self.role = role }

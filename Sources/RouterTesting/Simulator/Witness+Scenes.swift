@@ -45,6 +45,21 @@ extension Witness {
         }
         checkDiscards(changes, before)
         checkQuestions(before)
+        checkSceneCount(put.keys, before)
+    }
+
+    /// Whoever comes where one scene is allowed comes alone, whoever made it.
+    private mutating func checkSceneCount(_ put: some Sequence<SessionKey>, _ before: Registrations) {
+        let now = ledger.registrations
+        for key in put where now.applications[key.application]?.manifest.allowsOneSceneOnly == true {
+            guard let session = now.openSession(key) else { continue }
+            let known = before.sessions[key]
+            guard known?.role != session.role || known?.device != session.device else { continue }
+            let others = now.sessions(of: key.application).filter {
+                $0.key != key && $0.disabled == nil && (session.device == nil || $0.device == session.device)
+            }
+            require(others.isEmpty, "one scene: \(key) came beside \(others.map(\.key))")
+        }
     }
 
     /// A session that waits for its configuration waits for somebody.

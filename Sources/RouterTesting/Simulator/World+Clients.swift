@@ -18,6 +18,10 @@ extension World {
     /// A producer sends something new, or what it has sent before.
     mutating func produce() {
         if happens(options.repetition), let earlier = pick(sent) { return repeatRequest(earlier) }
+        produce(for: drawApplication(), on: drawDevice())
+    }
+
+    private mutating func produce(for application: ApplicationID, on device: DeviceID?) {
         let number = lastTicket + 1
         let contents = [nil, "doc/1", "doc/2", "doc/3", "x", "help", "spam"]
         var notification = IncomingNotification(
@@ -29,7 +33,7 @@ extension World {
         if happens(400) { notification.dedupeKeys = ["key-\(number)"] }
         if happens(50) { notification.dedupeKeys.append("other-\(number)") }
         let request = AcceptRequest(
-            application: drawApplication(), source: Self.source, device: drawDevice(), notification: notification)
+            application: application, source: Self.source, device: device, notification: notification)
         sent.append(request)
         let content = notification.contentID?.text ?? "-"
         ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
@@ -126,7 +130,11 @@ extension World {
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<2: ask(.deleteApplication(application), "delete \(application)")
         case 2..<15: putApplication(application)
-        case 15..<46: ask(.putSession(key, drawSession(key)), "put \(key)")
+        case 15..<46:
+            let draft = drawSession(key)
+            ask(.putSession(key, draft), "put \(key)")
+            // What comes at the same moment may have a session made for it.
+            if happens(200) { produce(for: application, on: draft.device) }
         case 46..<50:
             witness.resumed.insert(key)
             ask(.resume(key), "resume \(key)")
@@ -167,6 +175,7 @@ extension World {
         let names = happens(300) ? ["Default", "Kiosk"] : ["Default"]
         var application = Application(id: id)
         application.manifest.supportsMultipleScenes = happens(500)
+        application.manifest.allowsOneSceneOnly = !application.manifest.supportsMultipleScenes && happens(500)
         application.manifest.userActivityTypes = ["edit", "kiosk"]
         application.manifest.sceneConfigurations = names.map {
             SceneConfiguration(

@@ -57,6 +57,7 @@ struct BatchTests {
         Pair("an accept that may go to the new session", acceptNew, then: accept, conflicts: true),
         Pair("a new session for one tenant only", acceptNew, then: .accept(.of("new", to: .other)), conflicts: false),
         Pair("a new session after an accept", accept, then: acceptNew, conflicts: false),
+        Pair("a new session after one that came", putNew, then: acceptNew, conflicts: true),
         Pair("the same session", putA, then: patchA, conflicts: true),
         Pair("the same session, gone", patchA, then: .deleteSession(A), conflicts: true),
         Pair("the same session, back again", .deleteSession(A), then: putA, conflicts: true),

@@ -329,6 +329,25 @@ struct ConfigurationTests {
         #expect(try put("E", device: "d1").session != nil)
     }
 
+    @Test("Sessions stay that are there when the manifest comes to allow one, and no other comes")
+    func oneSceneFromNowOn() throws {
+        var bench = try Workbench(.gallery(), ["A", "B", "C"].map { Scene($0, device: "d1") })
+        try bench.run(.putSession(.gallery("E"), .of(Scene("E", device: "d2"))))
+        var application = Application.gallery()
+        application.manifest.allowsOneSceneOnly = true
+        #expect(try bench.run(.putApplication(.of(application))).application != nil)
+        #expect(try bench.patch(.gallery("A")) { $0.activationState = .background }.session != nil)
+        #expect(try bench.run(.putSession(.gallery("B"), .of(Scene("B", device: "d1")))).session != nil)
+        let refusal = Refusal.scene(.multipleScenesNotSupported)
+        #expect(try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "d1")))).refusal == refusal)
+        #expect(try bench.patch(.gallery("E")) { $0.device = .set("d1") }.refusal == refusal)
+        try bench.accept("doc/1", device: "d1")
+        let attempt = try #require(try bench.start().last)
+        try bench.finish(attempt, .status(410))
+        let endpoint = EndpointPatch(url: "https://back.example", keys: nil, freshSecret: "fresh")
+        #expect(try bench.patch(attempt.receiver) { $0.endpoint = .set(endpoint) }.refusal == refusal, "It had gone.")
+    }
+
     @Test("Where the manifest says nothing, any number may register")
     func silentManifest() throws {
         let bench = try Workbench(.gallery(), [Scene("A"), Scene("B"), Scene("C")])

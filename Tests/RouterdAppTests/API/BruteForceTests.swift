@@ -17,7 +17,7 @@ struct BruteForceTests {
             creationSequence: 1)
     }
 
-    private static func bruteForce(device: String? = nil, prefersRequiresCan: Bool = false) throws -> BruteForce {
+    private static func bruteForce(device: DeviceID? = nil, prefersRequiresCan: Bool = false) throws -> BruteForce {
         var bruteForce = BruteForce(device: device, prefersRequiresCan: prefersRequiresCan)
         bruteForce.put(try session("p", can: "FALSEPREDICATE", prefers: "SELF == 'x'", device: "one"))
         bruteForce.put(try session("c", can: "SELF BEGINSWITH 'x'", prefers: "FALSEPREDICATE", device: "two"))
@@ -45,10 +45,16 @@ struct BruteForceTests {
 
     @Test func settingsCount() throws {
         let x = ContentID(unchecked: "x")
-        let (one, two) = (try Self.bruteForce(device: "one"), try Self.bruteForce(device: "two"))
+        let (one, two) = (
+            try Self.bruteForce(device: DeviceID(unchecked: "one")),
+            try Self.bruteForce(device: DeviceID(unchecked: "two"))
+        )
         #expect(one.fault(of: Self.decision(.prefers, "p"), about: x) == nil)
         #expect(two.fault(of: Self.decision(.prefers, "p"), about: x) == "brute force says can c")
         #expect(two.fault(of: Self.decision(.can, "c"), about: x) == nil)
+        var composed = BruteForce(device: DeviceID(unchecked: "\u{E9}"))
+        composed.put(try Self.session("p", can: "TRUEPREDICATE", prefers: "FALSEPREDICATE", device: "e\u{301}"))
+        #expect(composed.fault(of: Self.decision(.undeliverable, nil), about: x) == nil, "names are compared by bytes")
         let strict = try Self.bruteForce(prefersRequiresCan: true)
         #expect(strict.fault(of: Self.decision(.prefers, "p"), about: x) == "brute force says can c")
     }
