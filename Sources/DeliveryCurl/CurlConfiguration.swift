@@ -11,6 +11,8 @@ package struct CurlConfiguration: Hashable, Sendable {
     package var cachedConnections: Int
     /// Age in seconds at which a connection is no longer used again, so that a change of address is noticed.
     package var connectionLifetimeSeconds: Int
+    /// How many threads there are for names beyond ``lookUps``, for those that were found before and those that take long.
+    package var furtherLookUps: Int
     /// File with the certificates to trust, PEM; nil takes the system's.
     package var certificateAuthorityFile: String?
     /// Where connections may go; without grants to public addresses only.
@@ -19,23 +21,28 @@ package struct CurlConfiguration: Hashable, Sendable {
     package init(
         egress: EgressPolicy = EgressPolicy(), slots: Int = 256, waitingLimit: Int = 16_384,
         cachedConnections: Int? = nil,
-        connectionLifetimeSeconds: Int = 300, certificateAuthorityFile: String? = nil
+        connectionLifetimeSeconds: Int = 300, furtherLookUps: Int? = nil, certificateAuthorityFile: String? = nil
     ) {
         self.egress = egress
         self.slots = slots
         self.waitingLimit = waitingLimit
         self.cachedConnections = cachedConnections ?? 2 * slots
         self.connectionLifetimeSeconds = connectionLifetimeSeconds
+        self.furtherLookUps = furtherLookUps ?? Self.lookUps(slots: slots) * CurlLimits.moreLookUps
         self.certificateAuthorityFile = certificateAuthorityFile
     }
 
     /// How many names are looked up at once by a transport of that many slots, unless they were found before or take
     /// long.
-    static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
+    private static func lookUps(slots: Int) -> Int { min(CurlLimits.lookUps, max(4, slots / 4)) }
 
-    /// How many files the look-ups of a transport of that many slots may have open.
-    package static func lookUpFiles(slots: Int) -> Int {
-        lookUps(slots: slots) * (1 + CurlLimits.moreLookUps) * CurlLimits.filesPerLookUp
+    /// How many names are looked up at once, unless they were found before or take long.
+    package var lookUps: Int { Self.lookUps(slots: slots) }
+
+    /// How many files the transport may have open: its connections, and what look-ups of names need, of which there are so
+    /// many at most, whoever waits for them.
+    package var files: Int {
+        max(slots, cachedConnections) + (lookUps + furtherLookUps) * CurlLimits.filesPerLookUp
     }
 
     /// Why no transport can be made with these numbers, or nil.
@@ -44,6 +51,9 @@ package struct CurlConfiguration: Hashable, Sendable {
         guard waitingLimit >= 0 else { return "waitingLimit must not be negative, but is \(waitingLimit)" }
         guard (1...1_000_000).contains(cachedConnections) else {
             return "cachedConnections must be 1 to 1000000, not \(cachedConnections)"
+        }
+        guard (0...65_536).contains(furtherLookUps) else {
+            return "furtherLookUps must be 0 to 65536, not \(furtherLookUps)"
         }
         guard (1...86_400).contains(connectionLifetimeSeconds) else {
             return "connectionLifetimeSeconds must be 1 to 86400, not \(connectionLifetimeSeconds)"

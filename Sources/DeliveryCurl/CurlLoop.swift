@@ -33,8 +33,7 @@ final class CurlLoop {
         lookUp: @escaping @Sendable (String) -> HostLookUp = HostLookUp.ask
     ) throws(CurlSetupError) {
         self.lookUp = lookUp
-        let threads = CurlConfiguration.lookUps(slots: configuration.slots)
-        names = LookUpQueue(threads: threads, more: threads * CurlLimits.moreLookUps)
+        names = LookUpQueue(threads: configuration.lookUps, more: configuration.furtherLookUps)
         self.configuration = configuration
         self.mailbox = mailbox
         multi = try CurlMulti(configuration: configuration)

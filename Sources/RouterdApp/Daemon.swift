@@ -21,7 +21,15 @@ package struct Daemon: Sendable {
     private let plugins: PluginRegistry
 
     /// Opens everything; nothing is served yet.
-    package init(_ configuration: DaemonConfiguration, logger: Logger) throws {
+    ///
+    /// - Parameter openFiles: How many files the process may have open.
+    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or what a plugin or the transport cannot begin with.
+    package init(
+        _ configuration: DaemonConfiguration, openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
+    ) throws {
+        let wanted = configuration
+        let configuration = try wanted.fitting(openFiles: openFiles)
+        Self.tell(wanted, configuration, openFiles: openFiles, logger)
         self.configuration = configuration
         self.logger = logger
         plugins = try PluginRegistry(
@@ -31,10 +39,7 @@ package struct Daemon: Sendable {
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
             sealing: configuration.secretKeys?.sealing)
-        transport = try CurlTransport(
-            configuration: CurlConfiguration(
-                egress: configuration.egress, slots: configuration.slots, cachedConnections: configuration.connections,
-                certificateAuthorityFile: configuration.certificateAuthorityFile))
+        transport = try CurlTransport(configuration: configuration.transport)
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
             retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
@@ -58,7 +63,7 @@ package struct Daemon: Sendable {
     ) async throws {
         announce()
         let http = HTTPService(
-            api: api, listen: configuration.listen, settings: edgeSettings(), logger: quiet(logger),
+            api: api, listen: configuration.listen, settings: configuration.edge, logger: quiet(logger),
             onListening: { port in
                 StartMemory.giveBack()
                 await onListening(port)
@@ -87,17 +92,21 @@ package struct Daemon: Sendable {
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
     }
 
-    /// As many connections as there are files for.
-    private func edgeSettings() -> EdgeSettings {
-        let files = OpenFiles.raiseLimit()
-        let settings = configuration.edge.fitting(
-            openFiles: files, reserved: configuration.transportFiles + DaemonLimits.openFilesReserved)
-        if settings.connections < configuration.edge.connections {
-            logger.notice(
-                "there are not enough open files for all connections",
-                metadata: ["openFiles": "\(files)", "connections": "\(settings.connections)"])
-        }
-        return settings
+    /// Says what had to be cut down to the files that there are.
+    private static func tell(
+        _ wanted: DaemonConfiguration, _ fitted: DaemonConfiguration, openFiles: Int, _ logger: Logger
+    ) {
+        let pairs = [
+            ("http.connections", wanted.edge.connections, fitted.edge.connections),
+            ("delivery.slots", wanted.slots, fitted.slots),
+            ("delivery.connections", wanted.transport.cachedConnections, fitted.transport.cachedConnections),
+            ("lookUps", wanted.transport.furtherLookUps, fitted.transport.furtherLookUps),
+        ]
+        let less = pairs.filter { $2 < $1 }
+        guard !less.isEmpty else { return }
+        var metadata: Logger.Metadata = ["openFiles": "\(openFiles)"]
+        for (name, _, number) in less { metadata[name] = "\(number)" }
+        logger.notice("there are not enough open files for all that is configured", metadata: metadata)
     }
 
     private func announce() {

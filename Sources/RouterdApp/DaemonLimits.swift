@@ -104,6 +104,8 @@ package enum DaemonLimits {
     static let turnedAwaySeconds: Int64 = 5
     /// Files that are open beside connections and webhooks: the store's, the listener's, the event loops'.
     static let openFilesReserved = 64
+    /// With fewer files nothing useful could be divided.
+    package static let openFilesLeast = 256
     /// How many files may be open if the system does not say.
     static let openFilesAssumed = 1024
     /// How many addresses, or keys, are remembered for how fast they send.

@@ -38,7 +38,7 @@ struct Serve: AsyncParsableCommand {
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
-        } catch let error as StoreError {
+        } catch let error where error is StoreError || error is TooFewOpenFiles {
             Console.error("\(error)")
             throw ExitCode(1)
         }

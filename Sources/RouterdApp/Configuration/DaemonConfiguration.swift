@@ -1,4 +1,4 @@
-import DeliveryCurl
+package import DeliveryCurl
 package import Logging
 import Plugins
 package import Router
@@ -21,6 +21,8 @@ package struct DaemonConfiguration: Sendable {
     package var slowSlots: Int?
     /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
     package var connections: Int?
+    /// How many threads there are for names that were found before and for slow ones; nil takes the transport's number.
+    package var furtherLookUps: Int?
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
     /// What the ingest edge allows.
@@ -59,10 +61,11 @@ package struct DaemonConfiguration: Sendable {
         return warnings
     }
 
-    /// How many files the transport may have open: its connections, and what look-ups of names need, of
-    /// which there are so many at most, whoever waits for them.
-    package var transportFiles: Int {
-        max(slots, connections ?? 2 * slots) + CurlConfiguration.lookUpFiles(slots: slots)
+    /// How webhooks are sent.
+    package var transport: CurlConfiguration {
+        CurlConfiguration(
+            egress: egress, slots: slots, cachedConnections: connections, furtherLookUps: furtherLookUps,
+            certificateAuthorityFile: certificateAuthorityFile)
     }
 
     /// What may be under way at once.

@@ -1,3 +1,4 @@
+import DeliveryCurl
 import NIOCore
 import Router
 import RouterPlugin
@@ -43,7 +44,7 @@ struct ConfigurationTests {
         #expect(configuration.database == "routerd.sqlite")
         #expect(configuration.durability == .full)
         #expect(configuration.caps == DeliveryCaps(slots: 256, perOrigin: 64, slow: 32))
-        #expect(configuration.connections == nil && configuration.transportFiles == 512 + 4 * 64 * 2)
+        #expect(configuration.connections == nil && configuration.transport.files == 512 + 4 * 64 * 2)
         #expect(configuration.edge == EdgeSettings())
         #expect(configuration.edge.requestsPerSecondPerAddress == nil)
         #expect(configuration.certificateAuthorityFile == nil)
@@ -56,7 +57,7 @@ struct ConfigurationTests {
         #expect(
             file.durability == .normal && file.caps == DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
                 && file.certificateAuthorityFile == "file.pem")
-        #expect(file.connections == 9 && file.transportFiles == 9 + 4 * 4 * 2)
+        #expect(file.connections == 9 && file.transport.files == 9 + 4 * 4 * 2)
 
         let environment = try load(Self.file, environment: Self.environment)
         #expect(environment.listen.port == 2 && environment.database == "environment.sqlite")

@@ -60,17 +60,6 @@ struct EdgeDecisionTests {
         #expect(Self.one.holder == Self.one)
     }
 
-    @Test func connectionsGiveWayWhenFilesAreFew() {
-        let settings = EdgeSettings()
-        func connections(_ files: Int, _ reserved: Int) -> Int {
-            settings.fitting(openFiles: files, reserved: reserved).connections
-        }
-        #expect(connections(20_000, 320) == settings.connections)
-        #expect(connections(1024, 320) == 1024 - 320 - DaemonLimits.connectionsTurnedAway)
-        #expect(connections(40, 320) == 10)
-        #expect(connections(1, 320) == 1)
-    }
-
     // MARK: Rates
 
     private static func at(_ milliseconds: Int64) -> NIODeadline {

@@ -16,16 +16,6 @@ package struct EdgeSettings: Equatable, Sendable {
     package var times = ConnectionTimes()
 
     package init() {}
-
-    /// The settings for as many open files as the process may have.
-    ///
-    /// Connections are what is given up first: without files the store cannot commit, and webhooks cannot be sent.
-    package func fitting(openFiles: Int, reserved: Int) -> EdgeSettings {
-        var settings = self
-        let left = max(openFiles - reserved - DaemonLimits.connectionsTurnedAway, openFiles / 4, 1)
-        settings.connections = min(connections, left)
-        return settings
-    }
 }
 
 /// For how long a connection may do what it is doing.

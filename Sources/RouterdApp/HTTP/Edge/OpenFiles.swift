@@ -1,9 +1,9 @@
 import Glibc
 
 /// How many files, and so connections, the process may have open.
-enum OpenFiles {
+package enum OpenFiles {
     /// Raises the limit as far as the process may, and returns it. The lower one is for programs that use `select`.
-    static func raiseLimit() -> Int {
+    package static func raiseLimit() -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return DaemonLimits.openFilesAssumed }

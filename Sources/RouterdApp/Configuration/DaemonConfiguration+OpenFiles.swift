@@ -1,0 +1,41 @@
+import DeliveryCurl
+
+/// The process may have too few files open for a daemon of any size.
+package struct TooFewOpenFiles: Error, CustomStringConvertible {
+    package let limit: Int
+
+    package var description: String {
+        "The process may have \(limit) files open, and needs \(DaemonLimits.openFilesLeast) at least: raise the limit "
+            + "(ulimit -n)."
+    }
+}
+
+extension DaemonConfiguration {
+    /// What of it can be had with as many open files as the process may have, so that it never runs out of them by itself.
+    ///
+    ///     128, always          the daemon's own, and clients that are turned away
+    ///     a quarter of the rest  clients
+    ///     a third at most        attempts, and with them the names that are looked up for the first time
+    ///     what is left           half of it for further look-ups, then connections to receivers that are kept, then clients
+    ///
+    /// Without files the store cannot commit, webhooks cannot be sent, and nobody can ask why.
+    package func fitting(openFiles: Int) throws(TooFewOpenFiles) -> DaemonConfiguration {
+        guard openFiles >= DaemonLimits.openFilesLeast else { throw TooFewOpenFiles(limit: openFiles) }
+        var fitted = self
+        let files = openFiles - DaemonLimits.openFilesReserved - DaemonLimits.connectionsTurnedAway
+        fitted.slots = min(slots, files / 3)
+        let wanted = fitted.transport
+        let clients = min(edge.connections, files / 4)
+        var left = files - clients - fitted.slots - wanted.lookUps * CurlLimits.filesPerLookUp
+        func take(_ number: Int, of part: Int, each files: Int = 1) -> Int {
+            let taken = min(max(0, number), part / files)
+            left -= taken * files
+            return taken
+        }
+        fitted.furtherLookUps = take(wanted.furtherLookUps, of: left / 2, each: CurlLimits.filesPerLookUp)
+        let kept = take(wanted.cachedConnections - fitted.slots, of: left)
+        fitted.connections = min(wanted.cachedConnections, fitted.slots + kept)
+        fitted.edge.connections = min(edge.connections, clients + left)
+        return fitted
+    }
+}
