@@ -105,7 +105,7 @@ package enum DaemonLimits {
     /// Files that are open beside connections and webhooks: the store's, the listener's, the event loops'.
     static let openFilesReserved = 64
     /// With fewer files nothing useful could be divided.
-    package static let openFilesLeast = 256
+    package static let openFilesLeast = 128
     /// How many files may be open if the system does not say.
     static let openFilesAssumed = 1024
     /// How many addresses, or keys, are remembered for how fast they send.
@@ -114,6 +114,8 @@ package enum DaemonLimits {
     static let requestsPerSecondMaximum = 1_000_000
     /// How many bytes of bodies are held at once. A body takes a small multiple of its size while it is read.
     package static let bodyBytesHeld = 256 * 1024 * 1024
+    /// How much of an answer the kernel keeps for a client that has not taken it yet; Linux makes it twice as much.
+    static let sendBufferBytes = 128 * 1024
     /// Greatest head of a request, in bytes and in fields.
     static let headBytes = 32 * 1024
     static let headFields = 128

@@ -5,16 +5,19 @@ package import Router
 extension DatabaseFile {
     /// Copies the database to a new file, as of one moment, while a daemon may be using it; returns what the copy holds.
     ///
-    ///     FILE.partial-PID   made, filled in one step, checked, synced ──▶ named FILE, unless there is one by now
+    ///     FILE.routerd-partial   claimed, filled in one step, checked, synced ──▶ named FILE, unless there is one
     ///
     /// One step is one moment: SQLite would begin anew if the daemon committed between two. The name is given last, so a
-    /// file of that name is a whole backup, whenever the copying was cut off.
+    /// file of that name is a whole backup, whenever the copying was cut off. What is left of one that was is replaced.
     package func backup(to target: String) throws(StoreError) -> DatabaseCheck {
         let target = try canonicalPath(target)
         guard access(target, F_OK) != 0 else { throw Self.exists(target) }
-        let partial = "\(target).partial-\(getpid())"
-        try Self.makeEmpty(partial)
-        defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(partial + suffix) } }
+        let partial = Self.partial(of: target)
+        let claim = try Self.claim(partial)
+        defer {
+            Self.removePartial(of: target)
+            close(claim)
+        }
         let copied: DatabaseCheck
         do { copied = try copy(to: partial) } catch {
             let error = StoreError(translating: error)
@@ -48,14 +51,34 @@ extension DatabaseFile {
         StoreError(.other, "\(target) is there already, and a backup takes no file's place")
     }
 
-    /// Secrets of endpoints are in it, so nobody else may read it.
-    private static func makeEmpty(_ path: String) throws(StoreError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    private static func partial(of target: String) -> String { target + ".routerd-partial" }
+
+    /// Takes away what is not a backup yet, for whoever ends the copying from outside.
+    package static func removePartial(of target: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(partial(of: target) + suffix) }
+    }
+
+    /// Makes an empty file that is ours for as long as the descriptor is open, or empties one that is nobody's any more.
+    /// Secrets of endpoints will be in it, so nobody else may read it.
+    private static func claim(_ path: String) throws(StoreError) -> Int32 {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             let code = errno
             throw StoreError(systemError: code, "cannot make \(path)")
         }
-        close(descriptor)
+        // One that has no name any more was another backup's, which has just ended.
+        var status = stat()
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
+            close(descriptor)
+            throw StoreError(.other, "\(path) is being written by another backup")
+        }
+        for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+        guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw StoreError(systemError: code, "cannot make \(path)")
+        }
+        return descriptor
     }
 
     private static func sync(_ path: String) throws(StoreError) {

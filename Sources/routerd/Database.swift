@@ -69,12 +69,30 @@ struct BackUpDatabase: ParsableCommand {
 
     func run() throws {
         try options.run { source in
+            let signals = removingPartial()
+            defer { for signal in signals { signal.cancel() } }
             let check = try source.backup(to: file)
             if options.json {
                 Console.print(JSONWriter.object { check.write(path: file, to: &$0) })
             } else {
                 Console.print("\(file): a backup of \(source.path) (\(check.summary))")
             }
+        }
+    }
+
+    /// Who ends the command ends it, and nothing with secrets is left behind.
+    private func removingPartial() -> [any DispatchSourceSignal] {
+        [SIGINT, SIGTERM, SIGHUP].map { [file] number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                DatabaseFile.removePartial(of: file)
+                signal(number, SIG_DFL)
+                // To the process: this thread takes no signals.
+                kill(getpid(), number)
+            }
+            source.resume()
+            return source
         }
     }
 }

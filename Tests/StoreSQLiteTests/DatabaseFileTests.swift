@@ -144,6 +144,23 @@ struct DatabaseFileTests {
         #expect(try directory.names().filter { $0.contains("partial") } == [])
     }
 
+    @Test func whatIsLeftOfABackupIsReplacedUnlessItIsBeingWritten() throws {
+        let store = try filled()
+        let partial = directory.file("copy.routerd-partial")
+        for suffix in ["", "-journal"] {
+            try Data(repeating: 65, count: 9000).write(to: URL(fileURLWithPath: partial + suffix))
+        }
+        let other = open(partial, O_RDONLY | O_CLOEXEC)
+        #expect(other >= 0 && flock(other, LOCK_EX | LOCK_NB) == 0)
+        #expect(throws: StoreError.self) { try DatabaseFile(path: store.path).backup(to: directory.file("copy")) }
+        #expect(try directory.contents("copy.routerd-partial").count == 9000, "it is another backup's")
+        close(other)
+        #expect(try DatabaseFile(path: store.path).backup(to: directory.file("copy")).census?.accepted == 40)
+        #expect(try directory.names().filter { $0.hasPrefix("copy") } == ["copy"])
+        let permissions = try FileManager.default.attributesOfItem(atPath: directory.file("copy"))[.posixPermissions]
+        #expect(permissions as? Int == 0o600, "whoever made what was left")
+    }
+
     @Test func thereIsNoBackupOfADamagedDatabase() throws {
         try filled().close()
         try tamper("UPDATE ledger SET accepted = 7")

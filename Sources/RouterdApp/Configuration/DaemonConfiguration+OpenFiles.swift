@@ -13,7 +13,8 @@ package struct TooFewOpenFiles: Error, CustomStringConvertible {
 extension DaemonConfiguration {
     /// What of it can be had with as many open files as the process may have, so that it never runs out of them by itself.
     ///
-    ///     128, always          the daemon's own, and clients that are turned away
+    ///     64                     the daemon's own
+    ///     an eighth, 64 at most  clients that are turned away
     ///     a quarter of the rest  clients
     ///     a third at most        attempts, and with them the names that are looked up for the first time
     ///     what is left           half of it for further look-ups, then connections to receivers that are kept, then clients
@@ -22,7 +23,9 @@ extension DaemonConfiguration {
     package func fitting(openFiles: Int) throws(TooFewOpenFiles) -> DaemonConfiguration {
         guard openFiles >= DaemonLimits.openFilesLeast else { throw TooFewOpenFiles(limit: openFiles) }
         var fitted = self
-        let files = openFiles - DaemonLimits.openFilesReserved - DaemonLimits.connectionsTurnedAway
+        var files = openFiles - DaemonLimits.openFilesReserved
+        fitted.edge.connectionsTurnedAway = min(edge.connectionsTurnedAway, files / 8)
+        files -= fitted.edge.connectionsTurnedAway
         fitted.slots = min(slots, files / 3)
         let wanted = fitted.transport
         let clients = min(edge.connections, files / 4)

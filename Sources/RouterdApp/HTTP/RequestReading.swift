@@ -47,7 +47,8 @@ extension Request {
     /// The whole body, at most so many bytes.
     func bytes(atMost limit: Int) async throws -> [UInt8] {
         // Before anything of it is read.
-        if let coding = headers[.contentEncoding], Self.compressions.contains(coding.lowercased()) {
+        let codings = headers[values: .contentEncoding].flatMap { $0.split { $0 == "," || $0.isWhitespace } }
+        if codings.contains(where: { Self.compressions.contains($0.lowercased()) }) {
             throw Problem(
                 .unsupportedMediaType, "content-encoding-not-supported",
                 "A compressed body is not taken: send it as it is.")

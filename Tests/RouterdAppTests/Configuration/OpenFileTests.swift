@@ -7,8 +7,8 @@ import Testing
 struct OpenFileTests {
     /// What a daemon has open at most.
     private static func most(_ configuration: DaemonConfiguration) -> Int {
-        configuration.edge.connections + configuration.transport.files + DaemonLimits.connectionsTurnedAway
-            + DaemonLimits.openFilesReserved
+        configuration.edge.connections + configuration.edge.connectionsTurnedAway
+            + configuration.transport.files + DaemonLimits.openFilesReserved
     }
 
     private static func configuration(slots: Int, connections: Int?) -> DaemonConfiguration {
@@ -24,7 +24,7 @@ struct OpenFileTests {
         for files in DaemonLimits.openFilesLeast...6000 {
             let fitted = try wanted.fitting(openFiles: files)
             let (transport, full) = (fitted.transport, wanted.transport)
-            guard Self.most(fitted) <= files, fitted.edge.connections >= 32, fitted.slots >= min(slots, 42),
+            guard Self.most(fitted) <= files, fitted.edge.connections >= 14, fitted.slots >= min(slots, 18),
                 fitted.slots <= slots, transport.cachedConnections >= min(full.cachedConnections, fitted.slots),
                 transport.cachedConnections <= full.cachedConnections,
                 transport.furtherLookUps >= min(full.furtherLookUps, transport.lookUps / 2)
@@ -56,9 +56,9 @@ struct OpenFileTests {
         var configuration = DaemonConfiguration()
         configuration.database = directory.file()
         #expect {
-            try Daemon(configuration, openFiles: 255, logger: .silent)
+            try Daemon(configuration, openFiles: 127, logger: .silent)
         } throws: { error in
-            "\(error)" == "The process may have 255 files open, and needs 256 at least: raise the limit (ulimit -n)."
+            "\(error)" == "The process may have 127 files open, and needs 128 at least: raise the limit (ulimit -n)."
         }
     }
 }

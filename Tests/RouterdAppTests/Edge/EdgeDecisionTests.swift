@@ -38,6 +38,9 @@ struct EdgeDecisionTests {
         var addresses: UInt32 = 0
         while book.open(from: .v4(addresses)) == .tooMany { addresses += 1 }
         #expect(Int(addresses) + DaemonLimits.connectionsTurnedAwayPerAddress + 1 == DaemonLimits.connectionsTurnedAway)
+
+        var small = ConnectionBook(connections: 0, perAddress: 1, tooMany: 2)
+        #expect((0..<3).map { _ in small.open(from: Self.one) } == [.tooMany, .tooMany, .turnedAway])
     }
 
     /// The book is as long as the list of connections, whoever they come from.

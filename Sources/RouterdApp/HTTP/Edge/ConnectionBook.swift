@@ -23,12 +23,15 @@ package struct ConnectionBook: Equatable, Sendable {
 
     private let connections: Int
     private let perAddress: Int
+    private let tooMany: Int
     private var total = Count()
     private var byAddress: [IPAddress?: Count] = [:]
 
-    package init(connections: Int, perAddress: Int) {
+    /// - Parameter tooMany: How many are told that they are too many.
+    package init(connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway) {
         self.connections = connections
         self.perAddress = perAddress
+        self.tooMany = tooMany
     }
 
     /// How many are served.
@@ -47,7 +50,7 @@ package struct ConnectionBook: Equatable, Sendable {
             count.served += 1
             total.served += 1
         } else {
-            guard total.others < DaemonLimits.connectionsTurnedAway,
+            guard total.others < tooMany,
                 count.others < DaemonLimits.connectionsTurnedAwayPerAddress
             else { return .turnedAway }
             count.others += 1

@@ -21,7 +21,8 @@ package final class Edge: Sendable {
         state = Mutex(
             State(
                 book: ConnectionBook(
-                    connections: settings.connections, perAddress: settings.connectionsPerAddress)))
+                    connections: settings.connections, perAddress: settings.connectionsPerAddress,
+                    tooMany: settings.connectionsTurnedAway)))
     }
 
     func open(from address: IPAddress?) -> ConnectionBook.Standing {

@@ -24,6 +24,10 @@ package struct EdgeChannel: ServerChildChannel {
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
         let standing = edge.open(from: address)
+        // The kernel would keep megabytes for a client, and call it ready for more when a third of them has gone: of who
+        // reads slowly it would look as if nothing were taken.
+        let sendBuffer = SocketOptionValue(DaemonLimits.sendBufferBytes)
+        try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: sendBuffer)
         channel.closeFuture.whenComplete { [edge] _ in edge.close(from: address, standing) }
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations

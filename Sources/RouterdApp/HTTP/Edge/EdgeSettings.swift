@@ -9,6 +9,8 @@ package struct EdgeSettings: Equatable, Sendable {
     package var connections = DaemonLimits.connections
     /// How many of them may come from one address.
     package var connectionsPerAddress = DaemonLimits.connectionsPerAddress
+    /// How many connections beyond those are told so, and may ask whether the daemon is well.
+    package var connectionsTurnedAway = DaemonLimits.connectionsTurnedAway
     /// How many requests an address may send in a second; nil for as many as it likes.
     package var requestsPerSecondPerAddress: Int?
     /// How many bytes of bodies are held at once, over all connections.
