@@ -80,10 +80,12 @@ struct BackUpDatabase: ParsableCommand {
         }
     }
 
-    /// Who ends the command ends it, and nothing with secrets is left behind.
+    /// Who ends the command ends it, and nothing with secrets is left behind. A signal that is ignored stays so, as `nohup`
+    /// has it.
     private func removingPartial() -> [any DispatchSourceSignal] {
-        [SIGINT, SIGTERM, SIGHUP].map { [file] number in
-            signal(number, SIG_IGN)
+        [SIGINT, SIGTERM, SIGHUP].compactMap { [file] number in
+            let before = signal(number, SIG_IGN)
+            guard unsafeBitCast(before, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else { return nil }
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 DatabaseFile.removePartial(of: file)
