@@ -71,7 +71,7 @@ struct CapacityTests {
             try await withTransport(slots: 32) { transport in
                 let tally = Tally()
                 for number in 0..<2000 {
-                    let request = WebhookRequest(url: server.url(), headers: [], body: Array("\(number)".utf8))
+                    let request = WebhookRequest(to: server.url(), body: Array("\(number)".utf8))
                     transport.start(request) { result in
                         #expect(result.response?.body == Array("\(number)".utf8))
                         tally.note(result)

@@ -16,7 +16,7 @@ struct ExchangeTests {
         } _: { server in
             let result = try await withTransport { transport in
                 await transport.send(
-                    WebhookRequest(url: server.url(), headers: [], body: body, responseLimit: 1_000_000))
+                    WebhookRequest(to: server.url(), body: body, responseLimit: 1_000_000))
             }
             let response = try #require(result.response)
             #expect(response.status == 200)
@@ -32,9 +32,9 @@ struct ExchangeTests {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
-            var put = WebhookRequest(url: server.url(), headers: [], body: [1, 2, 3])
+            var put = WebhookRequest(to: server.url(), body: [1, 2, 3])
             put.method = .put
-            let post = WebhookRequest(url: server.url(), headers: [], body: [4])
+            let post = WebhookRequest(to: server.url(), body: [4])
             try await withTransport(slots: 1) { transport in
                 for request in [put, post] { #expect(await transport.send(request).response?.status == 200) }
             }
@@ -54,9 +54,9 @@ struct ExchangeTests {
                 HeaderField("X-Empty", ""), HeaderField("X-Blank", " \t "), HeaderField("X-Trimmed", "  a b\t"),
                 HeaderField("X-Unicode", "Ä"), HeaderField("Content-Type", "application/json"),
             ]
-            let plain = WebhookRequest(url: server.url(), headers: [], body: [1, 2, 3])
+            let plain = WebhookRequest(to: server.url(), body: [1, 2, 3])
             let long = WebhookRequest(
-                url: server.url(), headers: headers, body: Array(repeating: 7, count: 1_500_000))
+                to: server.url(), headers: headers, body: Array(repeating: 7, count: 1_500_000))
             try await withTransport(slots: 1) { transport in
                 for request in [long, plain] { #expect(await transport.send(request).response?.status == 200) }
             }

@@ -224,7 +224,7 @@ struct HostileReceiverTests {
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
             try await withTransport(slots: 1) { transport in
-                let request = WebhookRequest(url: server.url(path), headers: headers, body: [])
+                let request = WebhookRequest(to: server.url(path), headers: headers, body: [])
                 let failure = await transport.send(request).failure
                 #expect(failure?.kind == kind)
                 #expect(failure?.message.contains("hidden") == false)

@@ -18,7 +18,7 @@ struct LoopTests {
         let mailbox = try Mailbox()
         let loop = try CurlLoop(configuration: CurlConfiguration(egress: .grantingLoopback, slots: 2), mailbox: mailbox)
         func post(_ id: UInt64, _ text: String) {
-            let request = WebhookRequest(url: server.url(), headers: [], body: Array(text.utf8))
+            let request = WebhookRequest(to: server.url(), body: Array(text.utf8))
             // A turn ends by waiting for something to happen; the cancelled number keeps the last one from it.
             let transfer = Transfer(id: id, request: request) { result in
                 tally.note(result)

@@ -143,7 +143,7 @@ struct ShutdownTests {
             connection.respond("200 OK")
         } _: { server in
             try await withTransport(slots: 1) { transport in
-                let hanging = WebhookRequest(url: server.url(), headers: [], body: Array("hang".utf8))
+                let hanging = WebhookRequest(to: server.url(), body: Array("hang".utf8))
                 let first = Task { await transport.send(hanging) }
                 let second = Task { await transport.send(hanging) }
                 var iterator = arrivals.makeAsyncIterator()

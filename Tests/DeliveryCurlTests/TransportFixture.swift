@@ -22,25 +22,29 @@ func withTransport<Value>(
 
 /// Sends one request to a server that follows the script.
 func exchange(
-    body: String = "{}", headers: [HeaderField] = [], timeoutMilliseconds: Int = 15_000, responseLimit: Int = 1024,
+    body: String = "{}", headers: [HeaderField] = [], timeoutMilliseconds: Int = 120_000, responseLimit: Int = 1024,
     script: @escaping HostileServer.Script
 ) async throws -> TransferResult {
     try await HostileServer.with(script: script) { server in
         try await withTransport { transport in
             await transport.send(
                 WebhookRequest(
-                    url: server.url(), headers: headers, body: Array(body.utf8),
+                    to: server.url(), headers: headers, body: Array(body.utf8),
                     timeoutMilliseconds: timeoutMilliseconds, responseLimit: responseLimit))
         }
     }
 }
 
 extension WebhookRequest {
-    /// A request of no particular content.
-    init(to url: String, connectTimeoutMilliseconds: Int = 60_000, timeoutMilliseconds: Int = 120_000) {
+    /// A request of no particular content, which a busy machine does not outlast.
+    init(
+        to url: String, headers: [HeaderField] = [], body: [UInt8] = Array("{}".utf8),
+        connectTimeoutMilliseconds: Int = 60_000, timeoutMilliseconds: Int = 120_000,
+        responseLimit: Int = RouterLimits.responseBytes
+    ) {
         self.init(
-            url: url, headers: [], body: Array("{}".utf8), connectTimeoutMilliseconds: connectTimeoutMilliseconds,
-            timeoutMilliseconds: timeoutMilliseconds)
+            url: url, headers: headers, body: body, connectTimeoutMilliseconds: connectTimeoutMilliseconds,
+            timeoutMilliseconds: timeoutMilliseconds, responseLimit: responseLimit)
     }
 }
 
