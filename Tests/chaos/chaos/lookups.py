@@ -1,9 +1,9 @@
 """A name server is silent: those whose names were found before must not notice.
 
 Rounds of two phases in turn, as in `hung`. All endpoints have names and keep no connection, so that each attempt needs its
-name. In one phase of a round notifications come for strangers, whose names nobody has asked for before, and the server says
-nothing to those. Processes share a machine's resolver settings, so the daemon runs in a mount namespace of its own in which
-`/etc/resolv.conf` names the server, which listens on loopback.
+name. In one phase of a round notifications come for strangers, whose names nobody has asked for before, and for some whose
+names were found, and the server says nothing to those. Processes share a machine's resolver settings, so the daemon runs in
+a mount namespace of its own in which `/etc/resolv.conf` names the server, which listens on loopback.
 """
 
 import socket
