@@ -38,6 +38,8 @@ package enum CurlLimits {
     /// What is read at a time, and how often, of what comes over a connection on which nothing was asked.
     static let strayBytes = 4096
     static let strayReads = 64
+    /// How far the kernel's figure of when something came last may be off, in nanoseconds: it counts in ticks.
+    static let silenceError: UInt64 = 10_000_000
     /// What a handle keeps of memory for bodies between two requests: that of a payload of the usual size in its envelope.
     static let keptBodyBytes = 4096
 }

@@ -113,10 +113,4 @@ extension CurlLoop {
             }
         }
     }
-
-    private func end(_ number: Int, _ slot: EasySlot, _ failure: TransferFailure) {
-        var metrics = TransferMetrics()
-        metrics.total = Int64((MonotonicClock.nanoseconds - slot.startedAt) / 1000)
-        finish(number, TransferResult(outcome: .failure(failure), metrics: metrics))
-    }
 }

@@ -126,9 +126,24 @@ final class CurlLoop {
             guard let slot = slots[number] else { preconditionFailure("slot \(number) finished without a handle") }
             if code == CURLE_COULDNT_RESOLVE_HOST, slot.wantsAddresses, multi.remove(slot) == CURLM_OK {
                 awaitAddresses(number, slot)
+            } else if slot.isRefusedAnothers(code), multi.remove(slot) == CURLM_OK {
+                openAnother(number, slot)
             } else {
+                if code == CURLE_OPERATION_TIMEDOUT, slot.mayShare, let sent = slot.sent {
+                    multi.hasTimedOut(on: sent.over, since: sent.at, at: MonotonicClock.nanoseconds)
+                }
                 finish(number, slot.result(of: code))
             }
+        }
+    }
+
+    /// Hands a request over once more, for a connection of its own.
+    private func openAnother(_ number: Int, _ slot: EasySlot) {
+        do throws(RequestRefusal) {
+            try slot.insistOnNew(at: MonotonicClock.nanoseconds)
+            if let failure = try handOver(slot, []) { end(number, slot, failure) }
+        } catch {
+            end(number, slot, error.failure)
         }
     }
 
@@ -163,6 +178,7 @@ final class CurlLoop {
             preconditionFailure("slot \(number) ended a transfer that it did not run")
         }
         transfers[number] = nil
+        let connection = slot.sent?.over
         stopAwaiting(number, slot, isLate: false)
         if let name = slot.nameToForget { oldNames.append(name) }
         if multi.remove(slot) == CURLM_OK {
@@ -171,8 +187,18 @@ final class CurlLoop {
             // Nothing says what state the handle is in. Its clean-up takes it out of the multi handle by force.
             slots[number] = nil
         }
+        if let connection, !multi.silent.isEmpty, !slots.contains(where: { $0?.sent?.over == connection }) {
+            multi.silent.end(connection, at: MonotonicClock.nanoseconds)
+        }
         admission.release(number)
         transfer.completion(result)
+    }
+
+    /// Ends a request that libcurl does not have.
+    func end(_ number: Int, _ slot: EasySlot, _ failure: TransferFailure) {
+        var metrics = TransferMetrics()
+        metrics.total = Int64((MonotonicClock.nanoseconds - slot.startedAt) / 1000)
+        finish(number, TransferResult(outcome: .failure(failure), metrics: metrics))
     }
 
     private func cutOffAll(_ failure: TransferFailure) {

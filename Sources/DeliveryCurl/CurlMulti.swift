@@ -12,6 +12,8 @@ final class CurlMulti {
     /// When libcurl wants to be called without a socket being ready, in the monotonic clock's nanoseconds.
     private(set) var deadline: UInt64?
     private var isClosed = false
+    /// Connections that are not given to requests any more.
+    let silent = SilentConnections()
 
     init(configuration: CurlConfiguration) throws(CurlSetupError) {
         poller = try Poller()
@@ -45,6 +47,7 @@ final class CurlMulti {
     func watchClosing(of slot: EasySlot) throws(RequestRefusal) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try slot.setClosing(Self.closeCallback, context)
+        slot.silent = silent
     }
 
     /// Takes a handle out, whether its transfer is over or not.
@@ -89,6 +92,13 @@ final class CurlMulti {
     /// Whether the socket was kept for later; if so, what came over it has been dealt with.
     func endRest(of socket: Int32) -> Bool { poller.endRest(of: socket) }
 
+    /// A request ran out of time on a connection that it had been given at the moment, both in the monotonic clock's
+    /// nanoseconds.
+    func hasTimedOut(on connection: Connection, since moment: UInt64, at now: UInt64) {
+        guard !silent.contains(connection, at: now), let socket = poller.socket(of: connection) else { return }
+        silent.suspect(connection, on: socket, since: moment, at: now)
+    }
+
     // MARK: Callbacks
 
     /// -1 tells libcurl to fail every transfer; without an eye on the socket they would hang until their time limits.
@@ -106,7 +116,11 @@ final class CurlMulti {
 
     /// libcurl closes every socket by this, those of its own clean-up too.
     private static let closeCallback: curl_closesocket_callback = { context, socket in
-        if let context { Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue().poller.closing(socket) }
+        if let context {
+            let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+            multi.poller.closing(socket)
+            multi.silent.closing(socket)
+        }
         return Glibc.close(socket) == 0 ? 0 : 1
     }
 

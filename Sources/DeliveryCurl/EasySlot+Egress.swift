@@ -12,8 +12,7 @@ extension EasySlot {
         let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
         var found = ccurl_address()
         ccurl_read_address(address, &found)
-        let bytes = withUnsafeBytes(of: &found.bytes) { Array($0.prefix(Int(found.count))) }
-        guard slot.mayOpen(IPAddress(bytes: bytes), port: Int(found.port)) else { return CURL_SOCKET_BAD }
+        guard slot.mayOpen(IPAddress(found), port: Int(found.port)) else { return CURL_SOCKET_BAD }
         let socket = ccurl_open_socket(address)
         if socket == CURL_SOCKET_BAD { slot.noSocket(because: errno) }
         return socket
@@ -21,10 +20,11 @@ extension EasySlot {
 
     /// Asks again before the request is sent: libcurl opens no socket when it has a connection that fits, and does not
     /// know that whoever opened it may have been allowed more.
-    static let requestCallback: curl_prereq_callback = { context, remoteAddress, _, remotePort, _ in
+    static let requestCallback: curl_prereq_callback = { context, remoteAddress, _, remotePort, ownPort in
         guard let context, let remoteAddress else { return CURL_PREREQFUNC_ABORT }
         let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()
         let address = IPAddress(String(cString: remoteAddress))
-        return slot.mayBegin(at: address, port: Int(remotePort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        let mayBegin = slot.mayBegin(at: address, port: Int(remotePort), from: Int(ownPort))
+        return mayBegin ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 }

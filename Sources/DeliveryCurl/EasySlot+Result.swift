@@ -7,7 +7,7 @@ extension EasySlot {
         let status = number(CURLINFO_RESPONSE_CODE)
         let received = received
         let metrics = metrics(hasResponse: status > 0)
-        if let refused = egress?.failure(behind: code) {
+        if let refused = egress?.failure(behind: code, hasBegun: hasBegun) {
             return TransferResult(outcome: .failure(refused), metrics: metrics)
         }
         if let failure = received.failure(code, progress, status: status, detail: errorText) {

@@ -26,9 +26,13 @@ final class EasySlot {
     private let egressPolicy: EgressPolicy
     /// The guard of the running request; without a request nothing may be opened.
     private(set) var egress: EgressGate?
-    /// Whether libcurl was about to send the running request. It stays so when the connection turns out to be dead and the
-    /// request is made again on another.
-    private(set) var hasBegun = false
+    /// The connection that the running request was given last, and when, in the monotonic clock's nanoseconds. It stays so
+    /// when the connection turns out to be dead and the request is made again on another.
+    private(set) var sent: (over: Connection, at: UInt64)?
+    /// Connections that it may not be given.
+    var silent: SilentConnections?
+    /// Whether the running request is to have a connection of its own, because it may not use the one that was there.
+    private var insistsOnNew = false
     /// Whether libcurl was refused to look up the host: the request is not over, but waits for addresses.
     private(set) var wantsAddresses = false
     /// Whether the host's addresses were given to libcurl.
@@ -118,7 +122,7 @@ final class EasySlot {
         try check(CURLOPT_URL, ccurl_setopt_string(handle, CURLOPT_URL, nil))
         try check(CURLOPT_CURLU, ccurl_setopt_url(handle, url.handle.pointer))
         // Over TLS the server may speak HTTP/2, and waiting for the first connection to say so saves all the others.
-        try set(CURLOPT_PIPEWAIT, url.scheme == "https" ? 1 : 0)
+        try set(CURLOPT_PIPEWAIT, mayShare ? 1 : 0)
         limits = (Self.limit(request.connectTimeoutMilliseconds), Self.limit(request.timeoutMilliseconds))
         startedAt = MonotonicClock.nanoseconds
         try setLimits(at: startedAt)
@@ -152,6 +156,12 @@ final class EasySlot {
 
     private func deadline(after milliseconds: Int) -> UInt64 { startedAt + UInt64(milliseconds) * 1_000_000 }
 
+    /// Whether libcurl was about to send the running request.
+    var hasBegun: Bool { sent != nil }
+
+    /// Whether others may use the request's connection at the same time, as HTTP/2 has it.
+    var mayShare: Bool { url?.scheme == "https" }
+
     var host: String? { url?.host }
     var port: Int { url?.port ?? 0 }
 
@@ -184,13 +194,16 @@ final class EasySlot {
         _ = ccurl_setopt_list(handle, CURLOPT_HTTPHEADER, nil)
         _ = ccurl_setopt_list(handle, CURLOPT_RESOLVE, nil)
         _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
+        _ = ccurl_setopt_long(handle, CURLOPT_FRESH_CONNECT, 0)
+        _ = ccurl_setopt_long(handle, CURLOPT_FORBID_REUSE, 0)
+        insistsOnNew = false
         curl_slist_free_all(headers)
         curl_slist_free_all(names)
         if let body = requestBody, body.count > CurlLimits.keptBodyBytes {
             body.deallocate()
             requestBody = nil
         }
-        (url, headers, names, egress, hasBegun) = (nil, nil, nil, nil, false)
+        (url, headers, names, egress, sent) = (nil, nil, nil, nil, nil)
         (wantsAddresses, hasAddresses, lookUps, microsecondsBefore) = (false, false, 0, 0)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
@@ -258,10 +271,26 @@ final class EasySlot {
     func noSocket(because code: Int32) { egress?.noSocket(because: code) }
 
     /// Whether the request may be sent to the address, which is what comes next.
-    func mayBegin(at address: IPAddress?, port: Int) -> Bool {
-        guard egress?.mayUse(address, port: port) == true else { return false }
-        hasBegun = true
+    func mayBegin(at address: IPAddress?, port: Int, from ownPort: Int) -> Bool {
+        guard egress?.mayUse(address, port: port) == true, let address else { return false }
+        let connection = Connection(peer: address, peerPort: port, ownPort: ownPort)
+        let now = MonotonicClock.nanoseconds
+        guard silent?.contains(connection, at: now) != true else { return false }
+        sent = (connection, now)
         return true
+    }
+
+    /// Whether the request was not let go over a connection that was there. That says nothing of one of its own: whoever
+    /// opened that one may be allowed other addresses of the same host, or it is silent.
+    func isRefusedAnothers(_ code: CURLcode) -> Bool { code == CURLE_ABORTED_BY_CALLBACK && !insistsOnNew }
+
+    /// Has the request, which is handed over once more, go over a connection of its own. That ends with it: the next one
+    /// would find the other one first again, and open one more.
+    func insistOnNew(at now: UInt64) throws(RequestRefusal) {
+        insistsOnNew = true
+        try set(CURLOPT_FRESH_CONNECT, 1)
+        try set(CURLOPT_FORBID_REUSE, 1)
+        try setLimits(at: now)
     }
 
     // MARK: Options

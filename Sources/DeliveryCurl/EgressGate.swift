@@ -50,8 +50,12 @@ struct EgressGate {
         return policy.verdict(for: application, host: host, address: address, port: port)
     }
 
-    /// The failure that stands behind libcurl's code, if it is the guard's doing.
-    func failure(behind code: CURLcode) -> TransferFailure? {
+    /// The failure that stands behind libcurl's code, if it is the guard's doing or this machine's.
+    ///
+    /// - Parameter hasBegun: Whether the request was given a connection before. Its receiver may have it then, whatever kept
+    ///   it from another one.
+    func failure(behind code: CURLcode, hasBegun: Bool) -> TransferFailure? {
+        if hasBegun, code == CURLE_COULDNT_CONNECT { return nil }
         if code == CURLE_COULDNT_CONNECT, let shortage {
             return TransferFailure(
                 kind: .noSocket, curlCode: Int(code.rawValue), message: String(cString: strerror(shortage)))

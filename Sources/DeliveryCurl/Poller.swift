@@ -9,6 +9,8 @@ struct Poller: ~Copyable {
     private var watched: [Int32: UInt32] = [:]
     /// Sockets on which nothing is asked, and nothing should be said; watched for reading.
     private var resting: Set<Int32> = []
+    /// Sockets that are open and not watched now.
+    private var unwatched: Set<Int32> = []
 
     init() throws(CurlSetupError) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -29,6 +31,7 @@ struct Poller: ~Copyable {
         if writing { event.events |= EPOLLOUT.rawValue }
         event.data.fd = socket
         let hasRested = resting.remove(socket) != nil
+        unwatched.remove(socket)
         let isNew = watched.updateValue(event.events, forKey: socket) == nil && !hasRested
         let code = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
         if code == 0 { return 0 }
@@ -44,6 +47,7 @@ struct Poller: ~Copyable {
     mutating func forget(_ socket: Int32) {
         guard watched.removeValue(forKey: socket) != nil else { return }
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+        unwatched.insert(socket)
     }
 
     /// The socket is about to be closed: its number may be somebody else's the next moment, and what came on it before, in
@@ -51,6 +55,12 @@ struct Poller: ~Copyable {
     mutating func closing(_ socket: Int32) {
         forget(socket)
         resting.remove(socket)
+        unwatched.remove(socket)
+    }
+
+    /// The open socket of a connection, unless it rests.
+    func socket(of connection: Connection) -> Int32? {
+        watched.keys.first { Connection(of: $0) == connection } ?? unwatched.first { Connection(of: $0) == connection }
     }
 
     /// Watches a socket that is kept for later: whatever comes over it now was not asked for.
@@ -67,6 +77,7 @@ struct Poller: ~Copyable {
     /// connection ended, so that libcurl finds it dead and takes another. If it has ended already, nothing is to be done.
     mutating func endRest(of socket: Int32) -> Bool {
         guard resting.remove(socket) != nil else { return false }
+        unwatched.insert(socket)
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
         var hasSpoken = false
         withUnsafeTemporaryAllocation(byteCount: CurlLimits.strayBytes, alignment: 1) { buffer in

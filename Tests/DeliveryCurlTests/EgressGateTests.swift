@@ -36,7 +36,7 @@ struct EgressGateTests {
             (unreadable, CURLE_ABORTED_BY_CALLBACK, "rule address"),
         ]
         for (place, (gate, code, rule)) in rows.enumerated() {
-            let failure = gate.failure(behind: code)
+            let failure = gate.failure(behind: code, hasBegun: false)
             #expect((failure != nil) == (rule != nil), "row \(place)")
             if let rule { #expect(failure?.message.hasSuffix("(\(rule))") == true, "row \(place)") }
             if let failure { #expect(failure.kind == .egressRefused && failure.curlCode == Int(code.rawValue)) }
@@ -50,10 +50,11 @@ struct EgressGateTests {
         let mayOpen = gate.mayOpen(.v4(127, 0, 0, 1), port: 80)
         #expect(mayOpen)
         gate.noSocket(because: EAFNOSUPPORT)
-        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT) == nil)
+        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT, hasBegun: false) == nil)
         gate.noSocket(because: code)
-        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT)?.kind == .noSocket)
-        #expect(gate.failure(behind: CURLE_OPERATION_TIMEDOUT) == nil)
+        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT, hasBegun: false)?.kind == .noSocket)
+        #expect(gate.failure(behind: CURLE_OPERATION_TIMEDOUT, hasBegun: false) == nil)
+        #expect(gate.failure(behind: CURLE_COULDNT_CONNECT, hasBegun: true) == nil, "the receiver may have it")
     }
 
     // MARK: Reading libcurl's addresses

@@ -76,12 +76,39 @@ struct EgressTests {
                 let rider = await transport.send(Self.request(server.url(), for: Self.theirs))
                 #expect(rider.failure?.kind == .egressRefused, "\(rider)")
                 #expect(rider.failure?.message.contains("127.0.0.1 is a loopback address") == true)
-                let isReused = rider.failure?.curlCode == Int(CURLE_ABORTED_BY_CALLBACK.rawValue)
-                #expect(isReused, "refused on the connection that stood, not when one was opened: \(rider)")
                 #expect(await transport.send(Self.request(server.url())).response?.status == 200)
             }
             #expect(server.seen.requests.count == 2)
+            #expect(server.seen.connections == 2, "the rider had the first one in its hands, which then had to end")
         }
+    }
+
+    /// The connection leads where one application may go, and the name leads where another may go too.
+    @Test(arguments: [1, 8])
+    func anothersConnectionDoesNotStandInTheWay(slots: Int) async throws {
+        let script: HostileServer.Script = { connection in
+            while connection.readRequest() != nil { connection.respond("200 OK") }
+        }
+        let first = try HostileServer(at: .first, script)
+        defer { first.stop() }
+        let second = try HostileServer(at: .second, port: first.port, script)
+        defer { second.stop() }
+        let policy = EgressPolicy(grants: [
+            try Self.grant("127.0.0.1", for: Self.mine), try Self.grant("127.0.0.2", for: Self.theirs),
+        ])
+        let configuration = CurlConfiguration(egress: policy, slots: slots)
+        let transport = try CurlTransport(configuration: configuration) { _ in .addresses(["127.0.0.1", "127.0.0.2"]) }
+        let url = "http://hooks.example:\(first.port)/"
+        for _ in 0..<3 {
+            for application in [Self.mine, Self.mine, Self.theirs] {
+                let result = await transport.send(Self.request(url, for: application))
+                #expect(result.response?.status == 200, "\(application): \(result)")
+            }
+        }
+        await transport.shutdown(gracePeriodMilliseconds: 0)
+        #expect(first.seen.requests.count == 6)
+        #expect(first.seen.connections == 3, "the second of mine finds the first one's")
+        #expect(second.seen.requests.count == 3)
     }
 
     /// A host may have several addresses; one that is refused does not stand in the way of another.
@@ -152,7 +179,7 @@ struct EgressTests {
     @Test func withoutARequestNothingMayBeOpened() throws {
         let slot = try EasySlot(number: 0, configuration: CurlConfiguration(egress: .unguarded))
         #expect(!slot.mayOpen(.v4(127, 0, 0, 1), port: 80))
-        #expect(!slot.mayBegin(at: .v4(127, 0, 0, 1), port: 80))
+        #expect(!slot.mayBegin(at: .v4(127, 0, 0, 1), port: 80, from: 1024))
         try slot.prepare(WebhookRequest(to: "http://127.0.0.1:1/"))
         #expect(slot.mayOpen(.v4(127, 0, 0, 1), port: 80))
         slot.clear()

@@ -32,7 +32,7 @@ final class HostileServer: Sendable {
         at host: Host = .first, port wanted: Int = 0, backlog: Int32 = 512, isAccepting: Bool = true,
         _ script: @escaping Script
     ) throws {
-        listener = socket(host == .v6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listener = Self.newSocket(host == .v6 ? AF_INET6 : AF_INET)
         port =
             try host == .v6
             ? Self.listenV6(listener, backlog) : Self.listen(listener, at: host, port: wanted, backlog: backlog)
@@ -92,11 +92,13 @@ final class HostileServer: Sendable {
         return try await body(server)
     }
 
+    static func newSocket(_ family: Int32 = AF_INET) -> Int32 { socket(family, Int32(SOCK_STREAM.rawValue), 0) }
+
     /// A port of 127.0.0.1 on which nobody listens.
     ///
     /// It stays taken for as long as the process lives, so that no other server gets it.
     static func closedPort() throws -> Int {
-        try listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), at: .first, port: 0, backlog: nil)
+        try listen(newSocket(), at: .first, port: 0, backlog: nil)
     }
 }
 

@@ -87,6 +87,75 @@ struct TLSTests {
         }
     }
 
+    /// As a balancer on the way does that has lost its table: the connection stands, and nothing comes of it any more.
+    @Test func aConnectionThatWasForgottenIsNotUsedAgain() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            let relay = try Relay(to: port)
+            defer { relay.stop() }
+            let url = "https://127.0.0.1:\(relay.port)/echo"
+            try await withTransport(authority: authority.authority) { transport in
+                #expect(await transport.send(WebhookRequest(to: url)).response?.status == 200)
+                relay.forgetAll()
+                let tally = Tally()
+                transport.start(WebhookRequest(to: url, timeoutMilliseconds: 5000)) { tally.note($0) }
+                let late = await transport.send(WebhookRequest(to: url, timeoutMilliseconds: 500))
+                #expect(late.failure?.kind == .timedOut, "\(late)")
+                // While one is under way there, each has a connection of its own.
+                for _ in 0..<2 { #expect(await transport.send(WebhookRequest(to: url)).response?.status == 200) }
+                #expect(relay.connections == 3)
+                await tally.wait(for: 1)
+                #expect(tally.failures == [.timedOut: 1], "it has its time: \(tally.results)")
+                for _ in 0..<2 { #expect(await transport.send(WebhookRequest(to: url)).response?.status == 200) }
+                #expect(relay.connections == 4, "with the last one it has ended, and the next is kept")
+            }
+        }
+    }
+
+    /// Whoever has little time says nothing of a connection on which others have more.
+    @Test func aTimeOutCutsNobodyElseOff() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            let relay = try Relay(to: port)
+            defer { relay.stop() }
+            let url = "https://127.0.0.1:\(relay.port)"
+            try await withTransport(authority: authority.authority) { transport in
+                #expect(await transport.send(WebhookRequest(to: url + "/echo")).response?.status == 200)
+                let tally = Tally()
+                transport.start(WebhookRequest(to: url + "/wait")) { tally.note($0) }
+                let hasty = await transport.send(WebhookRequest(to: url + "/hang", timeoutMilliseconds: 300))
+                #expect(hasty.failure?.kind == .timedOut, "\(hasty)")
+                #expect(await transport.send(WebhookRequest(to: url + "/go")).response?.status == 200)
+                #expect(relay.connections == 2)
+                await tally.wait(for: 1)
+                #expect(tally.statuses == [200: 1], "\(tally.results)")
+                // It has answered, and is as good as any other.
+                #expect(await transport.send(WebhookRequest(to: url + "/echo")).metrics.reusedConnection)
+                #expect(relay.connections == 2)
+            }
+        }
+    }
+
+    @Test func aConnectionOnWhichOneRequestHangsIsKept() async throws {
+        let authority = try TestAuthority.shared.get()
+        try await withHTTP2Server(authority) { port in
+            let relay = try Relay(to: port)
+            defer { relay.stop() }
+            let url = "https://127.0.0.1:\(relay.port)"
+            try await withTransport(authority: authority.authority) { transport in
+                #expect(await transport.send(WebhookRequest(to: url + "/echo")).response?.status == 200)
+                let tally = Tally()
+                transport.start(WebhookRequest(to: url + "/hang", timeoutMilliseconds: 2000)) { tally.note($0) }
+                while tally.count == 0 {
+                    #expect(await transport.send(WebhookRequest(to: url + "/echo")).response?.status == 200)
+                }
+                #expect(tally.failures == [.timedOut: 1], "\(tally.results)")
+                #expect(await transport.send(WebhookRequest(to: url + "/echo")).response?.status == 200)
+                #expect(relay.connections == 1)
+            }
+        }
+    }
+
     @Test func untrustedCertificateFails() async throws {
         let authority = try TestAuthority.shared.get()
         try await withHTTP2Server(authority) { port in
@@ -133,6 +202,21 @@ private func withHTTP2Server(_ authority: TestAuthority, _ body: @escaping (Int)
         var headers = HTTPFields()
         headers[.contentType] = request.headers[.contentType]
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: buffer))
+    }
+    let (never, unused) = AsyncStream.makeStream(of: Never.self)
+    defer { unused.finish() }
+    router.post("hang") { _, _ in
+        for await _ in never {}
+        return Response(status: .ok)
+    }
+    let (gate, key) = AsyncStream.makeStream(of: Never.self)
+    router.post("wait") { _, _ in
+        for await _ in gate {}
+        return Response(status: .ok)
+    }
+    router.post("go") { _, _ in
+        key.finish()
+        return Response(status: .ok)
     }
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let application = Application(

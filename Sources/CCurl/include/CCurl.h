@@ -120,6 +120,12 @@ struct ccurl_address {
  * rest of the real one behind it, which Swift cannot look at; here its length is checked before it is read. */
 void ccurl_read_address(const struct curl_sockaddr *address, struct ccurl_address *result);
 
+/* Reads the two ends of a connected socket. Returns whether both are of IPv4 or IPv6. */
+int ccurl_read_ends(curl_socket_t socket, struct ccurl_address *own, struct ccurl_address *peer);
+
+/* For how many milliseconds no data has come over a connection of TCP; -1 if the socket is none. */
+int64_t ccurl_silence(curl_socket_t socket);
+
 /* Opens the socket that libcurl would have opened; -1, which is CURL_SOCKET_BAD, if there is none to be had. */
 curl_socket_t ccurl_open_socket(const struct curl_sockaddr *address);
 
