@@ -87,6 +87,8 @@ package enum RouterLimits {
     package static let overtakenDeliveries = 64
     /// How many entries of a lane's times may be of deliveries that are gone, beside as many as there are deliveries.
     static let expiriesPassedOver = 64
+    /// How many timers may be of what is gone, beside as many as there are others.
+    package static let timersPassedOver = 64
     /// Greatest weight of an application.
     package static let weight = 100
     /// With so many redirects in a row an endpoint is reported.

@@ -74,12 +74,34 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         return .send(attempt: attempt)
     }
 
-    /// Says what an outcome means. Changes nothing: the answer takes effect when it has been committed, by `applied`.
+    /// Says what an outcome means. Changes nothing: the answer takes effect when it has been committed, by `rescheduled` or
+    /// `settled`.
+    ///
+    /// - Parameter hasMoved: Whether its session is reached elsewhere by now. Then what goes on goes on at once: to wait was
+    ///   the matter of where the attempt went.
     package func finished(
-        attempt: Int, _ outcome: ResponseClass, at now: Timestamp, policy: RetryPolicy,
+        attempt: Int, _ outcome: ResponseClass, hasMoved: Bool, at now: Timestamp, policy: RetryPolicy,
         using generator: inout some RandomNumberGenerator
     ) -> FinishAction {
         guard state == .inFlight(attempt: attempt) else { return .ignore }
+        let action = action(after: attempt, outcome, at: now, policy: policy, using: &generator)
+        guard case .retry(var next) = action else { return action }
+        if hasMoved { next.notBefore = nil }
+        // What was not sent has not been tried: its time runs out while it waits, or not at all.
+        guard outcome != .notSent else { return .retry(next) }
+        switch expiration {
+        case .never: return .retry(next)
+        case .immediate: return .settle(.expired)
+        // A retry that would come too late is not waited for.
+        case .at(let end): return (next.notBefore ?? now) < end ? .retry(next) : .settle(.expired)
+        }
+    }
+
+    /// What an outcome means, as if there were time for it.
+    private func action(
+        after attempt: Int, _ outcome: ResponseClass, at now: Timestamp, policy: RetryPolicy,
+        using generator: inout some RandomNumberGenerator
+    ) -> FinishAction {
         var next = progress
         next.attempts = attempt
         next.notBefore = nil
@@ -96,7 +118,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
             return .retry(next)
         case .backPressure(let seconds) where isPatient(at: now, policy):
             next.notBefore = policy.gate(seconds: seconds, at: now, using: &generator)
-            return retryUnlessExpired(next)
+            return .retry(next)
         case .rejected:
             next.rejections += 1
             guard next.rejections < RetryPolicy.rejectionsBeforeGivingUp else {
@@ -141,16 +163,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         if let seconds {
             next.notBefore = max(retryAt, policy.gate(seconds: seconds, at: now, using: &generator))
         }
-        return retryUnlessExpired(next)
-    }
-
-    /// A retry that would come too late is not waited for.
-    private func retryUnlessExpired(_ next: DeliveryProgress) -> FinishAction {
-        switch expiration {
-        case .never: .retry(next)
-        case .immediate: .settle(.expired)
-        case .at(let end): (next.notBefore ?? end) >= end ? .settle(.expired) : .retry(next)
-        }
+        return .retry(next)
     }
 
     /// Whether a receiver may still hold the delivery back at no cost.

@@ -125,15 +125,23 @@ package struct Lane: Sendable {
         index(of: sequence).map { queue[$0] }
     }
 
-    /// The first one that is under way.
-    package var firstUnderWay: NotificationSequence? {
-        queue.indices.first { !queue.read(at: $0) { $0.machine.isWaiting } }
-            .map { queue.read(at: $0) { $0.notification.sequence } }
+    /// Those that are under way, first ones first.
+    package var underWay: [NotificationSequence] {
+        let places = queue.indices.lazy.filter { !queue.read(at: $0) { $0.machine.isWaiting } }.prefix(inFlight)
+        return places.map { queue.read(at: $0) { $0.notification.sequence } }
     }
 
     /// Up to that many deliveries that are not under way, first ones first.
     package func waiting(limit: Int) -> [QueuedDelivery] {
         Array(queue.lazy.filter { $0.machine.isWaiting && !$0.isEnding }.prefix(limit))
+    }
+
+    /// Up to that many deliveries that wait for the time of their next attempt, first ones first.
+    package func retrying(limit: Int) -> [QueuedDelivery] {
+        let places = queue.indices.lazy.filter { place in
+            queue.read(at: place) { $0.machine.isWaiting && !$0.isEnding && $0.machine.progress.notBefore != nil }
+        }
+        return places.prefix(limit).map { queue[$0] }
     }
 
     /// Takes a delivery out of the lane.

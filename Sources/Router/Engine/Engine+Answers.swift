@@ -83,7 +83,7 @@ extension Engine {
 
     /// Of several that are under way one tells the session to connect: they would contend for it.
     private func speaks(_ attempt: FinishedAttempt, in key: SessionKey) -> Bool {
-        planner.lanes[key]?.firstUnderWay == attempt.sequence
+        planner.lanes[key]?.underWay.first == attempt.sequence
     }
 }
 

@@ -23,6 +23,7 @@ extension Engine {
             reply: .application(application, created: existing == nil),
             reads: [.application(application.id), .sessions(application.id)], writes: [.application(application.id)])
         if let existing { enable(sessionsMovedBy: application, from: existing, in: &plan) }
+        follow(application, in: &plan)
         return plan
     }
 

@@ -29,9 +29,7 @@ extension Engine {
                 gates.insert(gate.key)
             case .deleteSession(let key):
                 let place = place(of: key)
-                tenants[key.application]?.remove(key.session)
-                planner.close(key)
-                closed.insert(key)
+                remove(key, &closed)
                 followUps += releases(at: place)
             case .insert(let accepted):
                 insert(accepted, &closed)
@@ -126,7 +124,11 @@ extension Engine {
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
-        tenants[id] = nil
+        if let tenant = tenants.removeValue(forKey: id) {
+            for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
+            for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
+        }
+        for key in passcodeLocks.keys where key.application == id { timers.cancel(.passcode(key)) }
         passcodeLocks = passcodeLocks.filter { $0.key.application != id }
         obsoleteLocks[id] = nil
         let keys = planner.lanes.keys.filter { $0.application == id }
@@ -148,7 +150,11 @@ extension Engine {
             planner.move(session.key, to: session.device)
             closed.insert(session.key)
         }
-        if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+        if let end = session.leaseExpiresAt {
+            timers.set(.lease(session.key), at: end)
+        } else if known?.leaseExpiresAt != nil {
+            timers.cancel(.lease(session.key))
+        }
         if let end = session.farewellEndsAt {
             timers.set(.farewell(session.key), at: end)
             planner.leave(session.key)
@@ -159,6 +165,14 @@ extension Engine {
             planner.close(session.key)
             closed.insert(session.key)
         }
+    }
+
+    private mutating func remove(_ session: SessionKey, _ closed: inout Set<SessionKey>) {
+        tenants[session.application]?.remove(session.session)
+        timers.cancel(.lease(session))
+        timers.cancel(.farewell(session))
+        planner.close(session)
+        closed.insert(session)
     }
 
     private mutating func insert(_ accepted: NewNotification, _ closed: inout Set<SessionKey>) {

@@ -119,10 +119,16 @@ extension Engine {
         // Without its application it will not be tried again; that, and not this outcome, is why it is given up.
         let policy = RetryPolicy(
             schedule: application?.delivery.retrySchedule ?? RetryPolicy.standardWebhooksSchedule)
+        let hasFailed = outcome != .success
+        let hasMoved = hasFailed && hasMoved(from: attempt, of: notification.application)
         let action = delivery.machine.finished(
-            attempt: attempt.number, outcome, at: now, policy: policy, using: &generator)
+            attempt: attempt.number, outcome, hasMoved: hasMoved, at: now, policy: policy, using: &generator)
         let key = PlanKey.delivery(attempt.sequence)
         var plan = Plan(reads: [key], writes: [key])
+        if hasFailed {
+            let session = SessionKey(application: notification.application, session: attempt.session)
+            plan.reads += [.application(session.application), .session(session)]
+        }
         var record = record(attempt)
         if action == .settle(.delivered) {
             record.answerFault = hear(attempt, of: notification.application, at: now, in: &plan)
@@ -135,7 +141,6 @@ extension Engine {
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry where isObsolete(notification):
-            plan.reads.append(.application(notification.application))
             plan.changes.append(.settle(attempt.sequence, .superseded, at: now))
         case .retry(let progress):
             guard try !join(notification, at: now, lookup: lookup, in: &plan) else { break }
@@ -150,7 +155,6 @@ extension Engine {
                 plan.changes.append(again(notification, progress, at: now))
             }
             let session = SessionKey(application: notification.application, session: attempt.session)
-            plan.reads += [.application(session.application), .session(session)]
             // A session that has moved since is not gone: what waits is tried where it is now.
             if var gone = self.session(session), isReached(gone, at: attempt.url) {
                 gone.disabled = Disabled(.gone, since: now)
@@ -167,6 +171,11 @@ extension Engine {
     ) -> StoreChange {
         guard let recall = notification.recall else { return .reschedule(notification.sequence, progress: progress) }
         return .settle(notification.sequence, recall.settlement, at: now)
+    }
+
+    /// Whether the session is reached elsewhere than where the attempt went; one that is gone is reached nowhere.
+    private func hasMoved(from attempt: FinishedAttempt, of application: ApplicationID) -> Bool {
+        tenants[application]?.terms(of: attempt.session).map { !$0.url.isSame(as: attempt.url) } ?? false
     }
 
     private func isReached(_ session: SceneSession, at url: String) -> Bool {

@@ -157,8 +157,9 @@ extension Engine {
 
     /// What was held is not any more.
     mutating func release(_ sequence: NotificationSequence) -> UnsettledNotification? {
-        let notification = held.removeValue(forKey: sequence)
-        if let gate = notification?.heldBy {
+        guard let notification = held.removeValue(forKey: sequence) else { return nil }
+        timers.cancel(.hold(sequence))
+        if let gate = notification.heldBy {
             behindGates[gate]?.remove(sequence)
             if behindGates[gate]?.isEmpty == true { behindGates[gate] = nil }
         }

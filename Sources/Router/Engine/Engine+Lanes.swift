@@ -120,9 +120,24 @@ extension Engine {
         endWaits(in: session.key, in: &plan)
     }
 
+    /// The same of all whom an application says where they are reached: its delegate, and sessions by their configuration.
+    func follow(_ application: Application, in plan: inout Plan) {
+        guard let before = tenants[application.id] else { return }
+        var after = before
+        after.application = application
+        for key in planner.lanes.keys.filter({ $0.application == application.id }).sorted() {
+            guard let left = before.terms(of: key.session), let entered = after.terms(of: key.session),
+                !left.url.isSame(as: entered.url)
+            else { continue }
+            endWaits(in: key, in: &plan)
+        }
+    }
+
     private func endWaits(in key: SessionKey, in plan: inout Plan) {
-        for delivery in planner.lanes[key]?.waiting(limit: RouterLimits.commandsPerTransaction) ?? []
-        where delivery.machine.progress.notBefore != nil {
+        guard let lane = planner.lanes[key] else { return }
+        // What is under way may begin to wait in the same transaction.
+        plan.reads += lane.underWay.map { .delivery($0) }
+        for delivery in lane.retrying(limit: RouterLimits.commandsPerTransaction) {
             let sequence = delivery.notification.sequence
             var progress = delivery.machine.progress
             progress.notBefore = nil

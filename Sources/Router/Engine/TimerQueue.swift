@@ -5,7 +5,8 @@ package import RouterPlugin
 ///
 /// There is one timer of a kind that counts, the earliest: who sets a later one as well is called at the earlier time,
 /// looks whether it means something, and sets the later one then. So a lease that is renewed a thousand times has one
-/// timer, and none has to be found and taken out.
+/// timer. One that is cancelled, or that an earlier one has replaced, stays until it comes first, or until such timers are
+/// the greater part.
 package struct TimerQueue: Sendable {
     package enum Kind: Hashable, Sendable {
         /// A lane may go on.
@@ -37,32 +38,49 @@ package struct TimerQueue: Sendable {
         static func == (lhs: Timer, rhs: Timer) -> Bool { lhs.order == rhs.order }
     }
 
+    /// The timers that count, and others that do not any more; the first one counts.
     private var heap: Heap<Timer> = []
-    /// The earliest timer of each kind.
-    private var earliest: [Kind: Timestamp] = [:]
+    /// The timer of each kind that counts.
+    private var earliest: [Kind: (at: Timestamp, order: UInt64)] = [:]
     private var order: UInt64 = 0
 
     package init() {}
+
+    /// How many timers there are, those that do not count any more among them: never many more than that do.
+    package var count: Int { heap.count }
 
     /// When the earliest timer is due.
     package var nextDue: Timestamp? { heap.min?.at }
 
     package mutating func set(_ kind: Kind, at time: Timestamp) {
-        if let set = earliest[kind], set <= time { return }
-        earliest[kind] = time
+        if let set = earliest[kind], set.at <= time { return }
         order += 1
+        earliest[kind] = (time, order)
         heap.insert(Timer(at: time, order: order, kind: kind))
+        sweep()
+    }
+
+    /// Nothing of the kind is waited for any more.
+    package mutating func cancel(_ kind: Kind) {
+        guard earliest.removeValue(forKey: kind) != nil else { return }
+        sweep()
     }
 
     /// Takes the earliest timer that is due.
     package mutating func pop(at now: Timestamp) -> Kind? {
-        while let first = heap.min, first.at <= now {
-            heap.removeMin()
-            // Another one was set for an earlier time, and has been taken.
-            guard earliest[first.kind] == first.at else { continue }
-            earliest[first.kind] = nil
-            return first.kind
-        }
-        return nil
+        guard let first = heap.min, first.at <= now else { return nil }
+        heap.removeMin()
+        earliest[first.kind] = nil
+        sweep()
+        return first.kind
+    }
+
+    private func counts(_ timer: Timer) -> Bool { earliest[timer.kind]?.order == timer.order }
+
+    /// Takes out what does not count any more and comes first; and all of it when it is the greater part.
+    private mutating func sweep() {
+        while let first = heap.min, !counts(first) { heap.removeMin() }
+        guard heap.count > 2 * earliest.count + RouterLimits.timersPassedOver else { return }
+        heap = Heap(heap.unordered.filter(counts))
     }
 }

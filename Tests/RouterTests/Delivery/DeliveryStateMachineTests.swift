@@ -32,11 +32,12 @@ struct DeliveryStateMachineTests {
 
     private static func finish(
         _ machine: Machine, _ outcome: ResponseClass, attempt: Int? = nil, at now: Timestamp = .epoch,
-        policy: RetryPolicy = policy
+        policy: RetryPolicy = policy, hasMoved: Bool = false
     ) -> Machine.FinishAction {
         var generator = LeastGenerator()
         let number = attempt ?? machine.progress.attempts + 1
-        return machine.finished(attempt: number, outcome, at: now, policy: policy, using: &generator)
+        return machine.finished(
+            attempt: number, outcome, hasMoved: hasMoved, at: now, policy: policy, using: &generator)
     }
 
     static let outcomes: [ResponseClass] = [
@@ -208,6 +209,27 @@ struct DeliveryStateMachineTests {
     }
 
     // MARK: Committed
+
+    @Test("Where a session has moved nothing is waited for, and nothing else changes", arguments: outcomes)
+    func moved(outcome: ResponseClass) {
+        for expiration in [.never, .at(.second(4)), .immediate] as [Expiration] {
+            let machine = Self.inFlight(expiration)
+            let (stayed, moved) = (Self.finish(machine, outcome), Self.finish(machine, outcome, hasMoved: true))
+            guard case .retry(let next) = moved else {
+                #expect(moved == stayed, "\(expiration)")
+                continue
+            }
+            #expect(next.notBefore == nil)
+            switch stayed {
+            case .retry(var waiting):
+                waiting.notBefore = nil
+                #expect(waiting == next)
+            default: #expect(stayed == .settle(.expired) && expiration == .at(.second(4)), "there would be no time")
+            }
+            let isLate = Self.finish(machine, outcome, at: .second(4), hasMoved: true) == .settle(.expired)
+            #expect(isLate == (expiration == .at(.second(4)) && outcome != .notSent))
+        }
+    }
 
     @Test("Settled stays settled")
     func settledStays() {

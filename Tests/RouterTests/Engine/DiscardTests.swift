@@ -132,6 +132,19 @@ struct DiscardTests {
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
+    @Test("Once a session is gone, nobody is woken for its farewell", arguments: [true, false])
+    func farewellNoMore(isToldInTime: Bool) throws {
+        var bench = try Self.bench([Scene("A", .background)])
+        try bench.run(.deleteSession(.gallery("A")))
+        #expect(bench.engine.nextDue == .second(60))
+        if isToldInTime {
+            _ = try bench.deliverAll()
+        } else {
+            try bench.run(.deleteApplication(.gallery))
+        }
+        #expect(bench.engine.nextDue.map { $0 > .second(61) } ?? true)
+    }
+
     @Test("What is under way when the minute is over has its outcome first")
     func underWay() throws {
         var bench = try Self.bench([Scene("A", .background)])

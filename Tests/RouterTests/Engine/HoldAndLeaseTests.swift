@@ -47,6 +47,15 @@ struct HoldAndLeaseTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.nextDue == nil)
     }
 
+    @Test("Nobody is woken for what is held no more", arguments: [true, false])
+    func heldNoMore(isCancelled: Bool) throws {
+        var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
+        let accepted = try #require(try bench.accept().accepted)
+        #expect(bench.engine.nextDue == .second(60))
+        try bench.run(isCancelled ? .cancel(accepted.id) : .deleteApplication(.gallery))
+        #expect(bench.engine.nextDue == nil)
+    }
+
     @Test("Held again, and with nobody left in the end a dead letter")
     func heldAgain() throws {
         let rule = SayingRule { $0.activationState == .background ? .hold(until: .second(60), reason: "") : .accept }
@@ -80,6 +89,21 @@ struct HoldAndLeaseTests {
         var draft = SessionDraft.of(Scene("A", state))
         draft.leaseSeconds = seconds
         return draft
+    }
+
+    @Test("Nobody is woken for a lease that there is no more, and for a new one in its time", arguments: 0..<3)
+    func leaseNoMore(way: Int) throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(.gallery("A"), Self.leased(60)))
+        switch way {
+        case 0: try bench.run(.deleteSession(.gallery("A")))
+        case 1: try bench.run(.deleteApplication(.gallery))
+        default: try bench.run(.putSession(.gallery("A"), Self.leased(nil)))
+        }
+        #expect(bench.engine.nextDue == nil)
+        if way == 1 { try bench.add(.gallery(), []) }
+        try bench.run(.putSession(.gallery("A"), Self.leased(90)))
+        #expect(bench.engine.nextDue == .second(90))
     }
 
     @Test("A session that is not heard of is no longer connected, and kept")

@@ -52,6 +52,66 @@ struct ResumeTests {
         try bench.finish(attempt, .status(200))
     }
 
+    @Test(
+        "What was under way while its session moved is tried at once where it is",
+        arguments: [
+            .status(500), .status(429, retryAfter: 86_400), .failure(.timedOut),
+        ] as [TransferResult], [false, true])
+    func movedMeanwhile(result: TransferResult, hasMoved: Bool) throws {
+        var bench = try Workbench(.gallery(), [Scene("A")])
+        try bench.accept(expiration: .at(.second(3600)))
+        let first = try #require(try bench.start().first)
+        let url = hasMoved ? "https://elsewhere.example/" : first.endpoint.url
+        var patch = SessionPatch()
+        patch.endpoint = .set(EndpointPatch(url: url, secret: nil, freshSecret: "fresh"))
+        let move = Command.patchSession(Self.A, patch)
+        let finished = bench.finished(first, result)
+        // In one transaction neither would know of the other.
+        for (earlier, later) in [(move, finished), (finished, move)] where hasMoved {
+            var batch = Batch()
+            batch.append(try bench.plan(earlier))
+            #expect(batch.conflicts(with: try bench.plan(later)))
+        }
+        try bench.run(move)
+        try bench.run(finished)
+        let attempt = try bench.start().first
+        #expect((attempt != nil) == hasMoved)
+        // To be asked again in a day comes too late, and only there.
+        let isOver = !hasMoved && result == .status(429, retryAfter: 86_400)
+        #expect(try bench.stored(1)?.state == (isOver ? .expired : .waiting))
+        guard let attempt else { return }
+        #expect(attempt.number == 2 && attempt.endpoint.url == url)
+    }
+
+    @Test(
+        "What failed is tried at once where the application says that its sessions are reached now, or its delegate is",
+        arguments: [false, true], [false, true])
+    func movedByApplication(isDelegate: Bool, isUnderWay: Bool) throws {
+        func gallery(at url: String) -> Application {
+            var configuration = SceneConfiguration.standard
+            let endpoint = Endpoint(url: url, secret: "whsec_ZGVmYXVsdA==")
+            if !isDelegate { configuration.endpoint = endpoint }
+            return .gallery(
+                configurations: [configuration], delegate: isDelegate ? endpoint : nil, lifeCycleEvents: isDelegate)
+        }
+        var bench = try Workbench(gallery(at: "https://here.example/"), [])
+        try bench.run(.putSession(Self.A, SessionDraft()))
+        if isDelegate { try bench.run(.deleteSession(Self.A)) } else { try bench.accept() }
+        let first = try #require(try bench.start().first)
+        #expect(first.endpoint.url == "https://here.example/")
+        if !isUnderWay { try bench.finish(first, .status(500)) }
+        #expect(try bench.start().isEmpty)
+        try bench.run(.putApplication(.of(gallery(at: "https://elsewhere.example/"))))
+        if isUnderWay { try bench.finish(first, .status(500)) }
+        let attempt = try #require(try bench.start().first)
+        #expect(attempt.number == 2 && attempt.endpoint.url == "https://elsewhere.example/")
+        try bench.finish(attempt, .status(500))
+        var renamed = gallery(at: "https://elsewhere.example/")
+        renamed.displayName = "Pictures"
+        try bench.run(.putApplication(.of(renamed)))
+        #expect(try bench.start().isEmpty, "who has not moved is waited for")
+    }
+
     @Test("A session whose endpoint was gone takes part again")
     func disabled() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B", can: "FALSEPREDICATE")])

@@ -36,13 +36,46 @@ struct TimerQueueTests {
         #expect(timers.pop(at: .second(4)) == .hold(1))
     }
 
+    @Test("What is cancelled is not told, and can be set again, earlier or later", arguments: [2, 8] as [Int64])
+    func cancelled(again: Int64) {
+        var timers = TimerQueue()
+        timers.set(.hold(1), at: .second(5))
+        timers.set(.hold(2), at: .second(6))
+        timers.cancel(.hold(1))
+        timers.cancel(.hold(3))
+        #expect(timers.nextDue == .second(6), "nobody is woken for it")
+        timers.set(.hold(1), at: .second(again))
+        #expect(timers.nextDue == .second(min(again, 6)))
+        var told: [TimerQueue.Kind] = []
+        while let kind = timers.pop(at: .second(9)) { told.append(kind) }
+        #expect(told == (again < 6 ? [.hold(1), .hold(2)] : [.hold(2), .hold(1)]))
+        #expect(timers.nextDue == nil && timers.count == 0)
+    }
+
+    @Test("What is cancelled, or was put forward, does not stay")
+    func room() {
+        var timers = TimerQueue()
+        for number in 0..<100 as Range<Int64> { timers.set(.hold(NotificationSequence(number)), at: .second(1)) }
+        for number in 1_000..<100_000 as Range<Int64> {
+            timers.set(.hold(NotificationSequence(number)), at: .second(number))
+            timers.cancel(.hold(NotificationSequence(number)))
+            timers.set(.retention, at: .second(200_000 - number))
+        }
+        #expect(timers.count <= 2 * 101 + RouterLimits.timersPassedOver)
+        for _ in 0..<100 { #expect(timers.pop(at: .second(1)) != nil) }
+        #expect(timers.nextDue == .second(100_001), "what counts is there yet")
+    }
+
     @Test("As a sorted list", arguments: 0..<20 as Range<UInt64>)
     func model(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var timers = TimerQueue()
         var model: [(at: Int64, sequence: Int64)] = []
         for number in 0..<200 as Range<Int64> {
-            if Bool.random(using: &generator) {
+            if !model.isEmpty, Int.random(in: 0..<8, using: &generator) == 0 {
+                let place = Int.random(in: model.indices, using: &generator)
+                timers.cancel(.hold(NotificationSequence(model.remove(at: place).sequence)))
+            } else if Bool.random(using: &generator) {
                 let at = Int64.random(in: 0..<50, using: &generator)
                 timers.set(.hold(NotificationSequence(number)), at: .second(at))
                 let place = model.firstIndex { $0.at > at } ?? model.endIndex

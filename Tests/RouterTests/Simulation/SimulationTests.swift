@@ -50,13 +50,13 @@ struct SimulationTests {
     @Test("Every kind of fault occurs")
     func eventful() {
         var total = SimulationStatistics()
-        for seed in 0..<30 as Range<UInt64> {
+        for seed in 0..<60 as Range<UInt64> {
             total = total + Simulation.run(seed: seed, ticks: 25).statistics
         }
-        #expect(total.accepted > 300 && total.duplicates > 10 && total.crashes > 10 && total.jumps > 5)
-        #expect(total.forgotten > 100 && total.replayed > 30)
-        #expect(total.events > 100 && total.discards > 5, "\(total)")
-        #expect(total.attempts > 300 && total.arrivals < total.attempts && total.openings > 3)
+        #expect(total.accepted > 600 && total.duplicates > 20 && total.crashes > 20 && total.jumps > 10, "\(total)")
+        #expect(total.forgotten > 200 && total.replayed > 30, "\(total)")
+        #expect(total.events > 200 && total.discards > 10, "\(total)")
+        #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
     }
 
     @Test("Gates hold, let go, and are taken over")
