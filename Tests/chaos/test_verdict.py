@@ -73,6 +73,34 @@ class VerdictTests(unittest.TestCase):
         case = history([submission("a", 1)], [attempt("a", 1.2, Meaning.REJECTED)], [entry("a")])
         self.assertEqual(self.kinds(case), {"lost"})
 
+    def given_up(self, state: str, *meanings: Meaning) -> History:
+        attempts = [attempt("a", 1.2 + 3 * number, meaning) for number, meaning in enumerate(meanings)]
+        return history([submission("a", 1)], attempts, [entry("a", state)])
+
+    def test_what_is_given_up_unasked_is_lost(self) -> None:
+        for state in ["deadLettered", "expired", "superseded", "cancelled"]:
+            with self.subTest(state):
+                self.assertEqual(self.kinds(self.given_up(state)), {"lost"})
+                self.assertEqual(self.kinds(self.given_up(state, Meaning.FAILED)), {"lost"})
+                self.assertEqual(self.kinds(self.given_up(state, Meaning.REJECTED, Meaning.LATER)), {"lost"})
+
+    def test_what_its_receiver_refuses_or_cannot_take_is_given_up(self) -> None:
+        self.assertEqual(judge(self.given_up("deadLettered", *[Meaning.REJECTED] * 3)), [])
+        self.assertEqual(judge(self.given_up("deadLettered", *[Meaning.FAILED] * 3)), [])
+        self.assertEqual(judge(self.given_up("deadLettered", Meaning.GONE)), [])
+
+    def test_what_its_receiver_does_not_see_may_be_given_up(self) -> None:
+        case = self.given_up("deadLettered")
+        case.opaque = {"lane"}
+        self.assertEqual(judge(case), [])
+        case.books = self.given_up("expired").books
+        self.assertEqual(self.kinds(case), {"lost"})
+
+    def test_who_calls_back_ends_it_whatever_was_answered(self) -> None:
+        case = self.given_up("cancelled")
+        case.submissions[0].is_recalled = True
+        self.assertEqual(judge(case), [])
+
     # duplicate
 
     def test_taken_twice_without_a_kill_is_a_duplicate(self) -> None:
@@ -276,7 +304,8 @@ class VerdictTests(unittest.TestCase):
                      for key, at, lasts in (("b", 0.5, 5.5), ("b", 7.1, 20.0))]
             made = history(
                 [submission("a", 0.9), submission("b", 0.4, "other")], [first, attempt("a", began), *other],
-                [entry("a"), Entry("ntf_b", "msg_b", "other", "deadLettered", settled_at=28.0)])
+                [entry("a"), Entry("ntf_b", "msg_b", "other", "waiting", next_attempt_at=200.0)])
+            made.patient = {"other"}
             made.promises.slots, made.promises.slow_slots = 8, 1
             return made
 
@@ -328,7 +357,7 @@ class VerdictTests(unittest.TestCase):
 
     def test_an_attempt_after_it_was_cancelled_is_found(self) -> None:
         case = history(
-            [replace(submission("a", 1), cancelled_at=2.0)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 3)],
+            [replace(submission("a", 1), is_recalled=True, cancelled_at=2.0)], [attempt("a", 1.2, Meaning.FAILED), attempt("a", 3)],
             [entry("a", "cancelled", settled=None)])
         self.assertEqual(self.kinds(case), {"after-settlement"})
 

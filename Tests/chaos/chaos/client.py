@@ -155,6 +155,7 @@ class Journal:
 
     def cancel(self, api: API, submission: Submission) -> bool:
         """Calls it back; true if the daemon says that it will not be sent any more."""
+        submission.is_recalled = True
         try:
             answer = api.call("POST", f"/v1/notifications/{submission.ids[0]}/cancel", b"")
         except (OSError, http.client.HTTPException, ValueError):

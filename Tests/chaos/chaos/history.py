@@ -31,6 +31,8 @@ class Submission:
     acked_at: float | None = None
     # Under which each acknowledgement came; two different ones are a fault.
     ids: list[str] = field(default_factory=list)
+    # Whether its client has asked to call it back, whatever was answered; and when it was told that it is.
+    is_recalled: bool = False
     cancelled_at: float | None = None
 
 

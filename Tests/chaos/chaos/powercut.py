@@ -105,7 +105,8 @@ def scenario(options: Options) -> Iterator[Result]:
             if durability == "full":
                 yield Result("power cuts", history, faults, figures)
             else:
-                lost = sum(finding.kind == "lost" for finding in judge(history))
+                known = {entry.id for entry in history.books.entries}
+                lost = sum(bool(each.ids) and each.ids[0] not in known for each in history.submissions)
                 told = [] if lost else ["the control lost nothing: these cuts prove nothing"]
                 yield Result("control with durability normal", None, told, {**figures, "lost, as it must": lost})
 

@@ -1,6 +1,7 @@
 """The verdict on a history: nine kinds of findings, all of which have to be none. Pure.
 
-    lost             acknowledged, but not in the books; or delivered by the books, but never taken by a receiver
+    lost             acknowledged, but not in the books; delivered by the books, but never taken by a receiver; or given
+                     up by the books, and neither its receiver nor its client has asked for that
     duplicate        taken, and sent again though no kill explains it; one key acknowledged or sent under two ids
     overlapped       two attempts of one notification at a time, or more in a lane than it may have
     early            tried again before the schedule or the receiver allowed it
@@ -12,7 +13,7 @@
 """
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ from chaos.history import Attempt, Books, Entry, History, Meaning, Submission
 from chaos.slots import Slots
 
 SETTLED = {"delivered", "expired", "deadLettered", "superseded", "cancelled"}
+# How often a receiver refuses a message before that is believed.
+REJECTIONS = 3
 # What the daemon waits when a receiver asks to be left alone and does not say for how long.
 GATE_SECONDS = 5.0
 LONGEST_GATE_SECONDS = 24 * 60 * 60.0
@@ -99,6 +102,21 @@ def lost(reading: Reading) -> Iterator[str]:
         seen = {attempt.meaning for attempt in reading.by_key[submission.key]}
         if entry.state == "delivered" and not seen & {Meaning.TAKEN, Meaning.UNCLEAR}:
             yield f"{submission.key} is delivered by the books, but no receiver has taken it"
+        if entry.state == "cancelled" and not submission.is_recalled:
+            yield f"{submission.key} is cancelled by the books, but nobody has called it back"
+        if entry.state in ("expired", "superseded"):
+            yield f"{submission.key} is {entry.state} by the books, but no client here says until when its notification counts"
+        if entry.state == "deadLettered" and not may_be_given_up(reading, submission):
+            yield f"{submission.key} is dead-lettered ({entry.reason}), but its receiver has not refused it"
+
+
+def may_be_given_up(reading: Reading, submission: Submission) -> bool:
+    """Whether its receiver has refused it, or failed as often as the schedule allows, or does not see what it is sent."""
+    if submission.lane in reading.history.opaque:
+        return True
+    seen = Counter(attempt.meaning for attempt in reading.by_key[submission.key])
+    failures = seen[Meaning.FAILED] + seen[Meaning.REJECTED] + seen[Meaning.UNCLEAR]
+    return seen[Meaning.REJECTED] >= REJECTIONS or seen[Meaning.GONE] > 0 or failures > len(reading.promises.schedule)
 
 
 def duplicate(reading: Reading) -> Iterator[str]:
