@@ -8,7 +8,10 @@ extension LanePlanner {
         guard health?.admits(at: now) ?? .start == .start else { return .endpoint(endpoint) }
         if health?.sharesFewSlots == true, slowUnderWay >= caps.slow { return .slowSlots }
         let origin = endpoint.origin
-        if let use = origins[origin], use.underWay >= caps.perOrigin { return .origin(origin) }
+        if let use = origins[origin], use.underWay >= mostAtOrigin(use.underWay) {
+            guard use.underWay < caps.perOrigin else { return .origin(origin) }
+            guard hasShare(of: endpoint, use.underWay) else { return .originShare(origin, endpoint.application) }
+        }
         return hasShare(endpoint.application, urgency) ? nil : .share(endpoint.application)
     }
 
@@ -17,6 +20,18 @@ extension LanePlanner {
         let most = RouterLimits.attemptsPerFreeSlot * slots.free(for: urgency)
         guard slots.total >= most else { return true }
         return shares.index(forKey: application).map { shares.values[$0].underWay < most } ?? (most > 0)
+    }
+
+    /// The same at an origin where so many attempts are under way, if they are counted. Out of line, as are those below: every
+    /// attempt comes by, and few go in.
+    @inline(never)
+    private func hasShare(of endpoint: EndpointKey, _ underWay: Int) -> Bool {
+        (originShares?[endpoint.origin]?.underWay(of: endpoint.application) ?? 0) < mostAtOrigin(underWay)
+    }
+
+    /// Fewer attempts than that may be an application's at an origin where so many are under way.
+    private func mostAtOrigin(_ underWay: Int) -> Int {
+        RouterLimits.attemptsPerFreeSlot * (caps.perOrigin - underWay)
     }
 
     /// An attempt starts.
@@ -29,7 +44,7 @@ extension LanePlanner {
         let flight = Flight(endpoint: endpoint, urgency: urgency, isSlow: sharesFewSlots, isProbe: started.isProbe)
         flights[sequence] = flight
         slots.take(urgency)
-        origins[endpoint.origin, default: Use()].underWay += 1
+        takeOrigin(of: endpoint)
         if let place = shares.index(forKey: endpoint.application) {
             shares.values[place].underWay += 1
         } else {
@@ -48,6 +63,7 @@ extension LanePlanner {
             call(.slowSlots)
         }
         giveBack(flight.endpoint.origin)
+        if originShares != nil { giveBackShare(of: flight.endpoint) }
         giveBack(flight.endpoint.application)
         endpoints[flight.endpoint]?.underWay -= 1
         if flight.isProbe, endpoints[flight.endpoint]?.breaker.state == .halfOpen {
@@ -59,11 +75,51 @@ extension LanePlanner {
         goOn(flight.endpoint)
     }
 
+    private mutating func takeOrigin(of endpoint: EndpointKey) {
+        var underWay = 1
+        if let place = origins.index(forKey: endpoint.origin) {
+            origins.values[place].underWay += 1
+            underWay = origins.values[place].underWay
+        } else {
+            origins[endpoint.origin] = Use(underWay: 1)
+        }
+        guard originShares != nil || underWay >= mostAtOrigin(underWay) else { return }
+        countShare(of: endpoint, underWay)
+    }
+
+    /// Whose attempts are under way at an origin is counted when it first matters, with the one that has just started.
+    @inline(never)
+    private mutating func countShare(of endpoint: EndpointKey, _ underWay: Int) {
+        let origin = endpoint.origin
+        guard originShares?[origin]?.start(endpoint.application) == nil, underWay >= mostAtOrigin(underWay),
+            caps.perOrigin > RouterLimits.attemptsPerFreeSlot
+        else { return }
+        var shares = OriginShares()
+        for endpoint in flights.values.lazy.map(\.endpoint) where endpoint.origin == origin {
+            shares.start(endpoint.application)
+        }
+        originShares = (originShares ?? [:]).merging([origin: shares]) { $1 }
+    }
+
     private mutating func giveBack(_ origin: Origin) {
         guard let place = origins.index(forKey: origin) else { return }
         origins.values[place].underWay -= 1
         call(.origin(origin))
         if origins.values[place].isUnused { origins.remove(at: place) }
+    }
+
+    @inline(never)
+    private mutating func giveBackShare(of endpoint: EndpointKey) {
+        let origin = endpoint.origin
+        guard originShares?[origin]?.end(endpoint.application) != nil else { return }
+        let underWay = origins[origin]?.underWay ?? 0
+        let most = mostAtOrigin(underWay)
+        for application in originShares?[origin]?.crowded(below: most) ?? [] {
+            call(.originShare(origin, application))
+        }
+        guard underWay < caps.perOrigin / 2, originShares?[origin]?.isAwaited == false else { return }
+        originShares?[origin] = nil
+        if originShares?.isEmpty == true { originShares = nil }
     }
 
     /// With one more free slot, each of the crowded may be allowed one more.
@@ -249,6 +305,7 @@ extension LanePlanner {
         case .endpoint(let endpoint):
             endpoints.index(forKey: endpoint).map { !endpoints.values[$0].waiting.isEmpty } ?? false
         case .origin(let origin): origins.index(forKey: origin).map { !origins.values[$0].waiting.isEmpty } ?? false
+        case .originShare(let origin, let application): originShares?[origin]?.isAwaited(by: application) == true
         case .slowSlots: !slowWaiting.isEmpty
         case .share(let application): shares[application].map { !$0.waiting.isEmpty } ?? false
         }
@@ -258,6 +315,8 @@ extension LanePlanner {
         switch kind {
         case .endpoint(let endpoint): endpoints[endpoint]?.waiting.popFirst(urgency)
         case .origin(let origin): origins[origin]?.waiting.popFirst(urgency)
+        case .originShare(let origin, let application):
+            originShares?[origin]?.popFirst(of: application, urgency)
         case .slowSlots: slowWaiting.popFirst(urgency)
         case .share(let application): shares[application]?.waiting.popFirst(urgency)
         }
@@ -270,6 +329,8 @@ extension LanePlanner {
         switch wait.kind {
         case .endpoint(let endpoint): stand(in: &endpoints[endpoint, default: EndpointHealth()].waiting)
         case .origin(let origin): stand(in: &origins[origin, default: Use()].waiting)
+        case .originShare(let origin, let application):
+            originShares?[origin]?.crowd(application) { stand(in: &$0) }
         case .slowSlots: stand(in: &slowWaiting)
         case .share(let application):
             if !crowded.contains(application) { crowded.append(application) }

@@ -35,6 +35,8 @@ package struct LanePlanner: Sendable {
             switch kind {
             case .endpoint(let endpoint): self.endpoint == endpoint
             case .origin(let origin): endpoint.origin == origin
+            case .originShare(let origin, let application):
+                endpoint.application == application && endpoint.origin == origin
             case .slowSlots: isSlow
             case .share(let application): endpoint.application == application
             }
@@ -61,6 +63,8 @@ package struct LanePlanner: Sendable {
     var openedBy: [EndpointKey: SessionKey] = [:]
     package internal(set) var slowUnderWay = 0
     var origins: [Origin: Use] = [:]
+    /// Of origins where nearly as many attempts are under way as there may be; nil if there are none, which costs least.
+    var originShares: [Origin: OriginShares]?
     var shares: [ApplicationID: Use] = [:]
     /// Applications of which lanes wait for a share, longest first; perhaps some that do so no more.
     var crowded: [ApplicationID] = []

@@ -8,6 +8,8 @@ package struct LaneWait: Hashable, Sendable {
         case endpoint(EndpointKey)
         /// There are as many attempts under way at its origin as there may be.
         case origin(Origin)
+        /// Its application has as many attempts under way at its origin as leaves enough there for the others.
+        case originShare(Origin, ApplicationID)
         /// Its endpoint is slow, and the slots for such ones are in use.
         case slowSlots
         /// Its application has as many attempts under way as leaves enough slots for the others.

@@ -28,6 +28,7 @@ package struct PlannerLaws {
     }
 
     private let caps: DeliveryCaps
+    private let origins: Int
     private var planner: LanePlanner
     private var items: [NotificationSequence: Item] = [:]
     private var terms: [SessionKey: LaneTerms] = [:]
@@ -42,13 +43,14 @@ package struct PlannerLaws {
     private init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 1 }
-        caps = DeliveryCaps(slots: draw(1, 2, 5, 16, 40), perOrigin: draw(1, 2, 4, 40), slow: draw(1, 2, 5))
+        caps = DeliveryCaps(slots: draw(1, 2, 5, 16, 40), perOrigin: draw(1, 2, 4, 9, 12, 40), slow: draw(1, 2, 5))
+        origins = draw(1, 2)
         planner = LanePlanner(caps: caps)
         self.generator = generator
         for application in 0..<draw(1, 2, 3) {
             let id = ApplicationID(unchecked: "app\(application)")
             weights[id] = draw(1, 2, 5)
-            for session in 0..<draw(1, 4, 9) {
+            for session in 0..<draw(1, 4, 9, 24) {
                 let key = SessionKey(application: id, session: SessionID(unchecked: "s\(session)"))
                 terms[key] = drawTerms()
             }
@@ -60,7 +62,7 @@ package struct PlannerLaws {
     /// Few endpoints at few origins, so that lanes meet there.
     private mutating func drawTerms() -> LaneTerms {
         LaneTerms(
-            url: "https://o\(draw(0..<2)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
+            url: "https://o\(draw(0..<origins)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
             overtakenAfter: [nil, nil, 1, 2][draw(0..<4)], isGated: draw(0..<5) == 0)
     }
 
@@ -69,7 +71,9 @@ package struct PlannerLaws {
     private mutating func step() {
         switch draw(0..<20) {
         case 0..<8: enqueue()
-        case 8..<15: finishOne(isGood: draw(0..<10) < 6)
+        case 8..<15:
+            // Sometimes many, before anybody takes their places.
+            for _ in 0..<[1, 1, 1, 2, 40][draw(0..<5)] { finishOne(isGood: draw(0..<10) < 6) }
         case 15: change()
         case 16: remove()
         case 17:
@@ -262,6 +266,12 @@ package struct PlannerLaws {
         let atOrigin = underWay.keys.count { sentTo[$0]?.origin == endpoint.origin }
         if atOrigin >= caps.perOrigin { return "the cap of its origin" }
         let own = underWay.values.count { $0.lane.application == key.application }
+        let ownAtOrigin = underWay.keys.count {
+            sentTo[$0]?.origin == endpoint.origin && sentTo[$0]?.application == key.application
+        }
+        if ownAtOrigin >= RouterLimits.attemptsPerFreeSlot * (caps.perOrigin - atOrigin) {
+            return "the share of its application at its origin"
+        }
         return own < RouterLimits.attemptsPerFreeSlot * free(for: urgency(of: key))
             ? nil : "the share of its application"
     }

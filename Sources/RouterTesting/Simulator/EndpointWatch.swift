@@ -25,6 +25,10 @@ struct EndpointWatch {
         flights.values.count { $0.endpoint.application == application }
     }
 
+    func underWay(of application: ApplicationID, at origin: Origin) -> Int {
+        flights.values.count { $0.endpoint.application == application && $0.endpoint.origin == origin }
+    }
+
     func underWay(at endpoint: EndpointKey) -> Int { known[endpoint]?.underWay ?? 0 }
 
     /// How many of those that are under way were known to be slow ones.

@@ -41,7 +41,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         applications = draw(1, 1, 2, 3)
         sessionsPerApplication = draw(1, 2, 4, 8)
         maximumInFlight = draw(1, 2, 4, 16, 64)
-        perOrigin = draw(1, 2, 8, 64)
+        perOrigin = draw(1, 2, 9, 64)
         slow = draw(1, 2, 8)
         maxInFlightPerSession = draw(1, 1, 1, 2, 3)
         moveLimit = draw(1, 2, 5, 512)

@@ -90,6 +90,10 @@ extension Witness {
         let endpoint = EndpointKey(application: attempt.receiver.application, url: attempt.endpoint.url)
         let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
         require(atOrigin < cap, "more than \(cap) attempts at one origin")
+        let own = watch.underWay(of: endpoint.application, at: endpoint.origin)
+        require(
+            own < RouterLimits.attemptsPerFreeSlot * (cap - atOrigin),
+            "more than the share of \(endpoint.application) at one origin")
         if let violation = watch.started(attempt.notification.sequence, at: endpoint, slow: caps.slow) {
             fail("breaker: \(violation)")
         }
@@ -240,6 +244,11 @@ extension Witness {
             }
         case .origin(let origin):
             require(watch.underWay(at: origin) >= caps.perOrigin, "P8 \(head) waits for an origin with room")
+        case .originShare(let origin, let application):
+            let free = caps.perOrigin - watch.underWay(at: origin)
+            require(
+                watch.underWay(of: application, at: origin) >= RouterLimits.attemptsPerFreeSlot * free,
+                "P8 \(head) waits for a share of \(origin.text), and \(application) has one")
         case .slowSlots:
             require(planner.slowUnderWay >= caps.slow, "P8 \(head) waits for slow slots, and there are some")
         case .share(let application):

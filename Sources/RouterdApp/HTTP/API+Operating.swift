@@ -132,7 +132,7 @@ extension API {
         case .endpoint: "endpoint"
         case .origin: "origin"
         case .slowSlots: "slowSlots"
-        case .share: "share"
+        case .originShare, .share: "share"
         }
     }
 }

@@ -97,11 +97,12 @@ struct FairnessTests {
     }
 
     enum Scarcity: CaseIterable {
-        case origin, share, slowSlots
+        case origin, originShare, share, slowSlots
 
         var caps: DeliveryCaps {
             switch self {
             case .origin: DeliveryCaps(slots: 64, perOrigin: 2)
+            case .originShare: DeliveryCaps(slots: 64, perOrigin: 18)
             case .share: DeliveryCaps(slots: 16)
             case .slowSlots: DeliveryCaps(slots: 64, slow: 2)
             }
@@ -114,7 +115,8 @@ struct FairnessTests {
         var bench = Bench(scarcity.caps)
         for number in 0..<30 {
             let id = SessionID(unchecked: "s\(number)")
-            if scarcity == .origin { bench.urls[.gallery(id)] = "https://one.example/\(number)" }
+            let isAtOneOrigin = [.origin, .originShare].contains(scarcity)
+            if isAtOneOrigin { bench.urls[.gallery(id)] = "https://one.example/\(number)" }
             bench.add(40, to: id)
         }
         var starts: [SessionID: Int] = [:]
@@ -124,7 +126,8 @@ struct FairnessTests {
                 starts[try #require(delivery.notification.decision.session), default: 0] += 1
                 underWay.append(delivery)
             }
-            let ended = underWay.removeFirst()
+            let ended = try #require(underWay.first)
+            underWay.removeFirst()
             bench.learn(ended, .success, milliseconds: scarcity == .slowSlots ? 6000 : 1)
             bench.planner.remove(ended.notification.sequence)
         }
@@ -373,4 +376,64 @@ struct FairnessTests {
         #expect(next.contains("later") && next.count <= 2)
     }
 
+    /// Of 64 slots at an origin that others have their receivers at too.
+    @Test("Whoever has many attempts under way at an origin leaves some for those who come", arguments: [1, 2, 5])
+    func sharesOfAnOrigin(hogs: Int) {
+        var bench = Bench(DeliveryCaps(slots: 1024, perOrigin: 64))
+        func add(_ application: ApplicationID, _ session: String) {
+            let id = SessionID(unchecked: session)
+            let key = SessionKey(application: application, session: id)
+            bench.urls[key] = "https://hub.example/\(application)/\(id)"
+            bench.add(2, of: application, to: id, .normal)
+        }
+        let names = (0..<hogs).map { ApplicationID(unchecked: "hog\($0)") }
+        for hog in names { for lane in 0..<100 { add(hog, "s\(lane)") } }
+        let started = bench.all()
+        #expect(started.count >= 64 * 8 * hogs / (8 * hogs + 1) && started.count <= 64 - 64 / (8 * hogs + 1) + 1)
+        for hog in names {
+            #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
+        }
+        // What is theirs elsewhere goes on.
+        bench.add(1, of: names[0], to: "elsewhere", .normal)
+        #expect(bench.all().map(\.notification.decision.session) == ["elsewhere"])
+        add("late", "a")
+        #expect(bench.all().map(\.notification.application) == ["late"])
+        // One ends: another one starts, and the last slot is still nobody's.
+        bench.planner.remove(started[0].notification.sequence)
+        add("later", "a")
+        let next = bench.all()
+        #expect(next.contains { $0.notification.application == "later" } && next.count <= 2)
+        // As they end, all the rest has its turn.
+        var underWay = started.dropFirst() + next
+        var ended = 1
+        while let delivery = underWay.popFirst() {
+            ended += names.contains(delivery.notification.application) ? 1 : 0
+            bench.planner.remove(delivery.notification.sequence)
+            underWay += bench.all()
+        }
+        #expect(ended == 200 * hogs)
+    }
+
+    /// While its lanes wait, all that is under way there ends before anybody is called.
+    @Test("An origin that is empty for a moment is shared as before")
+    func anOriginThatWasEmpty() {
+        var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 9))
+        for lane in 0..<60 {
+            let id = SessionID(unchecked: "s\(lane)")
+            bench.urls[.gallery(id)] = "https://hub.example/\(lane)"
+            bench.add(1, to: id)
+        }
+        for _ in 0..<4 {
+            let started = bench.all()
+            #expect(started.count == 8)
+            for delivery in started { bench.planner.remove(delivery.notification.sequence) }
+        }
+        #expect(bench.all().count == 8)
+        bench.urls[.gallery("more")] = "https://hub.example/more"
+        bench.add(1, to: "more")
+        #expect(bench.all().isEmpty)
+        bench.urls[SessionKey(application: .other, session: "late")] = "https://hub.example/late"
+        bench.add(1, of: .other, to: "late")
+        #expect(bench.all().map(\.notification.application) == [.other])
+    }
 }

@@ -64,7 +64,7 @@ struct RetentionTests {
         let store = WatchedStore(try SQLiteStore(path: directory.file(), configuration: .init(durability: .normal)))
         let (transport, count) = (Held(), 50)
         let host = try EngineHost(
-            store: store, transport: transport, rules: [], caps: DeliveryCaps(slots: 2 * count, perOrigin: count),
+            store: store, transport: transport, rules: [], caps: DeliveryCaps(slots: 2 * count, perOrigin: 2 * count),
             userAgent: "routerd/test", logger: .silent)
         await host.start()
         let key = SessionKey(application: ApplicationID(unchecked: "gallery"), session: SessionID(unchecked: "s"))
