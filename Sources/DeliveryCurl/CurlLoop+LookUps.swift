@@ -18,7 +18,7 @@ extension CurlLoop {
     func awaitAddresses(_ number: Int, _ slot: EasySlot) {
         guard let host = slot.host else { preconditionFailure("slot \(number) has no host to look up") }
         let isUnderWay = names.isUnderWay(host)
-        awaited[number] = isUnderWay || slot.hasBegun ? slot.addressDeadline : slot.threadDeadline
+        awaited[number] = isUnderWay || slot.hasBegun ? slot.time.addressDeadline : slot.time.threadDeadline
         if names.waiting == 0 { lookUpsMovedAt = MonotonicClock.nanoseconds }
         names.ask(host, for: number, of: transfers[number]?.request.application)
         startLookUps()
@@ -64,7 +64,7 @@ extension CurlLoop {
     private func endLookUp(_ number: Int, at now: UInt64) {
         guard let slot = slots[number] else { return }
         let wasLookedUp = stopAwaiting(number, slot, isLate: true)
-        let milliseconds = (now - slot.startedAt) / 1_000_000
+        let milliseconds = (now - slot.time.start) / 1_000_000
         let failure =
             wasLookedUp || slot.hasBegun
             ? TransferFailure(
@@ -82,7 +82,7 @@ extension CurlLoop {
         names.setLate(at: now)
         while let name = names.next(at: now) {
             for number in names.askers(of: name) where awaited[number] != nil {
-                awaited[number] = slots[number]?.addressDeadline
+                awaited[number] = slots[number]?.time.addressDeadline
             }
             let (mailbox, lookUp) = (mailbox, lookUp)
             do {

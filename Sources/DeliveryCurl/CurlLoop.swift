@@ -197,7 +197,7 @@ final class CurlLoop {
     /// Ends a request that libcurl does not have.
     func end(_ number: Int, _ slot: EasySlot, _ failure: TransferFailure) {
         var metrics = TransferMetrics()
-        metrics.total = Int64((MonotonicClock.nanoseconds - slot.startedAt) / 1000)
+        metrics.total = Int64((MonotonicClock.nanoseconds - slot.time.start) / 1000)
         finish(number, TransferResult(outcome: .failure(failure), metrics: metrics))
     }
 

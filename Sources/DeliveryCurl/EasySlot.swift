@@ -38,12 +38,10 @@ final class EasySlot {
     /// Whether the host's addresses were given to libcurl.
     var hasAddresses = false
     private var lookUps = 0
-    /// When the request was first handed over, in the monotonic clock's nanoseconds.
-    private(set) var startedAt: UInt64 = 0
+    /// The running request's time.
+    private(set) var time = RequestTime(at: 0, connectingMilliseconds: 1, milliseconds: 1)
     /// How much of its time had passed when it was handed over last, in microseconds.
     private(set) var microsecondsBefore: Int64 = 0
-    /// Limits in milliseconds, of connecting and of all.
-    private var limits = (connecting: 1, all: 1)
 
     /// Makes the handle and sets what is the same for every request.
     init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
@@ -123,9 +121,10 @@ final class EasySlot {
         try check(CURLOPT_CURLU, ccurl_setopt_url(handle, url.handle.pointer))
         // Over TLS the server may speak HTTP/2, and waiting for the first connection to say so saves all the others.
         try set(CURLOPT_PIPEWAIT, mayShare ? 1 : 0)
-        limits = (Self.limit(request.connectTimeoutMilliseconds), Self.limit(request.timeoutMilliseconds))
-        startedAt = MonotonicClock.nanoseconds
-        try setLimits(at: startedAt)
+        time = RequestTime(
+            at: MonotonicClock.nanoseconds, connectingMilliseconds: request.connectTimeoutMilliseconds,
+            milliseconds: request.timeoutMilliseconds)
+        try setLimits(at: time.start)
         let fields = try RequestHeaders(request.headers)
         guard let list = fields.makeList() else { throw RequestRefusal("libcurl has no memory for the headers") }
         headers = list
@@ -139,22 +138,12 @@ final class EasySlot {
 
     /// What is left of the request's time is libcurl's.
     func setLimits(at now: UInt64) throws(RequestRefusal) {
-        let passed = now - startedAt
-        microsecondsBefore = Int64(passed / 1000)
-        let milliseconds = Int(passed / 1_000_000)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, Self.limit(limits.connecting - milliseconds))
-        try set(CURLOPT_TIMEOUT_MS, Self.limit(limits.all - milliseconds))
+        microsecondsBefore = Int64((now - time.start) / 1000)
+        let left = time.left(at: now)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, left.connecting)
+        try set(CURLOPT_TIMEOUT_MS, left.all)
         wantsAddresses = false
     }
-
-    /// When addresses come too late.
-    var addressDeadline: UInt64 { deadline(after: min(limits.connecting, limits.all)) }
-
-    /// When a thread to look the host up comes too late: three quarters of the time are the look-up's, so that who runs out of
-    /// it has had them.
-    var threadDeadline: UInt64 { deadline(after: min(limits.connecting, limits.all) / 4) }
-
-    private func deadline(after milliseconds: Int) -> UInt64 { startedAt + UInt64(milliseconds) * 1_000_000 }
 
     /// Whether libcurl was about to send the running request.
     var hasBegun: Bool { sent != nil }
@@ -168,6 +157,8 @@ final class EasySlot {
     /// Whether libcurl may look the host up itself; if not, the loop does, a few times at most.
     func mayLookUp() -> Bool {
         guard let host, HostLookUp.isNeeded(for: host) else { return true }
+        // The connection that it was given has come to nothing. libcurl counts the next one's time from here too.
+        if hasBegun { time.connectsAnew(at: MonotonicClock.nanoseconds) }
         wantsAddresses = lookUps < CurlLimits.lookUpsPerRequest
         lookUps += 1
         return false
@@ -230,11 +221,6 @@ final class EasySlot {
         }
     }
 
-    /// 0 would mean no limit to libcurl, and never a wait of none.
-    private static func limit(_ milliseconds: Int) -> Int {
-        min(max(1, milliseconds), CurlLimits.timeoutMilliseconds)
-    }
-
     // MARK: The response
 
     /// What arrived, as far as it was kept.
@@ -288,6 +274,7 @@ final class EasySlot {
     /// would find the other one first again, and open one more.
     func insistOnNew(at now: UInt64) throws(RequestRefusal) {
         insistsOnNew = true
+        if hasBegun { time.connectsAnew(at: now) }
         try set(CURLOPT_FRESH_CONNECT, 1)
         try set(CURLOPT_FORBID_REUSE, 1)
         try setLimits(at: now)

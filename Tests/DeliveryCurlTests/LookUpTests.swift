@@ -69,6 +69,35 @@ struct LookUpTests {
         }
     }
 
+    /// A request that went over a kept connection, and waited there for longer than a connection may take.
+    @Test func aConnectionThatEndsLateIsReplaced() async throws {
+        let resolver = Resolver { _, _ in .addresses(["127.0.0.1"]) }
+        let end = DispatchSemaphore(value: 0)
+        let server = try HostileServer { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.respond("200 OK")
+            if connection.readRequest() != nil { end.wait() }
+        }
+        defer { server.stop() }
+        try await HostileServer.with {
+            $0.waitForEnd()
+        } _: { silent in
+            try await withTransport(resolver) { transport in
+                let url = "http://hooks.example:\(server.port)/"
+                #expect(await transport.send(WebhookRequest(to: url)).response?.status == 200)
+                let tally = Tally()
+                transport.start(WebhookRequest(to: url, connectTimeoutMilliseconds: 20_000)) { tally.note($0) }
+                let later = await transport.send(WebhookRequest(to: silent.url(), timeoutMilliseconds: 20_100))
+                #expect(later.failure?.kind == .timedOut, "\(later)")
+                end.signal()
+                await tally.wait(for: 1)
+                #expect(tally.statuses == [200: 1], "\(tally.results)")
+                #expect(server.seen.connections == 2)
+                #expect(resolver.asked == ["hooks.example", "hooks.example"])
+            }
+        }
+    }
+
     @Test func addressesAreTriedInTurn() async throws {
         let resolver = Resolver { _, _ in .addresses(["127.0.0.2", "127.0.0.1"]) }
         try await HostileServer.with { connection in
