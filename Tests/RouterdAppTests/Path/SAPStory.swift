@@ -58,7 +58,8 @@ struct SAPStory: Story {
         let policy = #"{"minLength":8,"retryLimit":3,"lockTimeoutSeconds":0}"#
         try await daemon.putGallery(
             """
-            {"gates":{"onboarding":{},"passcode":\(policy)},"delivery":{"retrySchedule":[0,0,0,0,1,1,1,1]},
+            {"gates":{"onboarding":{},"passcode":\(policy)},
+             "delivery":{"retrySchedule":[0,0,0,0,1,1,1,1],"timeoutSeconds":300},
              "delegate":{"url":"\(receiver.url("/delegate"))","secret":"\(Receiver.secret)"}}
             """)
         for (window, state) in zip(Self.windows, ["foregroundActive", "foregroundInactive", "background"]) {

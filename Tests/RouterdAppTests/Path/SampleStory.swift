@@ -109,7 +109,8 @@ struct SampleStory: Story {
                 {"name":"Inspector","endpoint":\(endpoint("/inspector")),
                  "activityTypes":["com.example.gallery.openDetail"]},
                 {"name":"Gallery","endpoint":\(endpoint("/gallery"))}]},
-             "delegate":\(endpoint("/delegate")),"delivery":{"retrySchedule":[3600,3600,3600,3600,3600,3600]}}
+             "delegate":\(endpoint("/delegate")),
+             "delivery":{"retrySchedule":[3600,3600,3600,3600,3600,3600],"timeoutSeconds":300}}
             """
     }
 

@@ -70,6 +70,11 @@ final class Program: Sendable {
         posix_spawn_file_actions_adddup2(&actions, source, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
+        // Other tests have sockets open. A connection that a child has too does not end when they close it.
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        for descriptor in open where descriptor > STDERR_FILENO {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
         // This process may ignore signals that the child has to hear.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
