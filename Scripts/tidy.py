@@ -11,7 +11,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("PredicateEngine", "RouterPlugin", "Router")
-GENERATED = {"Sources/PredicateEngine/Folding+Table.swift"}
+# Where Swift is told to take it that something may be shared: memory it does not manage, and nothing else.
+UNCHECKED = {
+    "Sources/DeliveryCurl/CurlURL.swift",
+    "Sources/Router/Choice/IndexedRegistry.swift",
+    "Sources/Router/Choice/SharedRegistry.swift",
+}
 # What each target may import of ours: the graph of ARCHITECTURE.md.
 IMPORTS = {
     "PredicateEngine": set(),
@@ -47,7 +52,7 @@ def swift_faults(path: Path) -> Iterator[Fault]:
     name = path.relative_to(ROOT)
     in_sources, target = name.parts[0] == "Sources", name.parts[1]
     lines = path.read_text().split("\n")
-    if len(lines) > MAXIMUM_FILE and str(name) not in GENERATED:
+    if len(lines) > MAXIMUM_FILE:
         yield path, len(lines), f"the file has more than {MAXIMUM_FILE} lines"
     yield from function_faults(path, lines)
     safe = -10
@@ -65,8 +70,11 @@ def swift_faults(path: Path) -> Iterator[Fault]:
             continue
         if re.search(r"\btry!|\bfatalError\(|\bas!|\bTask(\.detached)? \{", code):
             yield path, number, "not in Sources: try!, as!, fatalError and unstructured tasks"
-        if re.search(r"@unchecked Sendable|nonisolated\(unsafe\)", code) and number - safe > 6:
-            yield path, number, "needs a comment 'Safety:' right above that says why"
+        if re.search(r"@unchecked Sendable|nonisolated\(unsafe\)", code):
+            if str(name) not in UNCHECKED:
+                yield path, number, "not in this file: @unchecked Sendable and nonisolated(unsafe)"
+            if number - safe > 6:
+                yield path, number, "needs a comment 'Safety:' right above that says why"
         if target in PURE and re.search(r"\bDate\(|(?<!self)\.now\b|\basync\b|\.random\((?!.*using:)", code):
             yield path, number, "the pure core takes time, randomness and waiting as arguments"
 

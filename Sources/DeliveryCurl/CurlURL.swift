@@ -106,8 +106,8 @@ extension CurlURL {
 
     /// Owns libcurl's parsed form.
     ///
-    /// Safety: set once before it is shared and never written again; libcurl reads such a handle and does not
-    /// change it (CURLOPT_CURLU), and `curl_url_get` allocates what it returns.
+    /// Safety: a pointer of C's cannot be proven Sendable. It is set once before it is shared and never written again;
+    /// libcurl reads such a handle and does not change it (CURLOPT_CURLU), and `curl_url_get` allocates what it returns.
     final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
 

@@ -38,9 +38,14 @@ struct Bench: AsyncParsableCommand {
         @Option(help: "How many share a transaction.")
         var batch = 64
 
+        func validate() throws {
+            try Bounds.check(count, "--count")
+            try Bounds.check(batch, "--batch")
+        }
+
         func run() throws {
             let store = try SQLiteStore(path: database)
-            let samples = (1...max(count, batch)).map { Sample.notification(Int64($0)) }
+            let samples = (1...count).map { Sample.notification(Int64($0)) }
             let start = ProcessorTime.now
             for first in stride(from: 0, to: count, by: batch) {
                 let chunk = samples[first..<min(first + batch, count)]
@@ -67,6 +72,13 @@ struct Bench: AsyncParsableCommand {
         @Option(help: "How many at once.")
         var concurrency = 64
 
+        func validate() throws {
+            try Bounds.check(count, "--count")
+            guard (1...min(count, 4096)).contains(concurrency) else {
+                throw ValidationError("--concurrency has to be 1 to 4096, and not more than --count.")
+            }
+        }
+
         func run() async throws {
             let configuration = CurlConfiguration(egress: .unguarded, slots: concurrency, waitingLimit: count)
             let transport = try CurlTransport(configuration: configuration)
@@ -74,6 +86,7 @@ struct Bench: AsyncParsableCommand {
                 url: url, headers: [HeaderField("content-type", "application/json")], body: Sample.payload)
             let share = count / concurrency
             let start = ProcessorTime.now
+            // The senders are children of the group, which ends when each has posted its share.
             let failures = await withTaskGroup(of: Int.self) { group in
                 for _ in 0..<concurrency { group.addTask { await Self.post(request, share, by: transport) } }
                 return await group.reduce(0, +)
@@ -96,6 +109,13 @@ struct Bench: AsyncParsableCommand {
             }
             return failures
         }
+    }
+}
+
+/// How much of anything a measurement may be asked for.
+private enum Bounds {
+    static func check(_ number: Int, _ option: String) throws {
+        guard (1...10_000_000).contains(number) else { throw ValidationError("\(option) has to be 1 to 10000000.") }
     }
 }
 

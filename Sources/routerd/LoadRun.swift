@@ -33,6 +33,7 @@ struct LoadRun {
         let (ports, listening) = AsyncStream<Int>.makeStream()
         let receivers = EchoApp(address: address) { id in books.write { $0.receive(id, at: books.now) } }
         return try await withThrowingTaskGroup(of: Void.self) { group in
+            // A child of the group: the run does not end before the receivers have, and fails if they do.
             group.addTask {
                 defer { listening.finish() }
                 try await receivers.run { port in listening.yield(port) }

@@ -8,7 +8,8 @@ package struct IndexedRegistry: SessionRegistry {
     /// Owns the store, which cannot be copied by itself. It lies behind a pointer, so that reading it is a load: of a
     /// property that can change, Swift would check at each access that nobody is changing it.
     ///
-    /// Safety: a store with several owners is never changed; whoever changes it has made sure to be the only one.
+    /// Safety: what a pointer leads to cannot be proven Sendable. A store with several owners is never changed; whoever
+    /// changes it has made sure to be the only one (`makeUnique`); and to ask it changes nothing.
     private final class Holder: @unchecked Sendable {
         let store: UnsafeMutablePointer<SessionStore>
 

@@ -9,7 +9,9 @@ import Synchronization
 /// There are two of everything, so it takes twice the memory, and a change costs twice and waits for the decisions that are
 /// being made. The scheme is Left-Right (Ramalhete and Correia, 2013).
 ///
-/// Safety: a side is changed by one writer at a time, and only after every reader that could look at it has left.
+/// Safety: what pointers lead to cannot be proven Sendable, and a lock that could prove it would make readers wait. A side
+/// is changed by one writer at a time, and only after every reader that could look at it has left; the counts are
+/// atomic. `make race` has readers and writers at it under the thread sanitizer.
 package final class SharedRegistry: @unchecked Sendable {
     private let sides: UnsafeMutablePointer<IndexedRegistry>
     private let writer = Mutex(())
