@@ -2,10 +2,10 @@ public import RouterPlugin
 
 /// Every plugin that comes with routerd. Adding one means adding a line here; nothing registers itself.
 public enum BuiltInPlugins: Sendable {
-    /// The ways in.
-    public static let sources: [any PayloadSource] = [
-        PushPayloadSource(),
-        ScenePayloadSource(),
+    /// The ways in that can be configured.
+    public static let sourceKinds: [PayloadSourceKind] = [
+        PushPayloadSource.kind,
+        ScenePayloadSource.kind,
     ]
 
     /// The rules that a configuration may name.

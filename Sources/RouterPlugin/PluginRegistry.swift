@@ -3,8 +3,8 @@
 /// A registry is a value that the program builds and passes on; there is no global one, and nothing registers itself.
 /// It is immutable and may be shared.
 public struct PluginRegistry: Sendable {
-    /// The ways in.
-    public let sources: [any PayloadSource]
+    /// The kinds of sources that can be configured.
+    public let sourceKinds: [PayloadSourceKind]
     /// The rules, in the order in which they are asked.
     public let rules: [any RoutingRule]
     /// What new passcodes have to meet, in the order in which it is asked.
@@ -17,20 +17,20 @@ public struct PluginRegistry: Sendable {
     /// - Throws: `invalid-plugin-id` or `duplicate-plugin` if a name is not well-formed or is borne by two plugins, of
     ///   whatever kind.
     public init(
-        sources: [any PayloadSource], rules: [any RoutingRule], passcodeValidators: [any PasscodeValidator] = [],
+        sourceKinds: [PayloadSourceKind], rules: [any RoutingRule], passcodeValidators: [any PasscodeValidator] = [],
         observers: [any SceneObserver] = []
     ) throws(PluginRegistryError) {
         try Self.check(
-            sources.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id) + observers.map(\.id))
-        self.sources = sources
+            sourceKinds.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id) + observers.map(\.id))
+        self.sourceKinds = sourceKinds
         self.rules = rules
         self.passcodeValidators = passcodeValidators
         self.observers = observers
     }
 
-    /// The source with that name.
-    public func source(_ id: PluginID) -> (any PayloadSource)? {
-        sources.first { $0.id == id }
+    /// The kind of source with that name; `routerd.source.` may be left out.
+    public func sourceKind(named name: String) -> PayloadSourceKind? {
+        sourceKinds.first { sameBytes($0.id.text, name) || sameBytes($0.id.text, "routerd.source." + name) }
     }
 
     static func check(_ ids: [PluginID]) throws(PluginRegistryError) {

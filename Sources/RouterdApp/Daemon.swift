@@ -33,7 +33,7 @@ package struct Daemon: Sendable {
         self.configuration = configuration
         self.logger = logger
         plugins = try PluginRegistry(
-            sources: BuiltInPlugins.sources, rules: configuration.rules,
+            sourceKinds: BuiltInPlugins.sourceKinds, rules: configuration.rules,
             passcodeValidators: configuration.passcodeValidators, observers: configuration.observers)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(

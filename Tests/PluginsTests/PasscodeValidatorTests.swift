@@ -55,7 +55,7 @@ struct ForbiddenPasscodesTests {
         let catalog = try PasscodeValidatorCatalog(BuiltInPlugins.passcodeValidatorKinds)
         let validators = try catalog.validators(
             configuredBy: parsed(#"[{"id":"routerd.passcode.forbidden","passcodes":["password"]}]"#))
-        let registry = try PluginRegistry(sources: [], rules: [], passcodeValidators: validators)
+        let registry = try PluginRegistry(sourceKinds: [], rules: [], passcodeValidators: validators)
         #expect(registry.passcodeValidators.map(\.id) == catalog.kinds.map(\.id))
         #expect(catalog.kinds.allSatisfy { $0.summary.hasSuffix(".") })
         let unknown = #expect(throws: PluginConfigurationError.self) {
@@ -65,7 +65,7 @@ struct ForbiddenPasscodesTests {
         #expect(unknown?.message == known)
         let twice = try validator(#"{"passcodes":[]}"#)
         #expect(throws: PluginRegistryError.self) {
-            try PluginRegistry(sources: [], rules: [], passcodeValidators: [twice, twice])
+            try PluginRegistry(sourceKinds: [], rules: [], passcodeValidators: [twice, twice])
         }
     }
 }

@@ -6,8 +6,8 @@ import Testing
 struct PushPayloadSourceTests {
     private let source = PushPayloadSource()
 
-    private func decode(_ request: SourceRequest) throws -> IncomingNotification {
-        let notifications = try source.decode(request)
+    private func decode(_ request: SourceRequest) throws -> SourceEvent {
+        let notifications = try source.decode(request).events
         try #require(notifications.count == 1)
         return notifications[0]
     }
@@ -48,7 +48,7 @@ struct PushPayloadSourceTests {
             let body = try Fixtures.bytes("apns/\(name).json")
             let notification = try decode(request(body))
             #expect(notification.contentID.map { Array($0.text.utf8) } == contentID.map { Array($0.utf8) }, "\(name)")
-            #expect(notification == IncomingNotification(contentID: notification.contentID, payload: body), "\(name)")
+            #expect(notification == SourceEvent(contentID: notification.contentID, payload: body), "\(name)")
         }
         let refusal = refusal(request(try Fixtures.bytes("apns/duplicate-key.json")))
         #expect(refusal?.code == "json-duplicate-key")
@@ -60,7 +60,7 @@ struct PushPayloadSourceTests {
         #expect(names.count == 46)
         for name in names {
             let body = try Fixtures.bytes("github/\(name)")
-            #expect(try decode(request(body)) == IncomingNotification(contentID: nil, payload: body), "\(name)")
+            #expect(try decode(request(body)) == SourceEvent(payload: body), "\(name)")
         }
     }
 
@@ -104,13 +104,13 @@ struct PushPayloadSourceTests {
 
     @Test func aBodyIsAsLargeAsTheLimitsSay() throws {
         let small = PushPayloadSource(limits: JSONLimits(maximumBytes: 2))
-        #expect(try small.decode(request("{}")).count == 1)
+        #expect(try small.decode(request("{}")).events.count == 1)
         #expect(throws: SourceError.self) { try small.decode(request("{ }")) }
     }
 
     // MARK: Headers
 
-    private func decode(_ name: String, _ value: String) throws -> IncomingNotification {
+    private func decode(_ name: String, _ value: String) throws -> SourceEvent {
         try decode(request("{}", [(name, value)]))
     }
 
@@ -133,8 +133,8 @@ struct PushPayloadSourceTests {
     @Test func headersMayBeLeftOut() throws {
         let notification = try decode(request("{}"))
         #expect(notification.dedupeKeys == [])
-        #expect(notification.expiration == .never)
-        #expect(notification.priority == .high)
+        #expect(notification.expiration == nil)
+        #expect(notification.priority == nil)
         #expect(notification.collapseID == nil)
     }
 

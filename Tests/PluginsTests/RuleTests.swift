@@ -199,10 +199,10 @@ struct BuiltInPluginsTests {
                 #"[{"id":"routerd.rule.quiet-hours","start":"22:00","end":"07:00"},{"id":"routerd.rule.state-floor"}]"#
             )
         )
-        let registry = try PluginRegistry(sources: BuiltInPlugins.sources, rules: rules)
-        #expect(registry.sources.map(\.id.text) == ["routerd.source.push", "routerd.source.scene"])
+        let registry = try PluginRegistry(sourceKinds: BuiltInPlugins.sourceKinds, rules: rules)
+        #expect(registry.sourceKinds.map(\.id.text).prefix(2) == ["routerd.source.push", "routerd.source.scene"])
         #expect(registry.rules.map(\.id) == catalog.kinds.map(\.id))
-        #expect(registry.source(PushPayloadSource.id) != nil)
+        #expect(registry.sourceKind(named: "push") != nil)
         #expect(catalog.kinds.allSatisfy { $0.summary.hasSuffix(".") })
     }
 

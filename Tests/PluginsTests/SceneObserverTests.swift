@@ -68,7 +68,7 @@ struct EventLogObserverTests {
         let catalog = try SceneObserverCatalog(BuiltInPlugins.observerKinds)
         let observers = try catalog.observers(
             configuredBy: parsed(#"[{"id":"routerd.observer.event-log","path":"events.jsonl"}]"#))
-        let registry = try PluginRegistry(sources: [], rules: [], observers: observers)
+        let registry = try PluginRegistry(sourceKinds: [], rules: [], observers: observers)
         #expect(registry.observers.map(\.id) == catalog.kinds.map(\.id))
         #expect(catalog.kinds.allSatisfy { $0.summary.hasSuffix(".") })
         let unknown = #expect(throws: PluginConfigurationError.self) {
@@ -76,7 +76,7 @@ struct EventLogObserverTests {
         }
         #expect(unknown?.message == "There is no such observer; the observers are: routerd.observer.event-log.")
         #expect(throws: PluginRegistryError.self) {
-            try PluginRegistry(sources: [], rules: [], observers: observers + observers)
+            try PluginRegistry(sourceKinds: [], rules: [], observers: observers + observers)
         }
     }
 }

@@ -31,7 +31,7 @@ struct ScenePayloadSourceTests {
 
     @Test(arguments: taken)
     func oneOfThree(body: String, kind: NotificationKind, contentID: ContentID?, payload: String) throws {
-        let notification = try #require(try source.decode(request(body)).first)
+        let notification = try #require(try source.decode(request(body)).events.first)
         #expect(notification.kind == kind && notification.contentID == contentID)
         #expect(String(decoding: notification.payload, as: UTF8.self) == payload)
     }
@@ -58,7 +58,7 @@ struct ScenePayloadSourceTests {
 
     @Test func theHeadersAreThoseOfNotifications() throws {
         let headers = [("apns-priority", "5"), ("apns-collapse-id", "score"), ("idempotency-key", "k1")]
-        let notification = try #require(try source.decode(request(#"{"url": "a:b"}"#, headers)).first)
+        let notification = try #require(try source.decode(request(#"{"url": "a:b"}"#, headers)).events.first)
         #expect(notification.priority == .normal && notification.collapseID == "score")
         #expect(notification.dedupeKeys == ["key:k1"])
     }

@@ -86,16 +86,18 @@ struct RoutingRuleSuiteTests {
 struct PayloadSourceSuiteTests {
     private struct Source: PayloadSource {
         var id = PluginID(unchecked: "com.example.source")
-        let answer: @Sendable (SourceRequest) -> Result<[IncomingNotification], SourceError>
+        let answer: @Sendable (SourceRequest) -> Result<[SourceEvent], SourceError>
 
-        func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] {
-            try answer(request).get()
+        func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {}
+
+        func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
+            SourceDecoding(try answer(request).get())
         }
     }
 
     private func violations(
         id: String = "com.example.source", keepsBody: Bool = true, secrets: [String] = [],
-        answer: @escaping @Sendable (SourceRequest) -> Result<[IncomingNotification], SourceError>
+        answer: @escaping @Sendable (SourceRequest) -> Result<[SourceEvent], SourceError>
     ) -> [String] {
         let source = Source(id: PluginID(unchecked: id), answer: answer)
         let example = request(#"{"a":"b"}"#, [("x-kind", "test")])
@@ -104,8 +106,8 @@ struct PayloadSourceSuiteTests {
         )
     }
 
-    private static func plain(_ request: SourceRequest) -> IncomingNotification {
-        IncomingNotification(contentID: nil, payload: request.body)
+    private static func plain(_ request: SourceRequest) -> SourceEvent {
+        SourceEvent(payload: request.body)
     }
 
     /// Takes what begins with a brace and refuses everything else with that error.
@@ -121,7 +123,7 @@ struct PayloadSourceSuiteTests {
         #expect(violations { .success([Self.plain($0), Self.plain($0)]) } == [])
         #expect(refusing { SourceError(code: "bad-2-x", message: "No.", offset: $0.body.count) } == [])
         #expect(
-            violations(keepsBody: false) { _ in .success([IncomingNotification(contentID: nil, payload: [])]) } == [])
+            violations(keepsBody: false) { _ in .success([SourceEvent(payload: [])]) } == [])
     }
 
     @Test func aBadNameIsFound() {
@@ -137,18 +139,18 @@ struct PayloadSourceSuiteTests {
     }
 
     @Test func aChangedPayloadIsFound() {
-        let found = violations { .success([IncomingNotification(contentID: nil, payload: $0.body + [0x0A])]) }
+        let found = violations { .success([SourceEvent(payload: $0.body + [0x0A])]) }
         #expect(found == ["payload: is not the body byte for byte"])
         // Through a string and back: only bad UTF-8 shows it.
         let lossy = violations { request in
             let text = String(decoding: request.body, as: UTF8.self)
-            return .success([IncomingNotification(contentID: nil, payload: Array(text.utf8))])
+            return .success([SourceEvent(payload: Array(text.utf8))])
         }
         #expect(lossy == ["payload: is not the body byte for byte"])
     }
 
     @Test func badNotificationsAreFound() {
-        #expect(violations { _ in .success([]) } == ["notifications: a request was taken, but carries none"])
+        #expect(violations { _ in .success([]) } == ["events: a request was taken, but carries none and has no answer of its own"])
         let unchecked = violations { request in
             var notification = Self.plain(request)
             notification.contentID = ContentID(unchecked: String(decoding: request.body, as: UTF8.self))

@@ -5,7 +5,8 @@ import Testing
 struct PluginRegistryTests {
     private struct Source: PayloadSource {
         let id: PluginID
-        func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] { [] }
+        func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {}
+        func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding { SourceDecoding([]) }
     }
 
     private struct Rule: RoutingRule {
@@ -14,25 +15,31 @@ struct PluginRegistryTests {
     }
 
     private func rule(_ id: String) -> Rule { Rule(id: PluginID(unchecked: id)) }
-    private func source(_ id: String) -> Source { Source(id: PluginID(unchecked: id)) }
+    private func source(_ id: String) -> PayloadSourceKind {
+        PayloadSourceKind(id: PluginID(unchecked: id), summary: "", secrets: .none) {
+            (_) throws(PluginConfigurationError) in Source(id: PluginID(unchecked: id))
+        }
+    }
 
     @Test func pluginsKeepTheirOrderAndAreFoundByName() throws {
-        let registry = try PluginRegistry(sources: [source("s.b"), source("s.a")], rules: [rule("r.b"), rule("r.a")])
-        #expect(registry.sources.map(\.id.text) == ["s.b", "s.a"])
+        let registry = try PluginRegistry(
+            sourceKinds: [source("routerd.source.b"), source("s.a")], rules: [rule("r.b"), rule("r.a")])
+        #expect(registry.sourceKinds.map(\.id.text) == ["routerd.source.b", "s.a"])
         #expect(registry.rules.map(\.id.text) == ["r.b", "r.a"])
-        #expect(registry.source(PluginID(unchecked: "s.a"))?.id.text == "s.a")
-        #expect(registry.source(PluginID(unchecked: "r.a")) == nil)
+        #expect(registry.sourceKind(named: "s.a")?.id.text == "s.a")
+        #expect(registry.sourceKind(named: "b")?.id.text == "routerd.source.b")
+        #expect(registry.sourceKind(named: "r.a") == nil)
     }
 
     @Test func aNameIsBorneOnce() throws {
         let twice = #expect(throws: PluginRegistryError.self) {
-            try PluginRegistry(sources: [], rules: [rule("x.y"), rule("a.b"), rule("x.y")])
+            try PluginRegistry(sourceKinds: [], rules: [rule("x.y"), rule("a.b"), rule("x.y")])
         }
         #expect(twice?.code == "duplicate-plugin")
         #expect(twice?.plugin.text == "x.y")
         #expect(twice?.description == "Two plugins are called x.y.")
-        #expect(throws: PluginRegistryError.self) { try PluginRegistry(sources: [source("x.y")], rules: [rule("x.y")]) }
-        let odd = #expect(throws: PluginRegistryError.self) { try PluginRegistry(sources: [source("x y")], rules: []) }
+        #expect(throws: PluginRegistryError.self) { try PluginRegistry(sourceKinds: [source("x.y")], rules: [rule("x.y")]) }
+        let odd = #expect(throws: PluginRegistryError.self) { try PluginRegistry(sourceKinds: [source("x y")], rules: []) }
         #expect(odd?.code == "invalid-plugin-id")
         let kind = RoutingRuleKind(id: PluginID(unchecked: "x.y"), summary: "") { _ in rule("x.y") }
         #expect(throws: PluginRegistryError.self) { try RoutingRuleCatalog([kind, kind]) }

@@ -1,9 +1,9 @@
 import RouterPlugin
 
-/// What the headers of APNs and `Idempotency-Key` say of a notification.
+/// The headers of APNs and `Idempotency-Key`; nil where the sender leaves one out.
 struct PushHeaders {
-    let priority: Priority
-    let expiration: Expiration
+    let priority: Priority?
+    let expiration: Expiration?
     let collapseID: String?
     let dedupeKeys: [String]
 
@@ -23,9 +23,9 @@ struct PushHeaders {
         for field in request.headers where field.name.hasPrefix("apns-") { _ = try request.header(field.name) }
     }
 
-    private static func priority(_ value: String?) throws(SourceError) -> Priority {
+    private static func priority(_ value: String?) throws(SourceError) -> Priority? {
         switch value {
-        case nil: .high
+        case nil: nil
         case "1": .low
         case "5": .normal
         case "10": .high
@@ -34,8 +34,8 @@ struct PushHeaders {
     }
 
     /// Decimal seconds since the epoch; 0 is once and at once.
-    private static func expiration(_ value: String?) throws(SourceError) -> Expiration {
-        guard let value else { return .never }
+    private static func expiration(_ value: String?) throws(SourceError) -> Expiration? {
+        guard let value else { return nil }
         // Int64 alone would take a sign as well.
         guard value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let seconds = Int64(value),

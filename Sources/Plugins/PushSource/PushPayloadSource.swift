@@ -12,6 +12,13 @@ public struct PushPayloadSource: PayloadSource {
     /// The source's name.
     public var id: PluginID { Self.id }
 
+    /// The kind, which has no options.
+    public static let kind = PayloadSourceKind(id: id, summary: "takes push payloads in JSON with the headers of APNs", secrets: .optional) {
+        (options) throws(PluginConfigurationError) in
+        _ = try PluginConfiguration(options, fields: [])
+        return PushPayloadSource()
+    }
+
     private let limits: JSONLimits
     private let lookup = JSONLookup([
         ["notification-content-id"], ["aps", "target-content-id"], ["aps", "notification-content-id"],
@@ -22,18 +29,23 @@ public struct PushPayloadSource: PayloadSource {
         self.limits = limits
     }
 
-    /// One notification, or why there is none.
+    /// Checks the secret that the sender presents as a bearer token.
+    public func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {
+        try BearerToken.verify(request, with: secrets)
+    }
+
+    /// One event.
     ///
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `content-id-not-a-string`, `invalid-content-id`; and
     ///   for headers `duplicate-header`, `header-not-utf8`, `bad-message-id`, `bad-expiration-date`, `bad-priority`, `bad-collapse-id`,
     ///   `bad-idempotency-key`.
-    public func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] {
+    public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
         let headers = try PushHeaders(request)
-        let notification = IncomingNotification(
+        let event = SourceEvent(
             contentID: try contentID(of: request), payload: request.body, priority: headers.priority,
             expiration: headers.expiration, collapseID: headers.collapseID, dedupeKeys: headers.dedupeKeys
         )
-        return [notification]
+        return SourceDecoding([event])
     }
 
     private func contentID(of request: SourceRequest) throws(SourceError) -> ContentID? {

@@ -16,6 +16,13 @@ public struct ScenePayloadSource: PayloadSource {
     /// The source's name.
     public var id: PluginID { Self.id }
 
+    /// The kind, which has no options.
+    public static let kind = PayloadSourceKind(id: id, summary: "takes user activities, URLs and shortcut items in JSON", secrets: .optional) {
+        (options) throws(PluginConfigurationError) in
+        _ = try PluginConfiguration(options, fields: [])
+        return ScenePayloadSource()
+    }
+
     private let limits: JSONLimits
 
     /// A source that takes bodies within the limits.
@@ -23,18 +30,23 @@ public struct ScenePayloadSource: PayloadSource {
         self.limits = limits
     }
 
-    /// One notification, or why there is none.
+    /// Checks the secret that the sender presents as a bearer token.
+    public func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {
+        try BearerToken.verify(request, with: secrets)
+    }
+
+    /// One event.
     ///
     /// - Throws: any code of `JSONError`; `not-an-object`, `missing-field`, `unknown-field`, `wrong-type`,
     ///   `invalid-content-id`; and for headers what `PushPayloadSource` throws.
-    public func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification] {
+    public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
         let headers = try PushHeaders(request)
         let (kind, contentID, value) = try content(of: request)
-        return [
-            IncomingNotification(
+        return SourceDecoding([
+            SourceEvent(
                 kind: kind, contentID: contentID, payload: value.serialized(), priority: headers.priority,
                 expiration: headers.expiration, collapseID: headers.collapseID, dedupeKeys: headers.dedupeKeys)
-        ]
+        ])
     }
 
     private func content(

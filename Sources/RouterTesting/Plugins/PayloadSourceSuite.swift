@@ -8,7 +8,7 @@ public import RouterPlugin
 ///
 /// The suite checks that
 /// 1. the name is well-formed;
-/// 2. the examples are taken, and each notification is well-formed (see `check`);
+/// 2. the examples are taken, and each event is well-formed (see `check`);
 /// 3. the same request gives the same answer, asked twice and asked in another order;
 /// 4. broken, random, huge and oddly headed requests are answered or refused with a `SourceError` whose code is in
 ///    kebab-case, whose message is one line of at most `maximumMessageLength` bytes, and whose offset is in the body;
@@ -21,7 +21,7 @@ public enum PayloadSourceSuite: Sendable {
     /// What the source breaks, one sentence each; empty if it conforms. The seed chooses the hostile requests.
     ///
     /// - Parameters:
-    ///   - keepsBody: whether the source promises that a notification's payload is the request's body, byte for byte.
+    ///   - keepsBody: whether the source promises that an event's payload is the request's body, byte for byte.
     ///   - secrets: texts that no message may contain, such as the secret that the source verifies with.
     public static func violations(
         of source: any PayloadSource, accepting examples: [SourceRequest], keepsBody: Bool = true,
@@ -40,8 +40,8 @@ public enum PayloadSourceSuite: Sendable {
             let answer = answer(of: source, to: request)
             answers.append(answer)
             switch answer {
-            case .success(let notifications):
-                check(notifications, of: request, keepsBody: keepsBody, into: &violations)
+            case .success(let decoding):
+                check(decoding, of: request, keepsBody: keepsBody, into: &violations)
             case .failure(let error):
                 check(error, of: request, secrets: secrets, into: &violations)
             }
@@ -54,7 +54,7 @@ public enum PayloadSourceSuite: Sendable {
         return violations.list
     }
 
-    typealias Answer = Result<[IncomingNotification], SourceError>
+    typealias Answer = Result<SourceDecoding, SourceError>
 
     private static func answer(of source: any PayloadSource, to request: SourceRequest) -> Answer {
         do {
@@ -65,18 +65,22 @@ public enum PayloadSourceSuite: Sendable {
     }
 
     private static func check(
-        _ notifications: [IncomingNotification], of request: SourceRequest, keepsBody: Bool,
-        into violations: inout Violations
+        _ decoding: SourceDecoding, of request: SourceRequest, keepsBody: Bool, into violations: inout Violations
     ) {
-        violations.require(!notifications.isEmpty, "notifications: a request was taken, but carries none")
-        for notification in notifications {
+        violations.require(
+            !decoding.events.isEmpty || decoding.response != nil,
+            "events: a request was taken, but carries none and has no answer of its own")
+        if let response = decoding.response {
+            violations.require((100...599).contains(response.status), "response: the status is none of HTTP's")
+        }
+        for event in decoding.events {
             if keepsBody {
-                violations.require(notification.payload == request.body, "payload: is not the body byte for byte")
+                violations.require(event.payload == request.body, "payload: is not the body byte for byte")
             }
-            if let id = notification.contentID {
+            if let id = event.contentID {
                 violations.require((try? ContentID(id.text)) != nil, "contentID: is not a well-formed content id")
             }
-            let keys = notification.dedupeKeys + [notification.collapseID].compactMap { $0 }
+            let keys = event.dedupeKeys + [event.collapseID].compactMap { $0 }
             violations.require(keys.allSatisfy { !$0.isEmpty }, "keys: a dedupe key or collapse id is empty")
             violations.require(keys.allSatisfy { $0.utf8.count <= 512 }, "keys: one is longer than 512 bytes")
             violations.require(keys.allSatisfy(isOneLine), "keys: one has control characters")

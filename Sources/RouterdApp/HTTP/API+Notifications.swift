@@ -137,12 +137,15 @@ extension API {
         _ request: SourceRequest, by source: any PayloadSource, _ application: ApplicationID, _ device: DeviceID?,
         _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
-        let notifications: [IncomingNotification]
-        do { notifications = try source.decode(request) } catch { throw Problem(error) }
-        guard let notification = notifications.first else { throw .unexpectedReply }
+        let decoding: SourceDecoding
+        do { decoding = try source.decode(request) } catch { throw Problem(error) }
+        guard let event = decoding.events.first, decoding.events.count == 1 else { throw .unexpectedReply }
         return AcceptRequest(
             application: application, source: source.id, device: device, traceparent: traceparent,
-            notification: notification)
+            notification: IncomingNotification(
+                kind: event.kind, contentID: event.contentID, payload: event.payload,
+                priority: event.priority ?? .high, expiration: event.expiration ?? .never,
+                collapseID: event.collapseID, dedupeKeys: event.dedupeKeys))
     }
 
     /// The store does not know what is under way at this moment; the engine does.

@@ -159,7 +159,7 @@ func withDaemon<Value>(
             configuration: SQLiteStoreConfiguration(durability: .normal)))
     let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
     let plugins = try PluginRegistry(
-        sources: BuiltInPlugins.sources, rules: options.rules, passcodeValidators: options.passcodeValidators,
+        sourceKinds: BuiltInPlugins.sourceKinds, rules: options.rules, passcodeValidators: options.passcodeValidators,
         observers: options.observers)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),

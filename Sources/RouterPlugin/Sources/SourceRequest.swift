@@ -1,16 +1,11 @@
-/// A way in: turns the bytes and headers of a request into notifications, and verifies the sender.
-///
-/// A source is a pure value. It is given everything it needs, reads no clock and keeps no state, so the same request
-/// always gives the same answer. Every source runs `PayloadSourceSuite` of RouterTesting.
-public protocol PayloadSource: Sendable {
-    /// The source's own name.
-    var id: PluginID { get }
-    /// What the request carries, in order; throws if it is not what this source takes.
-    func decode(_ request: SourceRequest) throws(SourceError) -> [IncomingNotification]
-}
-
 /// A request as a source sees it.
 public struct SourceRequest: Sendable {
+    /// The method in upper case, such as `POST`.
+    public let method: String
+    /// The path as received, without the query.
+    public let path: String
+    /// Query parameters in order, percent-decoded. Names may repeat.
+    public let query: [(name: String, value: String)]
     /// Header fields; the names are in lower case. Names may repeat.
     public let headers: [(name: String, value: String)]
     /// The body as received.
@@ -18,8 +13,14 @@ public struct SourceRequest: Sendable {
     /// When it was received.
     public let receivedAt: Timestamp
 
-    /// All parts at once; names must be in lower case.
-    public init(headers: [(name: String, value: String)], body: [UInt8], receivedAt: Timestamp) {
+    /// All parts at once; names of headers must be in lower case.
+    public init(
+        method: String = "POST", path: String = "/", query: [(name: String, value: String)] = [],
+        headers: [(name: String, value: String)], body: [UInt8], receivedAt: Timestamp
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
         self.headers = headers
         self.body = body
         self.receivedAt = receivedAt
@@ -46,7 +47,7 @@ public struct SourceRequest: Sendable {
 
     /// The key under which the sender may repeat the request: the header `Idempotency-Key`.
     ///
-    /// - Throws: `bad-idempotency-key` unless it has 1 to 255 printable ASCII characters; what `header` throws.
+    /// - Throws: `bad-idempotency-key` unless it has 1 to 255 printable ASCII characters; the errors of `header`.
     public func idempotencyKey() throws(SourceError) -> String? {
         guard let value = try header("idempotency-key") else { return nil }
         guard (1...255).contains(value.utf8.count), value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
@@ -54,22 +55,5 @@ public struct SourceRequest: Sendable {
             throw SourceError(code: "bad-idempotency-key", message: message)
         }
         return value
-    }
-}
-
-/// Why a source refuses a request.
-public struct SourceError: Error, Hashable, Sendable {
-    /// Stable and in kebab-case.
-    public let code: String
-    /// One or two sentences for people; never quotes a secret.
-    public let message: String
-    /// Where in the body the fault is, in bytes, if it is at one place.
-    public let offset: Int?
-
-    /// All parts at once.
-    public init(code: String, message: String, offset: Int? = nil) {
-        self.code = code
-        self.message = message
-        self.offset = offset
     }
 }

@@ -1,0 +1,91 @@
+/// A way in: verifies the sender of a request and finds the events that it carries.
+///
+///     request ──verify──▶ known sender ──decode──▶ events ──filter, templates──▶ notifications
+///
+/// A source is a pure value. It is given everything it needs, reads no clock and keeps no state, so the same request
+/// always gives the same answer. Filter and templates are the router's part. Every source runs `PayloadSourceSuite` of
+/// RouterTesting.
+public protocol PayloadSource: Sendable {
+    /// The name of the source's kind.
+    var id: PluginID { get }
+    /// The methods that the source takes, in upper case.
+    var methods: [String] { get }
+    /// The templates that apply where the configuration has none.
+    var defaults: SourceDefaults { get }
+    /// The status that tells the sender to repeat a request later. Some senders give up at 429.
+    var retryStatus: Int { get }
+
+    /// Checks on the raw bytes that one of the secrets' holders has sent the request. All comparisons take constant time.
+    ///
+    /// - Parameter secrets: The secrets that are good at the time of the request; never empty.
+    /// - Throws: An error of the kind `unauthenticated`, which says what is wrong without helping a forger.
+    func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError)
+
+    /// The events of the request, in order; throws if it is not of the form that this source takes.
+    func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding
+}
+
+extension PayloadSource {
+    /// Most senders post.
+    public var methods: [String] { ["POST"] }
+    /// No templates.
+    public var defaults: SourceDefaults { SourceDefaults() }
+    /// 429, as RFC 6585 has it.
+    public var retryStatus: Int { 429 }
+}
+
+/// The templates of a kind of source, as text.
+public struct SourceDefaults: Hashable, Sendable {
+    /// The template of the content id, by type of event; `*` stands for all other types.
+    public var contentID: [String: String]
+    /// The template of the device.
+    public var device: String?
+    /// The template of the id by which repetitions are recognised.
+    public var dedupeID: String?
+
+    /// All parts at once.
+    public init(contentID: [String: String] = [:], device: String? = nil, dedupeID: String? = nil) {
+        self.contentID = contentID
+        self.device = device
+        self.dedupeID = dedupeID
+    }
+}
+
+/// A kind of source that can be configured.
+///
+/// `make` is given the options of a configured source, an object, and refuses those that it does not know.
+public struct PayloadSourceKind: Sendable {
+    /// Whether a configured source needs secrets.
+    public enum Secrets: String, Sendable {
+        /// The sender proves itself by none of its own; the request needs an API key.
+        case none
+        /// With secrets they are verified; without, the request needs an API key.
+        case optional
+        /// A source cannot be configured without.
+        case required
+    }
+
+    /// The name of the kind, such as `routerd.source.github`. Configurations may leave `routerd.source.` out.
+    public let id: PluginID
+    /// One line for lists of plugins.
+    public let summary: String
+    /// Whether configured sources have secrets.
+    public let secrets: Secrets
+    /// Why a text cannot be a secret of this kind; nil if it can. The reason completes "The secret …".
+    public let secretFault: @Sendable (SourceSecret) -> String?
+    /// Makes a source of an object of options.
+    public let make: @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource
+
+    /// All parts at once.
+    public init(
+        id: PluginID, summary: String, secrets: Secrets,
+        secretFault: @escaping @Sendable (SourceSecret) -> String? = { $0.text.isEmpty ? "is empty" : nil },
+        make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource
+    ) {
+        self.id = id
+        self.summary = summary
+        self.secrets = secrets
+        self.secretFault = secretFault
+        self.make = make
+    }
+}
