@@ -1,9 +1,13 @@
 # Two commands do everything on a fresh machine: `make run` and `make test`.
 
 SWIFT ?= swift
+export SWIFT
 # Every target imports what it names in Package.swift and nothing else.
 STRICT = --explicit-target-dependency-import-check error
+# Quiet, and alike in a terminal and out of one.
+BUILD = Scripts/build.py $(STRICT)
 RELEASE = .build/release/routerd
+PREFIX ?= /usr/local
 # What the checker of Tests/chaos breaks things around.
 ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
@@ -11,7 +15,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: install uninstall check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -19,15 +23,23 @@ help:  ## Show what there is to make.
 setup:
 	@Scripts/setup.sh
 
+# The Swift libraries are part of the binary, so that it runs where there is no toolchain.
 release: setup
-	$(SWIFT) build -c release $(STRICT) --product routerd
+	@$(BUILD) -c release --static-swift-stdlib --product routerd
+
+install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and the completions of bash, zsh and fish.
+	@Scripts/install.sh $(RELEASE) "$(DESTDIR)$(PREFIX)"
+
+uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
+	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
 
 run: release  ## Start the daemon on the embedded store, with routerd.yaml.
 	@exec $(RELEASE) serve --config $(CONFIG)
 
-test: setup check check-benchmarks race  ## Check the style and what decisions take, then run every test.
-	$(SWIFT) build --build-tests $(STRICT)
-	$(SWIFT) test --skip-build
+test: setup check release check-benchmarks race  ## Check the style and what decisions take, then run every test.
+	@$(BUILD) --build-tests
+	$(SWIFT) test --skip-build --no-color-diagnostics
+	$(MAKE) check-readme
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
@@ -43,23 +55,27 @@ check-benchmarks: build-benchmarks  ## Check allocations and retains against Ben
 	@$(BENCHMARKS) --check < Benchmarks/thresholds.json
 
 build-benchmarks:
-	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product router-benchmarks
+	@$(BUILD) -c release --package-path Benchmarks --product router-benchmarks
 
 race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100 says how many histories.
-	$(SWIFT) build --package-path Benchmarks --scratch-path Benchmarks/.build-race $(STRICT) --sanitize=thread \
+	@$(BUILD) --package-path Benchmarks --scratch-path Benchmarks/.build-race --sanitize=thread \
 		--product registry-race
 	@TSAN_OPTIONS=halt_on_error=1 Benchmarks/.build-race/debug/registry-race $(or $(SEEDS),3)
 
-demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery.
-	python3 Scripts/demo.py --routerd $(RELEASE)
+demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
+	@python3 Scripts/demo.py --routerd $(RELEASE) $(ARGUMENTS)
+
+check-readme: release  ## Run the README's commands in order, in a fresh folder, and check what they promise.
+	@Scripts/setup.sh curl jq binutils
+	python3 Tests/readme/run.py --routerd $(RELEASE)
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
-	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product simulation-soak
+	@$(BUILD) -c release --package-path Benchmarks --product simulation-soak
 	@Benchmarks/.build/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
 		$(or $(SECONDS),1800)
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
-	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests|CrowdTests'
+	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test --no-color-diagnostics $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests|CrowdTests'
 
 chaos: release  ## Break things around the daemon for some fifteen minutes and judge what came of it; docs/CHAOS.md.
 	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
@@ -69,8 +85,8 @@ check-chaos: setup  ## The short form: the verdict's own tests, the zoo, three k
 	python3 Tests/chaos/run.py zoo storm sweep --kills 3 --points 1 --without-open --routerd $(ROUTERD)
 
 sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
-	$(SWIFT) build --build-tests $(STRICT)
-	ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --filter StoryCrashTests
+	@$(BUILD) --build-tests
+	ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --no-color-diagnostics --filter StoryCrashTests
 
 fuzz: setup  ## Give the parser and the index bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
@@ -96,7 +112,7 @@ measure-decisions: release  ## Measure the decision alone; SIZES=1,1000 sessions
 
 count-instructions:  ## Count instructions and misses of a decision with valgrind; SIZES=1000,1000000 MIXES=mixed,uikit.
 	@Scripts/setup.sh valgrind binutils
-	$(SWIFT) build -c release --package-path Benchmarks $(STRICT) --product decision-count
+	@$(BUILD) -c release --package-path Benchmarks --product decision-count
 	python3 Scripts/instructions.py --counter Benchmarks/.build/release/decision-count --sizes $(SIZES) \
 		$(if $(MIXES),--mixes $(MIXES))
 
