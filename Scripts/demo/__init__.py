@@ -1,1 +1,1 @@
-"""The parts of Scripts/demo.py: each module knows one thing, and the demo tells the story with them."""
+"""Parts of Scripts/demo.py; each module covers one subject, and demo.py plays the scenes."""

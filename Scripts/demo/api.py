@@ -20,13 +20,13 @@ class Answer:
 
 
 class API:
-    """Asks whichever daemon listens now: after a restart, that is at another port."""
+    """Requests to the daemon at its present address, which changes with a restart."""
 
     def __init__(self, address: Callable[[], str]) -> None:
         self._address = address
 
     def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """One request on a connection of its own; raises OSError or HTTPException if it gets no answer."""
+        """Sends a request on a connection of its own; raises OSError or HTTPException if there is no answer."""
         connection = http.client.HTTPConnection(self._address(), timeout=10)
         try:
             fields = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -37,7 +37,7 @@ class API:
             connection.close()
 
     def must(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """A request that is expected to succeed."""
+        """Sends a request, and raises Failure unless it succeeds."""
         try:
             answer = self.call(method, path, body, **headers)
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -66,7 +66,7 @@ class API:
         return self.must("GET", f"/v1/notifications/{quote(identifier)}").body
 
     def notifications(self, **filters: str) -> list[dict]:
-        """All that match, in the order in which they were accepted."""
+        """All notifications that match, in the order of acceptance."""
         found: list[dict] = []
         query = {"application": APPLICATION, "limit": "200", **filters}
         while True:

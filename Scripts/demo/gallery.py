@@ -1,4 +1,4 @@
-"""Examples/gallery as the demo reads it."""
+"""The files of Examples/gallery."""
 
 import json
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Example:
-    """A payload of the gallery, and what is to come of it."""
+    """A payload of the gallery, and its expected route."""
 
     name: str
     path: Path
@@ -19,7 +19,7 @@ class Example:
 
 
 class Gallery:
-    """Application, scenes and payloads; they are sent as they stand in their files."""
+    """Application, scenes and payloads, each in the bytes of its file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,5 +43,5 @@ class Gallery:
         return next(example for example in self.examples if example.name == name)
 
     def content_id(self, scene: str) -> str:
-        """Something that this scene shows, and no other one rather."""
+        """A content id that routes to this scene."""
         return next(example.content_id for example in self.examples if example.scene == scene and example.content_id)

@@ -1,10 +1,12 @@
 """The child processes: the daemon and its receivers, all of them on loopback."""
 
 import base64
+import errno
 import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +17,9 @@ ANNOUNCEMENT = "listening on http://"
 
 
 class Child:
-    """A process that listens, and says where on its standard error.
+    """A process that listens and prints its address on standard error.
 
-    It may be started again after it ended; its output goes on in the same files.
+    A child that ended may be started again; its output goes on in the same files.
     """
 
     def __init__(self, name: str, binary: Path, folder: Path, patience: Patience) -> None:
@@ -27,16 +29,20 @@ class Child:
         self.output = folder / f"{name}.out"
         self.log = folder / f"{name}.log"
         self.address = ""
+        # The address that the next start must have, if there is one.
+        self.fixed = ""
         self.process: subprocess.Popen[bytes] | None = None
 
     def arguments(self) -> list[str]:
-        """What it is started with."""
+        """Arguments of the command line."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Starts it and waits until it listens."""
+        """Starts the process and waits until it listens."""
+        if self.fixed and (reason := why_unusable(self.fixed)):
+            raise Failure(f"{self.name} cannot listen at {self.fixed}: {reason}")
         # In a session of its own, a Ctrl-C at the terminal reaches the demo alone, which then ends its children itself.
-        # Variables such as ROUTERD_LISTEN would change what is shown.
+        # Variables such as ROUTERD_LISTEN would change the results.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ROUTERD_")}
         with self.output.open("ab") as output, self.log.open("ab") as log:
             said_before = self.log.stat().st_size
@@ -53,11 +59,12 @@ class Child:
             if line.startswith(ANNOUNCEMENT) and line.endswith("\n"):
                 return line.removeprefix(ANNOUNCEMENT).rstrip()
         if self.process is not None and self.process.poll() is not None:
-            raise Failure(f"{self.name} ended at once: {''.join(lines).strip() or 'it said nothing'}")
+            words = "".join(lines).strip() or "nothing"
+            raise Failure(f"{self.name} ended before it listened ({self.ending()}); it printed: {words}")
         return None
 
     def stop(self) -> None:
-        """Asks it to end, and makes it end if it does not."""
+        """Sends SIGTERM, and SIGKILL if the process has not ended after three seconds."""
         if self.process is None:
             return
         if self.process.poll() is None:
@@ -69,15 +76,24 @@ class Child:
         self.process.wait()
         self.process = None
 
+    def has_ended(self) -> bool:
+        """Whether the process ended by itself."""
+        return self.process is not None and self.process.poll() is not None
+
+    def ending(self) -> str:
+        """The exit status of a process that ended, or the signal that ended it."""
+        status = self.process.returncode if self.process else None
+        return f"by {signal.Signals(-status).name}" if status is not None and status < 0 else f"exit status {status}"
+
     def kill(self) -> None:
-        """SIGKILL: no goodbye, nothing flushed."""
+        """Sends SIGKILL: the process can flush nothing and close nothing."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             self.process = None
 
     def freeze(self) -> None:
-        """The process stands still; its connections stay open, and nothing is answered."""
+        """Stops the process where it is: connections stay open, and requests get no answer."""
         if self.process is not None:
             self.process.send_signal(signal.SIGSTOP)
 
@@ -88,17 +104,21 @@ class Child:
 
 
 class Daemon(Child):
-    """`routerd serve` on a free port, always with the same database."""
+    """`routerd serve`, in each of its lives with the same database.
 
-    def __init__(self, binary: Path, folder: Path, patience: Patience) -> None:
+    Without a port of its own, each start takes any free one.
+    """
+
+    def __init__(self, binary: Path, folder: Path, patience: Patience, port: int = 0) -> None:
         super().__init__("daemon", binary, folder, patience)
+        self.fixed = f"127.0.0.1:{port}" if port else ""
         self.database = folder / "gallery.sqlite"
 
     def arguments(self) -> list[str]:
-        return ["serve", "--listen", "127.0.0.1:0", "--database", str(self.database)]
+        return ["serve", "--listen", self.fixed or "127.0.0.1:0", "--database", str(self.database)]
 
     def log_tail(self, lines: int = 15) -> list[str]:
-        """The last that it said."""
+        """The last lines of its log."""
         return self.log.read_text(errors="replace").splitlines()[-lines:] if self.log.exists() else []
 
 
@@ -117,12 +137,20 @@ class Arrival:
 
     @property
     def data(self) -> dict:
-        """What the webhook tells."""
+        """The webhook's `data`."""
         return json.loads(self.body)["data"]
+
+    @property
+    def accepted_at(self) -> str:
+        """The time of acceptance, in a form that sorts."""
+        return json.loads(self.body)["timestamp"]
 
 
 class Receiver(Child):
-    """`routerd receive` in the place of one scene, with a secret of its own."""
+    """`routerd receive` in the place of one scene, with a secret of its own.
+
+    The first start takes any free port; later ones take the same port again, for the session names it.
+    """
 
     def __init__(self, scene: str, binary: Path, folder: Path, patience: Patience) -> None:
         super().__init__(scene, binary, folder, patience)
@@ -131,12 +159,14 @@ class Receiver(Child):
         self._read = 0
 
     def arguments(self) -> list[str]:
-        # The first time any free port will do; after that it must be the one that the session names.
-        listen = self.address or "127.0.0.1:0"
-        return ["receive", "--json", "--secret", self.secret, "--listen", listen]
+        return ["receive", "--json", "--secret", self.secret, "--listen", self.fixed or "127.0.0.1:0"]
+
+    def start(self) -> None:
+        super().start()
+        self.fixed = self.address
 
     def arrivals(self) -> list[Arrival]:
-        """All that came in so far, over all its lives."""
+        """All webhooks so far, over all lives of the receiver."""
         with self.output.open("rb") as output:
             output.seek(self._read)
             fresh = output.read()
@@ -147,3 +177,17 @@ class Receiver(Child):
             self._arrivals.append(
                 Arrival(said["webhookId"], said["type"], said["signature"], said["body"].encode()))
         return list(self._arrivals)
+
+
+def why_unusable(address: str) -> str:
+    """The reason why no process could listen at an address of this machine now; empty if one could."""
+    host, _, port = address.rpartition(":")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # As the daemon does, for old connections.
+        try:
+            probe.bind((host, int(port)))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return "another program uses this port"
+            return error.strerror or str(error)
+    return ""

@@ -13,7 +13,7 @@ from demo.api import API, APPLICATION
 
 @dataclass
 class Sent:
-    """A notification of the stream, and what its sender knows of it."""
+    """A notification of the stream, as its sender knows it."""
 
     number: int
     scene: str
@@ -30,15 +30,15 @@ class Sent:
 
 
 class Stream:
-    """Several threads that send, each its own share, one after the other.
+    """Several threads, each of which sends its share of the notifications one after the other.
 
-    A sender that gets no answer cannot know whether the daemon has the notification. So it sends it again under the
-    same apns-id until it is answered, and only then goes on to the next.
+    A sender without an answer cannot know whether the daemon has the notification. So the sender repeats it under the
+    same apns-id until there is an answer, and only then goes on to the next.
     """
 
-    # Between two notifications, so that there is time to kill the daemon in their midst, however fast it is.
+    # The wait between two notifications, so that even a fast daemon is killed in mid-stream.
     PACE_SECONDS = 0.004
-    # After no answer, or one that says to come again.
+    # The wait after a lost answer, or after one that asks to try again later.
     PAUSE_SECONDS = 0.02
 
     def __init__(self, api: API, notifications: list[Sent], threads: int) -> None:
@@ -56,14 +56,14 @@ class Stream:
             thread.start()
 
     def stop(self) -> None:
-        """Lets the threads end with what they are sending."""
+        """Makes each thread end after its present request."""
         self._stopped.set()
 
     def answered(self) -> list[Sent]:
         return [sent for sent in self.notifications if sent.status is not None]
 
     def reached(self, count: int) -> Callable[[], bool]:
-        """Whether so many have been answered or no more will be, for those who wait for it."""
+        """A condition to wait for: `count` notifications are answered, or no thread is left to send them."""
         return lambda: len(self.answered()) >= count or not any(thread.is_alive() for thread in self._threads)
 
     def _send_share(self, share: list[Sent]) -> None:
@@ -84,6 +84,6 @@ class Stream:
             sent.identifier, sent.status = answer.body["id"], answer.status
             return
         self.refusals.append(f"{answer.status} {answer.body.get('code')}")
-        if answer.status < 500:  # It would be refused again and again.
+        if answer.status < 500:  # A repetition would be refused too.
             self.stop()
         time.sleep(self.PAUSE_SECONDS)
