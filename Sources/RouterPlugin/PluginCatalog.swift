@@ -30,24 +30,65 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
         self.noun = noun
     }
 
-    fileprivate func plugins(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [Plugin] {
+    /// Makes the plugins of a configuration and finds all of its faults: an array of objects, each with the `id` of a
+    /// kind and the fields of that kind. A kind may be used once.
+    ///
+    /// - Returns: the plugins without a fault, and the faults in the order of the array; their pointers begin at the
+    ///   array. A missing field of an entry can hide faults of the fields that its kind reads after it.
+    public func read(_ list: JSONValue) -> (plugins: [Plugin], faults: [PluginConfigurationError]) {
         guard case .array(let entries) = list else {
-            throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "The \(noun)s must be an array.")
+            let fault = PluginConfigurationError(
+                code: "wrong-type", pointer: "", message: "The \(noun)s must be an array.")
+            return ([], [fault])
         }
-        var plugins: [Plugin] = []
+        var (plugins, faults): ([Plugin], [PluginConfigurationError]) = ([], [])
         var used: Set<PluginID> = []
         for (place, entry) in entries.enumerated() {
+            let read = plugin(of: entry, &used)
+            if let plugin = read.plugin { plugins.append(plugin) }
+            faults += read.faults.map { $0.within("/\(place)") }
+        }
+        return (plugins, faults)
+    }
+
+    private func plugin(
+        of entry: JSONValue, _ used: inout Set<PluginID>
+    ) -> (plugin: Plugin?, faults: [PluginConfigurationError]) {
+        let kind: PluginKind<Plugin>
+        do throws(PluginConfigurationError) {
+            kind = try self.kind(of: entry)
+        } catch {
+            return (nil, [error])
+        }
+        var faults: [PluginConfigurationError] = []
+        if !used.insert(kind.id).inserted {
+            let message = "The \(noun) \(kind.id) is configured twice."
+            faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
+        }
+        var rest = entry.asObject ?? JSONObject()
+        var leftOut: Set<String> = []
+        // Each round leaves out the field at fault, so there are at most as many rounds as fields.
+        while true {
             do throws(PluginConfigurationError) {
-                let kind = try kind(of: entry)
-                guard used.insert(kind.id).inserted else {
-                    let message = "The \(noun) \(kind.id) is configured twice."
-                    throw PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message)
-                }
-                plugins.append(try kind.make(entry))
+                let plugin = try kind.make(.object(rest))
+                return (faults.isEmpty ? plugin : nil, faults)
             } catch {
-                throw error.within("/\(place)")
+                let field = error.pointer.split(separator: "/").first.map(String.init) ?? ""
+                // A field that was left out here is not missing in the configuration.
+                if leftOut.contains(field) { return (nil, faults) }
+                faults.append(error)
+                guard let key = rest.members.first(where: { escapedForPointer($0.key) == field })?.key else {
+                    return (nil, faults)
+                }
+                rest[key] = nil
+                leftOut.insert(field)
             }
         }
+    }
+
+    fileprivate func plugins(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [Plugin] {
+        let (plugins, faults) = read(list)
+        if let first = faults.first { throw first }
         return plugins
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RouterPlugin
 import RouterdApp
 
 struct Check: ParsableCommand {
@@ -17,8 +18,17 @@ struct Check: ParsableCommand {
             let loaded = try DaemonConfiguration.load(file: file, environment: ProcessInfo.processInfo.environment)
             let summary =
                 "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules, \(loaded.grants.count) grants)"
-            Console.print(json ? #"{"valid":true,"faults":[]}"# : summary)
-            if !json { for warning in loaded.warnings { Console.print("\(config): warning: \(warning)") } }
+            if json {
+                Console.print(
+                    JSONWriter.object { object in
+                        object.field("valid", true)
+                        object.array("faults") { _ in }
+                        object.array("warnings") { list in for warning in loaded.warnings { list.element(warning) } }
+                    })
+            } else {
+                Console.print(summary)
+                for warning in loaded.warnings { Console.print("\(config): warning: \(warning)") }
+            }
         } catch {
             if json { Console.print(error.json) } else { Console.error("\(error)") }
             throw ExitCode(1)

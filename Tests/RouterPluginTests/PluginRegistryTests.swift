@@ -38,8 +38,12 @@ struct PluginRegistryTests {
         #expect(twice?.code == "duplicate-plugin")
         #expect(twice?.plugin.text == "x.y")
         #expect(twice?.description == "Two plugins are called x.y.")
-        #expect(throws: PluginRegistryError.self) { try PluginRegistry(sourceKinds: [source("x.y")], rules: [rule("x.y")]) }
-        let odd = #expect(throws: PluginRegistryError.self) { try PluginRegistry(sourceKinds: [source("x y")], rules: []) }
+        #expect(throws: PluginRegistryError.self) {
+            try PluginRegistry(sourceKinds: [source("x.y")], rules: [rule("x.y")])
+        }
+        let odd = #expect(throws: PluginRegistryError.self) {
+            try PluginRegistry(sourceKinds: [source("x y")], rules: [])
+        }
         #expect(odd?.code == "invalid-plugin-id")
         let kind = RoutingRuleKind(id: PluginID(unchecked: "x.y"), summary: "") { _ in rule("x.y") }
         #expect(throws: PluginRegistryError.self) { try RoutingRuleCatalog([kind, kind]) }
@@ -56,6 +60,26 @@ struct PluginRegistryTests {
                     return Rule(id: id)
                 }
             })
+    }
+
+    @Test func allFaultsAreFoundInOneReading() throws {
+        let kind = RoutingRuleKind(id: PluginID(unchecked: "r.a"), summary: "") {
+            (value) throws(PluginConfigurationError) in
+            let configuration = try PluginConfiguration(value, fields: ["level", "name", "more"])
+            _ = try configuration.integer("level", in: 0...9)
+            _ = try configuration.required("name", configuration.string("name"))
+            _ = try configuration.strings("more")
+            return Rule(id: PluginID(unchecked: "r.a"))
+        }
+        let list = try parsed(
+            #"[{"id":"r.x"},{"id":"r.a","level":10,"name":7,"odd":1,"more":[1]},7,{"id":"r.a","name":"n","more":0}]"#)
+        let (rules, faults) = try RoutingRuleCatalog([kind]).read(list)
+        #expect(rules.isEmpty)
+        #expect(
+            faults.map { "\($0.pointer) \($0.code)" } == [
+                "/0/id unknown-plugin", "/1/odd unknown-field", "/1/level invalid-value", "/1/name wrong-type",
+                "/2 wrong-type", "/3/id duplicate-plugin", "/3/more wrong-type",
+            ])
     }
 
     @Test func rulesAreMadeInTheOrderOfTheConfiguration() throws {

@@ -2,9 +2,33 @@ import RouterPlugin
 
 /// An API key in the file.
 enum APIKeyEntry {
-    static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> APIKey {
-        var reader = try ObjectReader(value, at: pointer)
-        guard let name = try reader.string("name"), !name.isEmpty else { throw reader.missing("name") }
+    /// Reads a key, or finds all of its faults.
+    static func read(_ value: JSONValue, at pointer: String) -> (key: APIKey?, faults: [Problem]) {
+        var faults = FaultList()
+        guard var reader = faults.gather({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else {
+            return (nil, faults.problems)
+        }
+        let name = faults.gather { () throws(Problem) in
+            guard let name = try reader.string("name"), !name.isEmpty else { throw reader.missing("name") }
+            return name
+        }
+        let scopes = faults.gather { () throws(Problem) in try Self.scopes(&reader) }
+        let application = faults.gather { () throws(Problem) in
+            try reader.identifier("application", of: IdentifierKinds.Application.self)
+        }
+        let digest = faults.gather { () throws(Problem) in try Self.digest(&reader) }
+        let perSecond = faults.gather { () throws(Problem) in
+            try reader.integer("requestsPerSecond", in: 1...Int64(DaemonLimits.requestsPerSecondMaximum))
+        }
+        faults.gather { () throws(Problem) in try reader.finish() }
+        guard faults.problems.isEmpty, let name, let scopes, let digest else { return (nil, faults.problems) }
+        let key = APIKey(
+            name: name, digest: digest, scopes: scopes, application: application ?? nil,
+            requestsPerSecond: perSecond ?? nil)
+        return (key, [])
+    }
+
+    private static func scopes(_ reader: inout ObjectReader) throws(Problem) -> Set<APIScope> {
         var scopes: Set<APIScope> = []
         for text in try reader.strings("scopes", atMost: 8) ?? [] {
             guard let scope = APIScope(rawValue: text) else {
@@ -13,17 +37,15 @@ enum APIKeyEntry {
             scopes.insert(scope)
         }
         guard !scopes.isEmpty else { throw reader.missing("scopes") }
-        let application = try reader.identifier("application", of: IdentifierKinds.Application.self)
+        return scopes
+    }
+
+    private static func digest(_ reader: inout ObjectReader) throws(Problem) -> [UInt8] {
         guard let text = try reader.string("sha256") else { throw reader.missing("sha256") }
         guard let digest = hexadecimal(text), digest.count == 32 else {
             throw reader.invalid("sha256", "must be the 64 hexadecimal digits of the key's SHA-256")
         }
-        let perSecond = try reader.integer(
-            "requestsPerSecond", in: 1...Int64(DaemonLimits.requestsPerSecondMaximum))
-        try reader.finish()
-        return APIKey(
-            name: name, digest: digest, scopes: scopes, application: application,
-            requestsPerSecond: perSecond)
+        return digest
     }
 
     private static func hexadecimal(_ text: String) -> [UInt8]? {

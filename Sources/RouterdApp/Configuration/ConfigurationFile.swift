@@ -7,16 +7,29 @@ package struct ConfigurationFile: Sendable {
     package let path: String
     package let root: JSONValue
     private let marks: [String: (line: Int, column: Int)]
+    /// Faults of single values: their places in YAML are known, and the rest of the file can be read.
+    let faults: [ConfigurationFault]
 
     /// Reads and parses; a file that is empty has no settings.
     package init(path: String) throws(ConfigurationFaults) {
-        let text: String
+        let bytes: Data
         do {
-            text = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+            bytes = try Data(contentsOf: URL(filePath: path))
         } catch {
-            throw ConfigurationFaults([ConfigurationFault(file: path, message: "The file cannot be read as UTF-8.")])
+            throw ConfigurationFaults([ConfigurationFault(file: path, message: Self.sentence(for: error))])
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationFaults([ConfigurationFault(file: path, message: "The file is not UTF-8.")])
         }
         try self.init(path: path, text: text)
+    }
+
+    private static func sentence(for error: any Error) -> String {
+        switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile, .fileNoSuchFile: "There is no such file."
+        case .fileReadNoPermission: "The file may not be read: its permissions do not allow it."
+        default: "The file cannot be read; it must be a regular file."
+        }
     }
 
     package init(path: String, text: String) throws(ConfigurationFaults) {
@@ -32,7 +45,7 @@ package struct ConfigurationFile: Sendable {
             throw ConfigurationFaults([Self.fault(of: error, path: path)])
         }
         marks = converter.marks
-        guard converter.faults.isEmpty else { throw ConfigurationFaults(converter.faults) }
+        faults = converter.faults
     }
 
     /// A fault at a value of this file, or at the nearest value around it.
@@ -67,7 +80,7 @@ private struct NodeConverter {
     mutating func convert(_ node: Node, at pointer: String) -> JSONValue {
         if let mark = node.mark { marks[pointer] = (mark.line, mark.column) }
         switch node {
-        case .scalar(let scalar): return value(of: scalar, node)
+        case .scalar(let scalar): return value(of: scalar, node, pointer)
         case .sequence(let sequence):
             var elements: [JSONValue] = []
             for (place, element) in sequence.enumerated() {
@@ -88,11 +101,20 @@ private struct NodeConverter {
         }
     }
 
-    private func value(of scalar: Node.Scalar, _ node: Node) -> JSONValue {
+    private mutating func value(of scalar: Node.Scalar, _ node: Node, _ pointer: String) -> JSONValue {
         guard scalar.style == .plain || scalar.style == .any else { return .string(scalar.string) }
         if node.null != nil { return .null }
         if let flag = node.bool { return .bool(flag) }
-        if let number = node.int { return .number(JSONNumber(Int64(number))) }
+        if let number = node.int {
+            guard !scalar.string.contains(":") else {
+                // YAML 1.1 counts in sixties: 22:00 is 1320.
+                let message =
+                    "YAML reads \(scalar.string) as the number \(number); put it in quotes: \"\(scalar.string)\"."
+                refuse(node, pointer, message)
+                return .string(scalar.string)
+            }
+            return .number(JSONNumber(Int64(number)))
+        }
         return .string(scalar.string)
     }
 

@@ -8,7 +8,7 @@ import RouterPlugin
 package struct ConfigurationLoader {
     /// Why a value will not do; completes "The value …".
     package struct Unusable: Error {
-        let reason: String
+        package let reason: String
         package init(_ reason: String) { self.reason = reason }
     }
 
@@ -69,6 +69,7 @@ package struct ConfigurationLoader {
     /// Refuses names that nobody reads: a misspelt one must not go unnoticed.
     mutating func checkNames() {
         guard let file else { return }
+        faults += file.faults
         for (pointer, names) in Self.names.sorted(by: { $0.key < $1.key }) {
             guard let value = Self.value(at: pointer, in: file.root), value != .null else { continue }
             guard let object = value.asObject else {
@@ -85,11 +86,9 @@ package struct ConfigurationLoader {
     mutating func keys() -> [APIKey] {
         var keys: [APIKey] = []
         for (place, value) in elements("apiKeys") {
-            do throws(Problem) {
-                keys.append(try APIKeyEntry.read(value, at: "/apiKeys/\(place)"))
-            } catch {
-                report(error)
-            }
+            let (key, problems) = APIKeyEntry.read(value, at: "/apiKeys/\(place)")
+            if let key { keys.append(key) }
+            for problem in problems { report(problem) }
         }
         return keys
     }
@@ -97,11 +96,9 @@ package struct ConfigurationLoader {
     mutating func grants() -> [EgressGrant] {
         var grants: [EgressGrant] = []
         for (place, value) in elements("egress/grants") {
-            do throws(Problem) {
-                grants.append(try EgressGrantEntry.read(value, at: "/egress/grants/\(place)"))
-            } catch {
-                report(error)
-            }
+            let (grant, problems) = EgressGrantEntry.read(value, at: "/egress/grants/\(place)")
+            if let grant { grants.append(grant) }
+            for problem in problems { report(problem) }
         }
         return grants
     }
@@ -127,27 +124,29 @@ package struct ConfigurationLoader {
     }
 
     mutating func rules(_ kinds: [RoutingRuleKind]) -> [any RoutingRule] {
-        plugins("rules") { try RoutingRuleCatalog(kinds).rules(configuredBy: $0) }
+        plugins("rules") { () throws(PluginRegistryError) in try RoutingRuleCatalog(kinds) }
     }
 
     mutating func passcodeValidators(_ kinds: [PasscodeValidatorKind]) -> [any PasscodeValidator] {
-        plugins("passcodeValidators") { try PasscodeValidatorCatalog(kinds).validators(configuredBy: $0) }
+        plugins("passcodeValidators") { () throws(PluginRegistryError) in try PasscodeValidatorCatalog(kinds) }
     }
 
     mutating func observers(_ kinds: [SceneObserverKind]) -> [any SceneObserver] {
-        plugins("observers") { try SceneObserverCatalog(kinds).observers(configuredBy: $0) }
+        plugins("observers") { () throws(PluginRegistryError) in try SceneObserverCatalog(kinds) }
     }
 
-    private mutating func plugins<Plugin>(_ name: String, _ make: (JSONValue) throws -> [Plugin]) -> [Plugin] {
+    private mutating func plugins<Plugin>(
+        _ name: String, of catalog: () throws(PluginRegistryError) -> PluginCatalog<Plugin>
+    ) -> [Plugin] {
         guard let file, let list = file.root[name], list != .null else { return [] }
-        do {
-            return try make(list)
-        } catch let error as PluginConfigurationError {
-            faults.append(file.fault("/\(name)" + error.pointer, error.message))
+        do throws(PluginRegistryError) {
+            let (plugins, faults) = try catalog().read(list)
+            self.faults += faults.map { file.fault("/\(name)" + $0.pointer, $0.message) }
+            return plugins
         } catch {
             faults.append(file.fault("/\(name)", "\(error)"))
+            return []
         }
-        return []
     }
 
     private mutating func elements(_ name: String) -> [(Int, JSONValue)] {

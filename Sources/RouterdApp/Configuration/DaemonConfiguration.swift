@@ -139,7 +139,10 @@ package struct ListenAddress: Hashable, Sendable {
         self.init(host: String(host), port: port)
     }
 
-    /// Whether nobody but this machine can reach it. A name that begins like an address is still a name.
+    /// The address as a URL spells it.
+    package func shown(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// Whether the address is reached from this machine only. A name that begins like an address is still a name.
     package var isLoopback: Bool {
         let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return host == "localhost" || host == "::1" || (bytes.count == 4 && bytes[0] == 127 && !bytes.contains(nil))

@@ -5,16 +5,28 @@ import RouterPlugin
 enum EgressGrantEntry {
     private static let portsMaximum = 256
 
-    static func read(_ value: JSONValue, at pointer: String) throws(Problem) -> EgressGrant {
-        var reader = try ObjectReader(value, at: pointer)
-        var grant = EgressGrant()
-        grant.application = try reader.identifier("application", of: IdentifierKinds.Application.self)
-        grant.host = try host(&reader)
-        grant.network = try network(&reader)
-        // A grant of everything is to be said, not to be come by through leaving out a line.
-        guard grant.host != nil || grant.network != nil else {
-            throw reader.invalid("network", "or host must be there")
+    /// Reads a grant, or finds all of its faults.
+    static func read(_ value: JSONValue, at pointer: String) -> (grant: EgressGrant?, faults: [Problem]) {
+        var faults = FaultList()
+        guard var reader = faults.gather({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else {
+            return (nil, faults.problems)
         }
+        var grant = EgressGrant()
+        faults.gather { () throws(Problem) in
+            grant.application = try reader.identifier("application", of: IdentifierKinds.Application.self)
+        }
+        let place: Void? = faults.gather { () throws(Problem) in grant.host = try host(&reader) }
+        let network: Void? = faults.gather { () throws(Problem) in grant.network = try Self.network(&reader) }
+        // A grant of everything has to be written down: a line that was left out must not make one.
+        if grant.host == nil, grant.network == nil, place != nil, network != nil {
+            faults.problems.append(reader.invalid("network", "or host must be there"))
+        }
+        faults.gather { () throws(Problem) in try readPorts(&reader, of: &grant) }
+        faults.gather { () throws(Problem) in try reader.finish() }
+        return (faults.problems.isEmpty ? grant : nil, faults.problems)
+    }
+
+    private static func readPorts(_ reader: inout ObjectReader, of grant: inout EgressGrant) throws(Problem) {
         for (place, element) in (try reader.array("ports", atMost: portsMaximum) ?? []).enumerated() {
             guard let range = ports(element) else {
                 throw reader.invalid("ports/\(place)", "must be a port, or a range such as \"8000-8099\"")
@@ -24,8 +36,6 @@ enum EgressGrantEntry {
         if case .value = reader.presence("ports"), grant.ports.isEmpty {
             throw reader.invalid("ports", "is empty; left out, it means all ports")
         }
-        try reader.finish()
-        return grant
     }
 
     private static func host(_ reader: inout ObjectReader) throws(Problem) -> HostPattern? {
