@@ -1,5 +1,7 @@
 import ArgumentParser
 import Glibc
+import Router
+import RouterPlugin
 import RouterdApp
 
 extension Bench {
@@ -50,13 +52,18 @@ extension Bench {
         }
 
         func run() async throws {
-            let address: ListenAddress
-            do { address = try ListenAddress(receive) } catch { throw ValidationError("--receive \(error)") }
+            let address = try ListenAddress(option: "--receive", receive)
             let plan = LoadPlan(
                 rate: rate, seconds: seconds, sessions: sessions, payloadBytes: payloadBytes, seed: seed)
             let client = try server.client(requests: connections)
             defer { client.close() }
-            let run = LoadRun(plan: plan, client: client, application: application, drainSeconds: drainSeconds)
+            var setting = LoadSetting.current(arguments: CommandLine.arguments, at: SteadyClock().wall)
+            // A key of one application may not ask; the report then leaves the version out.
+            if let (status, body) = try? await client.send(.get, "/v1/status", body: []), status == 200 {
+                setting.daemonVersion = (try? JSONValue(parsing: body))?["version"]?.asString
+            }
+            let run = LoadRun(
+                plan: plan, client: client, application: application, drainSeconds: drainSeconds, setting: setting)
             let result: LoadReport
             do { result = try await run.run(receivingAt: address) } catch {
                 Console.error("\(error)")

@@ -12,6 +12,8 @@ struct LoadRun {
     let client: APIClient
     let application: String
     let drainSeconds: Double
+    /// The circumstances of the run, for the report.
+    let setting: LoadSetting
 
     /// The books, which the sender and the receivers write.
     private final class Books: Sendable {
@@ -57,10 +59,14 @@ struct LoadRun {
     private func measure(_ books: Books, receivingAt authority: String) async throws -> LoadReport {
         try await register(at: authority)
         let start = books.now
-        let offered = try await offer(from: start, books)
-        try await drain(books, offered: offered)
+        books.write { $0.startedAt = start }
+        var progress = LoadProgress(plan: plan)
+        let offered = try await offer(from: start, books, &progress)
+        try await drain(books, offered: offered, &progress)
+        progress.end()
         return LoadReport(
-            plan: plan, offered: offered, ledger: books.copy, elapsedSeconds: Double(books.now - start) / 1e9)
+            plan: plan, offered: offered, ledger: books.copy, elapsedSeconds: Double(books.now - start) / 1e9,
+            setting: setting)
     }
 
     private func register(at authority: String) async throws {
@@ -99,12 +105,13 @@ struct LoadRun {
     }
 
     /// Sends every request when it is due, or as soon after as can be; returns how many.
-    private func offer(from start: UInt64, _ books: Books) async throws -> Int {
+    private func offer(from start: UInt64, _ books: Books, _ progress: inout LoadProgress) async throws -> Int {
         let arrivals = plan.arrivals()
         let path = "/v1/applications/\(application)/notifications"
         let payloads = (0..<plan.sessions).map(plan.payload)
         for arrival in arrivals {
             let (due, now) = (start + arrival.due, books.now)
+            progress.show(at: now) { books.copy }
             if due > now { try await Task.sleep(nanoseconds: due - now) }
             books.write { $0.sent(due: due, at: books.now) }
             client.post(path, body: payloads[arrival.session]) { outcome in
@@ -129,13 +136,38 @@ struct LoadRun {
     }
 
     /// Waits until every request has been answered and every webhook has come, or until it has been long enough.
-    private func drain(_ books: Books, offered: Int) async throws {
+    private func drain(_ books: Books, offered: Int, _ progress: inout LoadProgress) async throws {
         let end = books.now + UInt64(drainSeconds * 1e9)
-        while books.now < end, !books.isClosed(after: offered) { try await Task.sleep(for: .milliseconds(50)) }
+        while books.now < end, !books.isClosed(after: offered) {
+            progress.show(at: books.now) { books.copy }
+            try await Task.sleep(for: .milliseconds(50))
+        }
     }
 }
 
-/// Why a load run could not be made.
+/// The progress of a load run: in place each second in a terminal, a line every ten seconds elsewhere.
+private struct LoadProgress {
+    let plan: LoadPlan
+    private var next: UInt64 = 0
+
+    init(plan: LoadPlan) { self.plan = plan }
+
+    mutating func show(at now: UInt64, _ ledger: () -> LoadLedger) {
+        let interval: UInt64 = Terminal.showsProgress ? 1_000_000_000 : 10_000_000_000
+        if next == 0 { next = now + interval }
+        guard now >= next else { return }
+        next = now + interval
+        let ledger = ledger()
+        let text =
+            "sent \(ledger.lateness.count) of about \(Int(plan.rate * plan.seconds)), accepted \(ledger.accepted), "
+            + "delivered \(ledger.delivered)"
+        if Terminal.showsProgress { Terminal.progress(text) } else { Console.error(text) }
+    }
+
+    func end() { Terminal.progress("") }
+}
+
+/// The reason why a load run could not be made.
 struct LoadError: Error, CustomStringConvertible {
     let reason: String
     var description: String { reason }

@@ -28,13 +28,30 @@ package struct LoadLedger: Sendable {
     /// times are too long.
     package private(set) var lateness = LoadTimes()
 
+    /// The start of the first second of `seconds`, in nanoseconds.
+    package var startedAt: UInt64 = 0
+    /// Requests and webhooks of each second of the run, from the first.
+    package private(set) var seconds: [LoadSecond] = []
+
     package init() {}
 
-    package mutating func sent(due: UInt64, at now: UInt64) { lateness.record(now &- min(due, now)) }
+    package mutating func sent(due: UInt64, at now: UInt64) {
+        lateness.record(now &- min(due, now))
+        count(\.sent, at: now)
+    }
+
+    /// Counts in the second of a time; a run is bounded, and so is the number of seconds.
+    private mutating func count(_ figure: WritableKeyPath<LoadSecond, Int>, at now: UInt64) {
+        let second = Int((now &- min(startedAt, now)) / 1_000_000_000)
+        guard second < LoadSecond.most else { return }
+        while seconds.count <= second { seconds.append(LoadSecond()) }
+        seconds[second][keyPath: figure] += 1
+    }
 
     package mutating func accept(_ id: String, due: UInt64, at now: UInt64) {
         accepted += 1
         acceptTimes.record(now &- min(due, now))
+        count(\.accepted, at: now)
         entries[id, default: Entry()].due = due
         settle(id)
     }
@@ -48,6 +65,7 @@ package struct LoadLedger: Sendable {
         if entries[id]?.receipts ?? 0 > 1 {
             duplicates += 1
         } else {
+            count(\.received, at: now)
             entries[id]?.receivedAt = now
             settle(id)
         }
@@ -70,6 +88,19 @@ package struct LoadLedger: Sendable {
 
     /// Whether everything accepted came, and nothing came that no request can have caused.
     package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }
+}
+
+/// A second of a load run.
+package struct LoadSecond: Hashable, Sendable {
+    /// Seconds that are counted one by one; those of a longer run are not.
+    static let most = 86_400
+
+    /// Requests sent.
+    package var sent = 0
+    /// Requests answered 202.
+    package var accepted = 0
+    /// Webhooks received, repetitions left out.
+    package var received = 0
 }
 
 /// Times of one kind, as an HDR histogram of microseconds with three significant digits.

@@ -1,38 +1,56 @@
 import Glibc
+import RouterPlugin
 
 extension LoadReport {
-    /// The report as a page that needs nothing but itself: the figures, and the times by percentile as curves.
+    private static let colours = ["var(--one)", "var(--two)", "var(--three)"]
+
+    /// The report as a page that needs nothing but itself: the figures, the times by percentile, the throughput over time.
     package var html: [UInt8] {
-        let rows = times.map { _, title, times in
-            let cells = [50, 90, 99, 99.9, 100].map { "<td>\(Self.shown(times.percentile($0)))</td>" }
-            return "<tr><th>\(title)</th>\(cells.joined())</tr>"
-        }
         let page = """
             <!DOCTYPE html>
             <html lang="en">
             <head>
             <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
             <title>routerd under load</title>
             <style>
-            body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-            table { border-collapse: collapse; } th, td { padding: .2rem .8rem; text-align: right; }
-            th:first-child { text-align: left; font-weight: normal; } thead { border-bottom: 1px solid; }
-            svg { width: 100%; } polyline { fill: none; stroke-width: 2; } text { font-size: 12px; }
+            :root { --one: #0059c9; --two: #b34700; --three: #6a6a6a; --line: #d4d4d4; --text: #1a1a1a; --ground: #fff;
+              --good: #187028; --bad: #b3171f; }
+            @media (prefers-color-scheme: dark) { :root { --one: #6cb0ff; --two: #ffa657; --three: #a8a8a8;
+              --line: #3a3f45; --text: #e6e6e6; --ground: #14171a; --good: #6fd184; --bad: #ff8a8a; } }
+            body { font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem;
+              color: var(--text); background: var(--ground); }
+            .wide { overflow-x: auto; }
+            table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+            th, td { padding: .2rem .8rem .2rem 0; text-align: right; white-space: nowrap; }
+            th:first-child { text-align: left; font-weight: normal; }
+            thead th { font-weight: 600; border-bottom: 1px solid var(--line); }
+            .facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+            .verdict { font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
+            svg { width: 100%; height: auto; } svg text { font-size: 13px; fill: var(--text); }
+            .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
+            figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
             </style>
             </head>
             <body>
             <h1>routerd under load</h1>
             <p>\(Self.shown(plan.rate)) requests a second for \(Self.shown(plan.seconds)) s, of \(plan.payloadBytes) bytes,
             to \(plan.sessions) sessions, from seed \(plan.seed).</p>
-            <pre>\(Self.escaped(lines.joined(separator: "\n")))</pre>
-            <table>
-            <thead><tr><th>ms from when the request was due</th><th>p50</th><th>p90</th><th>p99</th><th>p99.9</th>
-            <th>max</th></tr></thead>
+            <p class="verdict \(isConserved ? "good" : "bad")">\(verdict)</p>
+            <div class="wide"><table class="facts"><tbody>
+            \(rows(facts))
+            </tbody></table></div>
+            <h2>Times</h2>
+            <div class="wide"><table>
+            <thead><tr><th>ms from the time at which the request was due</th><th>p50</th><th>p90</th><th>p99</th>
+            <th>p99.9</th><th>max</th></tr></thead>
             <tbody>
-            \(rows.joined(separator: "\n"))
+            \(timeRows)
             </tbody>
-            </table>
-            \(chart)
+            </table></div>
+            \(percentileChart)
+            \(throughputChart)
             </body>
             </html>
 
@@ -40,30 +58,79 @@ extension LoadReport {
         return Array(page.utf8)
     }
 
-    /// Each step to the right has ten times fewer requests beyond it, so that the rare ones can be seen.
-    private var chart: String {
-        let nines = stride(from: 0.0, through: 4.0, by: 0.05).map { (place: $0, percentile: 100 - 100 * pow(10, -$0)) }
-        let highest = max(times.map(\.times.max).max() ?? 0, 0.01)
-        let curves = zip(times, ["#06c", "#c60", "#999"]).map { entry, colour in
-            let points = nines.map { nine in
-                let height = 340 - 320 * entry.times.percentile(nine.percentile) / highest
-                return "\(Self.shown(60 + nine.place * 160)),\(Self.shown(height))"
+    private var verdict: String {
+        isConserved
+            ? "All \(ledger.accepted) accepted notifications came."
+            : "Not conserved: \(ledger.missing) missing, "
+                + "\(ledger.unexpected) unexpected, \(pending) without an answer."
+    }
+
+    private var facts: [(name: String, value: String)] {
+        var facts = [
+            ("offered", "\(offered)"), ("accepted", "\(ledger.accepted)"), ("delivered", "\(ledger.delivered)"),
+            ("missing, unexpected, duplicates", "\(ledger.missing), \(ledger.unexpected), \(ledger.duplicates)"),
+            ("time", "\(Self.shown(elapsedSeconds)) s"), ("delivered a second", Self.shown(throughput)),
+        ]
+        facts += ledger.refused.sorted { $0.key < $1.key }.map { ("answered \($0.key)", "\($0.value)") }
+        facts += ledger.unanswered.sorted { $0.key < $1.key }.map { ("no answer, \($0.key)", "\($0.value)") }
+        if let startedAt = setting.startedAt { facts.append(("started at", startedAt.rfc3339)) }
+        let machine = [setting.host, setting.system, setting.processors > 0 ? "\(setting.processors) processors" : ""]
+        facts.append(("machine", machine.filter { !$0.isEmpty }.joined(separator: ", ")))
+        let daemon = setting.daemonVersion.map { "daemon \($0), " } ?? ""
+        facts.append(("version", "\(daemon)load generator \(setting.version)"))
+        facts.append(("command line", setting.commandLine))
+        return facts.filter { !$0.1.isEmpty }
+    }
+
+    private func rows(_ facts: [(name: String, value: String)]) -> String {
+        facts.map { "<tr><th>\(Self.escaped($0.name))</th><td>\(Self.escaped($0.value))</td></tr>" }
+            .joined(separator: "\n")
+    }
+
+    private var timeRows: String {
+        times.map { _, title, times in
+            let cells = [50, 90, 99, 99.9, 100].map { percentile in
+                // The histogram's greatest value is rounded up; the maximum is not.
+                let value = percentile == 100 ? times.max : times.percentile(percentile)
+                return "<td>\(Self.shown(value))</td>"
             }
-            return "<polyline stroke=\"\(colour)\" points=\"\(points.joined(separator: " "))\"/>"
-        }
-        let names = zip(times, ["#06c", "#c60", "#999"]).enumerated().map { place, entry in
-            "<text x=\"70\" y=\"\(30 + 18 * place)\" fill=\"\(entry.1)\">\(entry.0.title)</text>"
-        }
-        let marks = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %"].enumerated().map { place, name in
-            "<text x=\"\(60 + 160 * place)\" y=\"358\" text-anchor=\"middle\">\(name)</text>"
-        }
-        return """
-            <svg viewBox="0 0 740 370" role="img" aria-label="Milliseconds by percentile">
-            <text x="50" y="24" text-anchor="end">\(Self.shown(highest)) ms</text>
-            <text x="50" y="344" text-anchor="end">0</text>
-            \((curves + names + marks).joined(separator: "\n"))
-            </svg>
-            """
+            return "<tr><th>\(title)</th>\(cells.joined())</tr>"
+        }.joined(separator: "\n")
+    }
+
+    /// Each step to the right has ten times fewer requests beyond it, so that the rare ones can be seen.
+    private var percentileChart: String {
+        let nines = stride(from: 0.0, through: 4.0, by: 0.05).map { (place: $0, percentile: 100 - 100 * pow(10, -$0)) }
+        let chart = LoadChart(
+            title: "Milliseconds by percentile", unit: "ms", highest: times.map(\.times.max).max() ?? 0,
+            marks: ["0 %", "90 %", "99 %", "99.9 %", "99.99 %"].enumerated().map { (Double($0) / 4, $1) })
+        return chart.svg(
+            zip(times, Self.colours).map { entry, colour in
+                LoadChart.Curve(
+                    name: entry.title, colour: colour,
+                    points: nines.map { ($0.place / 4, entry.times.percentile($0.percentile)) })
+            })
+    }
+
+    /// The last second is most often a part of one, and would look like a fall.
+    private var throughputChart: String {
+        let seconds = ledger.seconds.dropLast()
+        guard seconds.count > 1 else { return "" }
+        let last = Double(seconds.count - 1)
+        let step = LoadChart.step(for: last, steps: 8)
+        let marks = stride(from: 0, through: last, by: max(step, 1)).map { ($0 / last, "\(Int($0)) s") }
+        let highest = seconds.map { Double(max($0.sent, $0.accepted, $0.received)) }.max() ?? 0
+        let chart = LoadChart(
+            title: "Requests and webhooks a second", unit: "/s", highest: highest, marks: marks)
+        let figures: [(String, KeyPath<LoadSecond, Int>)] = [
+            ("answered 202", \.accepted), ("webhooks received", \.received), ("requests sent", \.sent),
+        ]
+        return chart.svg(
+            zip(figures, Self.colours).map { figure, colour in
+                LoadChart.Curve(
+                    name: figure.0, colour: colour,
+                    points: seconds.enumerated().map { (Double($0) / last, Double($1[keyPath: figure.1])) })
+            })
     }
 
     private static func escaped(_ text: String) -> String {

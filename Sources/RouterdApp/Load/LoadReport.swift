@@ -11,13 +11,21 @@ package struct LoadReport: Sendable {
     let ledger: LoadLedger
     /// From the first request to the last webhook, or to when waiting was given up.
     let elapsedSeconds: Double
+    /// The circumstances of the run.
+    let setting: LoadSetting
 
-    package init(plan: LoadPlan, offered: Int, ledger: LoadLedger, elapsedSeconds: Double) {
+    package init(
+        plan: LoadPlan, offered: Int, ledger: LoadLedger, elapsedSeconds: Double, setting: LoadSetting = LoadSetting()
+    ) {
         self.plan = plan
         self.offered = offered
         self.ledger = ledger
         self.elapsedSeconds = elapsedSeconds
+        self.setting = setting
     }
+
+    /// Webhooks received a second, on average.
+    var throughput: Double { elapsedSeconds > 0 ? Double(ledger.delivered) / elapsedSeconds : 0 }
 
     /// Requests that had no answer, and had not failed either, when waiting was given up.
     var pending: Int { offered - ledger.answered }
@@ -41,6 +49,8 @@ package struct LoadReport: Sendable {
             report.field("payloadBytes", plan.payloadBytes)
             report.field("seed", Int64(bitPattern: plan.seed))
             report.field("elapsedSeconds", elapsedSeconds)
+            report.field("deliveredPerSecond", throughput)
+            report.object("setting") { setting.write(to: &$0) }
             report.field("offered", offered)
             report.field("accepted", ledger.accepted)
             report.object("refused") { refused in
@@ -74,7 +84,7 @@ package struct LoadReport: Sendable {
     package var lines: [String] {
         var lines = [
             "offered \(offered), accepted \(ledger.accepted), delivered \(ledger.delivered) "
-                + "in \(Self.shown(elapsedSeconds)) s",
+                + "in \(Self.shown(elapsedSeconds)) s (\(Self.shown(throughput)) delivered a second)",
             "missing \(ledger.missing), unexpected \(ledger.unexpected), duplicates \(ledger.duplicates): "
                 + (isConserved ? "everything accepted came" : "NOT CONSERVED"),
         ]

@@ -24,7 +24,7 @@ struct LoadCommandTests {
             #expect(status["notifications", "delivered"].asInt64 == accepted)
         }
         let html = try directory.read("report.html")
-        #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("everything accepted came"))
+        #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("accepted notifications came."))
     }
 
     @Test func aDaemonThatIsNotThereIsToldAtOnce() async throws {

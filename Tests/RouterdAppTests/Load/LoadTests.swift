@@ -82,7 +82,7 @@ import Testing
         #expect(json["unanswered"]?["<timed & out>"] == 1)
         #expect(report.lines.contains { $0.contains("NOT CONSERVED") })
         let page = String(decoding: report.html, as: UTF8.self)
-        #expect(page.contains("NOT CONSERVED") && page.contains("&lt;timed &amp; out&gt;"))
+        #expect(page.contains("Not conserved: 1 missing") && page.contains("&lt;timed &amp; out&gt;"))
         #expect(!page.contains("<timed") && page.contains("<polyline"))
     }
 }
