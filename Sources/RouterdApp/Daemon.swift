@@ -73,7 +73,10 @@ package struct Daemon: Sendable {
         let contradictions = ServiceGroupConfiguration.ServiceConfiguration(
             service: ContradictionService(host: host), failureTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
-            services: [.init(service: delivery), .init(service: http), contradictions],
+            services: [
+                .init(service: delivery), .init(service: http), .init(service: HangUpService(logger: logger)),
+                contradictions,
+            ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(2 * DaemonLimits.drainMilliseconds)
         do {
@@ -118,9 +121,11 @@ package struct Daemon: Sendable {
                 "sqlite": "\(SQLiteVersion.linked)",
             ])
         if SQLiteVersion.linked.walResetBugPresent {
-            logger.notice(
-                "this SQLite can damage a database that two processes write; let no other tool write to the file",
-                metadata: ["sqlite": "\(SQLiteVersion.linked)"])
+            logger.info(
+                """
+                while the daemon runs, write to the database by routerd alone: SQLite \(SQLiteVersion.linked) can damage \
+                a file that two programs write (fixed in 3.51.3)
+                """)
         }
         for warning in configuration.warnings { logger.warning("\(warning)") }
         if configuration.keys.isEmpty {
@@ -147,6 +152,18 @@ private struct DeliveryService: Service {
         await host.stopStarting()
         await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
         await host.drained()
+    }
+}
+
+/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and says what it means here.
+private struct HangUpService: Service {
+    let logger: Logger
+
+    func run() async throws {
+        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+            logger.notice(
+                "SIGHUP changes nothing: the log goes to standard error, and a configuration is read at start")
+        }
     }
 }
 

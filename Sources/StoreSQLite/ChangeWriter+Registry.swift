@@ -9,8 +9,9 @@ extension ChangeWriter {
           (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
            reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
+           requires_content_id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -33,7 +34,8 @@ extension ChangeWriter {
           closes_with_last_scene = excluded.closes_with_last_scene,
           prompts = excluded.prompts,
           passcode_policy = excluded.passcode_policy,
-          observers = excluded.observers
+          observers = excluded.observers,
+          requires_content_id = excluded.requires_content_id
         """
 
     private static let putConfiguration = """
@@ -94,6 +96,7 @@ extension ChangeWriter {
             $0.bind(application.gates.onboarding)
             $0.bind(application.gates.passcode.map(PolicyText.encode))
             $0.bind(TextList.encode(application.observers.map(\.text)))
+            $0.bind(application.routing.requiresContentID)
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)

@@ -26,6 +26,7 @@ enum Migrations {
         ("observers", [observers]),
         ("left-at", [leftAt]),
         ("disabled-at", [disabledAt]),
+        ("required-content-ids", [requiredContentIDs]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -409,5 +410,10 @@ enum Migrations {
     private static let disabledAt = """
         -- Since when a session takes no part; NULL for those that were disabled when nobody kept it.
         ALTER TABLE session ADD COLUMN disabled_at INTEGER;
+        """
+
+    private static let requiredContentIDs = """
+        -- 1: notifications without a content id are refused.
+        ALTER TABLE application ADD COLUMN requires_content_id INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -25,7 +25,7 @@ enum Recovery {
                prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
                onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
-               observers
+               observers, requires_content_id
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -42,18 +42,20 @@ enum Recovery {
                 supportsMultipleScenes: row.bool(), userActivityTypes: try TextList.decode(row.text()),
                 sceneConfigurations: try configurations(of: id, db, keys))
             let delegate = try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .delegate(id))
-            let routing = RoutingSettings(prefersRequiresCan: row.bool())
+            var routing = RoutingSettings(prefersRequiresCan: row.bool())
             let delivery = DeliverySettings(
                 timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
                 retrySchedule: try TextList.decodeNumbers(row.text()), statuses: try statuses(row.text()),
                 reroute: RerouteSettings(onExhausted: row.bool(), onTimeout: row.bool()), weight: row.int(),
                 headOfLine: HeadOfLine(overtakenAfter: row.optionalInt()), lifeCycleEvents: row.bool())
             manifest.allowsOneSceneOnly = row.bool()
+            let gates = try row.gates()
+            let observers = try TextList.decode(row.text()).map(PluginID.init(unchecked:))
+            routing.requiresContentID = row.bool()
             applications.append(
                 Application(
                     id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
-                    delivery: delivery, gates: try row.gates(),
-                    observers: try TextList.decode(row.text()).map(PluginID.init(unchecked:))))
+                    delivery: delivery, gates: gates, observers: observers))
         }
         return applications
     }

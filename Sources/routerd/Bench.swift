@@ -20,9 +20,15 @@ struct Bench: AsyncParsableCommand {
         var listen = "127.0.0.1:0"
 
         func run() async throws {
-            let address = try ListenAddress(listen)
-            try await EchoApp(address: address).run { port in
-                Console.error("listening on http://\(address.shown(port: port))")
+            let address = try ListenAddress(option: "--listen", listen)
+            do {
+                try await EchoApp(address: address).run { port in
+                    Console.error("listening on http://\(address.shown(port: port))")
+                }
+            } catch {
+                guard let failure = ListenFailure(error, at: address) else { throw error }
+                Console.error("\(failure)")
+                throw ExitCode(1)
             }
         }
     }

@@ -5,9 +5,14 @@ import RouterPlugin
 enum Console {
     static func print(_ text: String) { write(Array((text + "\n").utf8), to: STDOUT_FILENO) }
 
-    static func error(_ text: String) { write(Array((text + "\n").utf8), to: STDERR_FILENO) }
+    static func error(_ text: String, terminator: String = "\n") {
+        write(Array((text + terminator).utf8), to: STDERR_FILENO)
+    }
 
-    static func print(_ bytes: [UInt8]) { write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO) }
+    /// Prints a document on a line, or on lines of its own; an answer of the API brings its line end along.
+    static func print(_ bytes: [UInt8]) {
+        write(bytes.last == UInt8(ascii: "\n") ? bytes : bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+    }
 
     /// Writes all of it; a reader that has gone away ends the command.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
@@ -18,6 +23,14 @@ enum Console {
             guard count > 0 else { exit(1) }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// Prints a document with a line a member, indented.
+    static func print(indented value: JSONValue) { print(value.indented()) }
+
+    /// The bytes that an argument names: those of standard input for `-`, else of a file, with or without `@`.
+    static func read(argument: String) throws -> [UInt8] {
+        try read(argument.hasPrefix("@") ? String(argument.dropFirst()) : argument)
     }
 
     /// Makes a file with these bytes, or replaces what it had.

@@ -12,12 +12,11 @@ struct Gates: ParsableCommand {
 
 /// What names a gate on the command line.
 struct GateOptions: ParsableArguments {
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var application: ApplicationOption
     @Option(help: "The device; left out, the gate of all sessions without one.")
     var device: String?
 
-    var path: String { "/v1/applications/\(encoded(application))/gate" }
+    var path: String { "\(application.path)/gate" }
 }
 
 struct ListGates: AsyncParsableCommand {
@@ -25,13 +24,14 @@ struct ListGates: AsyncParsableCommand {
         commandName: "list", abstract: "List the gates at which something has happened.")
 
     @OptionGroup var server: ServerOptions
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var application: ApplicationOption
+    @OptionGroup var table: TableOptions
 
     func run() async throws {
-        let gates = try await server.list("/v1/applications/\(encoded(application))/gates", [], of: "gates")
+        let gates = try await server.list("\(application.path)/gates", [], of: "gates")
         guard !server.json else { return }
-        for line in table(["device", "state", "responsible", "term", "held"], of: gates) { Console.print(line) }
+        Table(["device", "state", "responsible", "term", "held"], of: gates, wide: table.wide)
+            .show(nothing: "Nothing has happened at a gate.")
     }
 }
 
@@ -45,7 +45,7 @@ struct ShowGate: AsyncParsableCommand {
     func run() async throws {
         let query = gate.device.map { "?device=\(encoded($0))" } ?? ""
         let answer = try await server.send(.get, path: gate.path + query)
-        if !server.json { Console.print(answer.serialized()) }
+        if !server.json { Console.print(indented: answer) }
     }
 }
 

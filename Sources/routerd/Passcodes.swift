@@ -25,7 +25,7 @@ struct ShowPasscode: AsyncParsableCommand {
         for member in answer["policy"]?.asObject?.members ?? [] {
             rows.append([member.key, String(decoding: member.value.serialized(), as: UTF8.self)])
         }
-        for line in aligned(rows) { Console.print(line) }
+        for line in Table.aligned([], rows) { Console.print(line) }
     }
 }
 
@@ -36,14 +36,13 @@ struct CheckPasscode: AsyncParsableCommand {
         discussion: "Ends with status 1 if it does not meet the policy of the application.")
 
     @OptionGroup var server: ServerOptions
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var application: ApplicationOption
 
     func run() async throws {
         // As an argument it would be seen by everybody on the machine.
         let line = try Console.secretLine()
         let body = JSONWriter.object { $0.field("passcode", String(decoding: line, as: UTF8.self)) }
-        let path = "/v1/applications/\(encoded(application))/gate/passcode/check"
+        let path = "\(application.path)/gate/passcode/check"
         let answer = try await server.send(path: path, body: body)
         let faults = answer["faults"]?.asArray ?? []
         if !server.json {

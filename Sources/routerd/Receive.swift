@@ -23,14 +23,9 @@ struct Receive: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let address: ListenAddress
+        let address = try ListenAddress(option: "--listen", listen)
         let keys: [WebhookVerificationKey]
-        do {
-            address = try ListenAddress(listen)
-            keys = try secret.map { try WebhookVerificationKey($0) }
-        } catch {
-            throw ValidationError("\(error)")
-        }
+        do { keys = try secret.map { try WebhookVerificationKey($0) } } catch { throw ValidationError("\(error)") }
         var logger = Logger(label: "routerd.receive") { _ in ConsoleLogHandler { Console.error($0) } }
         logger.logLevel = .warning
         let asJSON = json
@@ -38,8 +33,14 @@ struct Receive: AsyncParsableCommand {
         let receiver = ReceiverApp(address: address, keys: keys, status: status) { received in
             Console.print(asJSON ? received.json(versions) : Array(received.line(versions).utf8))
         }
-        try await receiver.run(logger: logger) { port in
-            Console.error("listening on http://\(address.shown(port: port))")
+        do {
+            try await receiver.run(logger: logger) { port in
+                Console.error("listening on http://\(address.shown(port: port))")
+            }
+        } catch {
+            guard let failure = ListenFailure(error, at: address) else { throw error }
+            Console.error("\(failure)")
+            throw ExitCode(1)
         }
     }
 }
@@ -51,10 +52,17 @@ extension ReceiverApp.Received {
     fileprivate func line(_ versions: [String]) -> String {
         let keys = (verifiedBy ?? []).map { "\(versions[$0]) by key \($0 + 1)" }.joined(separator: ", ")
         return "\(webhookID) attempt \(attempt) \(type) \(path) signature \(signature)"
-            + (keys.isEmpty ? "" : " (\(keys))") + "\n  \(String(decoding: body, as: UTF8.self))"
+            + (keys.isEmpty ? "" : " (\(keys))") + "\n" + Self.shown(body)
     }
 
-    /// - Parameter versions: What each of the keys verifies.
+    /// A body that is JSON is indented; another one is shown as it is.
+    private static func shown(_ body: [UInt8]) -> String {
+        let value = try? JSONValue(parsing: body, limits: .configuration)
+        return String(decoding: value?.indented() ?? body, as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" }.joined(separator: "\n")
+    }
+
+    /// - Parameter versions: The version that each of the keys verifies.
     fileprivate func json(_ versions: [String]) -> [UInt8] {
         JSONWriter.object { object in
             object.field("webhookId", webhookID)

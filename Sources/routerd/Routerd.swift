@@ -7,12 +7,16 @@ struct Routerd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "routerd",
         abstract: "Brings each notification to the one scene session that can, or better prefers to, show it.",
+        discussion: """
+            Clients of a running daemon take ROUTERD_SERVER, ROUTERD_KEY and ROUTERD_APPLICATION from the environment. The status is
+            0, 1 for a failure, and 2 for wrong use. Completions: routerd --generate-completion-script bash (or zsh, fish).
+            """,
         version: RouterdVersion.current,
         subcommands: [
-            Serve.self, Check.self, Eval.self, Decide.self, Send.self, Explain.self, Sessions.self, Gates.self,
-            Tail.self,
-            Receive.self,
-            Database.self, Bench.self,
+            Serve.self, Check.self, Keys.self, Database.self, Receive.self,
+            Applications.self, Sessions.self, Send.self, Explain.self, Notifications.self, Lanes.self, Replays.self,
+            Gates.self, Status.self, Tail.self,
+            Eval.self, Decide.self, Bench.self,
         ])
 
     /// As the framework's own, but for wrong use, which ends with status 2 as everywhere else and not with 64.

@@ -32,14 +32,22 @@ struct Serve: AsyncParsableCommand {
         logger.logLevel = configuration.logLevel
         // A file that may not grow any more is an error of the write, and not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
+        // The daemon says in its log that it goes on; until it does, a terminal that closes must not end it either.
+        signal(SIGHUP, SIG_IGN)
         do {
             let daemon = try Daemon(configuration, logger: logger)
             try await daemon.run { port in
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
-        } catch let error where error is StoreError || error is TooFewOpenFiles {
-            Console.error("\(error)")
+        } catch {
+            if error is StoreError || error is TooFewOpenFiles {
+                Console.error("\(error)")
+            } else if let failure = ListenFailure(error, at: configuration.listen) {
+                Console.error("\(failure)")
+            } else {
+                throw error
+            }
             throw ExitCode(1)
         }
     }
@@ -54,9 +62,4 @@ struct Serve: AsyncParsableCommand {
               curl \(application)/notifications -d '{"aps":{"alert":"Hello"},"notification-content-id":"photo/1"}'
             """
     }
-}
-
-extension ListenAddress {
-    /// The address as a URL has it.
-    func shown(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -6,21 +6,27 @@ import RouterdApp
 struct Sessions: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the scene sessions of an application, and move them.",
+        discussion: """
+            EXAMPLES
+              routerd sessions --application com.example.Gallery --state foregroundActive
+              routerd sessions put inspector '{"endpoint": {"url": "http://127.0.0.1:9000/inspector"}}'
+              routerd sessions activate inspector
+            """,
         subcommands: [
-            ListSessions.self, ShowSession.self, ActivateSession.self, RefreshSession.self, DisconnectSession.self,
-            DiscardSession.self,
+            ListSessions.self, ShowSession.self, PutSession.self, ActivateSession.self, RefreshSession.self,
+            DisconnectSession.self,
+            DiscardSession.self, RotateSecret.self,
         ],
         defaultSubcommand: ListSessions.self)
 }
 
 /// What names a session on the command line.
 struct SessionOptions: ParsableArguments {
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var application: ApplicationOption
     @Argument(help: "The session.")
     var session: String
 
-    var path: String { "/v1/applications/\(encoded(application))/sessions/\(encoded(session))" }
+    var path: String { "\(application.path)/sessions/\(encoded(session))" }
 
     /// One line on what has become of the session.
     func tell(_ answer: JSONValue, _ server: ServerOptions) {
@@ -33,19 +39,19 @@ struct ListSessions: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the sessions.")
 
     @OptionGroup var server: ServerOptions
-    @Option(help: "The application.")
-    var application: String
+    @OptionGroup var application: ApplicationOption
     @Option(help: "Only those in this activation state.")
     var state: String?
     @Option(help: "Only those of this device.")
     var device: String?
+    @OptionGroup var table: TableOptions
 
     func run() async throws {
         let sessions = try await server.list(
-            "/v1/applications/\(encoded(application))/sessions", [("state", state), ("device", device)], of: "sessions")
+            "\(application.path)/sessions", [("state", state), ("device", device)], of: "sessions")
         guard !server.json else { return }
         let columns = ["id", "activationState", "applicationScreen", "role", "configuration", "device", "disabled"]
-        for line in table(columns, of: sessions) { Console.print(line) }
+        Table(columns, of: sessions, wide: table.wide).show(nothing: "There is no such session.")
     }
 }
 
@@ -57,7 +63,41 @@ struct ShowSession: AsyncParsableCommand {
 
     func run() async throws {
         let answer = try await server.send(.get, path: session.path)
-        if !server.json { Console.print(answer.serialized()) }
+        if !server.json { Console.print(indented: answer) }
+    }
+}
+
+struct PutSession: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put", abstract: "Register a session, or replace what it says of itself.",
+        discussion: "Prints the answer, which shows a new secret once.")
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var session: SessionOptions
+    @Argument(help: "Its body: JSON text that begins with {, @FILE or FILE, or - for standard input.")
+    var body: String
+
+    func run() async throws {
+        let bytes = body.hasPrefix("{") ? Array(body.utf8) : try Console.read(argument: body)
+        let answer = try await server.send(.put, path: session.path, body: bytes)
+        if !server.json { Console.print(indented: answer) }
+    }
+}
+
+struct RotateSecret: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate-secret", abstract: "Exchange the secret that signs a session's webhooks.",
+        discussion: "Prints the answer, which shows the new secret once; the old one signs too for a while.")
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var session: SessionOptions
+    @Option(help: "Seconds for which the old secret signs too; 0 ends it at once.")
+    var overlapSeconds: Int?
+
+    func run() async throws {
+        let body = JSONWriter.object { if let overlapSeconds { $0.field("overlapSeconds", overlapSeconds) } }
+        let answer = try await server.send(path: "\(session.path)/endpoint/rotate-secret", body: body)
+        if !server.json { Console.print(indented: answer) }
     }
 }
 

@@ -32,7 +32,7 @@ struct Tail: AsyncParsableCommand {
         let query = terms.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
         let client = StreamClient(
             server: server.server, path: "/v1/stream" + (query.isEmpty ? "" : "?\(query)"),
-            key: server.key ?? ProcessInfo.processInfo.environment["ROUTERD_KEY"])
+            key: server.key)
         let (asJSON, limit) = (server.json, count)
         var reader = EventStreamReader()
         var (printed, hasConnected) = (0, false)
@@ -70,11 +70,27 @@ struct Tail: AsyncParsableCommand {
         if event.type == "gap" { return "-- \(data["missed"]?.asInt64.map { "\($0)" } ?? "some") events are missing" }
         let subject = [data["application"], data["session"]].compactMap { $0?.asString }.joined(separator: "/")
         let told = ["id", "type", "time", "application", "session"]
-        let rest = object.members.filter { !told.contains($0.key) }.map { "\($0.key)=\(word($0.value))" }
-        return ([data["time"]?.asString ?? "", event.type, subject] + rest).joined(separator: " ")
+        let rest = object.members.filter { !told.contains($0.key) }.flatMap { words($0.key, $0.value) }
+        let type = colour(of: event.type).map { Terminal.paint(event.type, $0) } ?? event.type
+        return ([data["time"]?.asString ?? "", type, subject] + rest).joined(separator: " ")
     }
 
-    private static func word(_ value: JSONValue) -> String {
-        value.asString ?? String(decoding: Array(value.serialized()), as: UTF8.self)
+    /// A field as `name=value`; the fields of an object within it under dotted names. Null says nothing.
+    private static func words(_ name: String, _ value: JSONValue) -> [String] {
+        switch value {
+        case .null: []
+        case .string(let text): ["\(name)=\(text)"]
+        case .object(let object): object.members.flatMap { words("\(name).\($0.key)", $0.value) }
+        default: ["\(name)=\(String(decoding: value.serialized(), as: UTF8.self))"]
+        }
+    }
+
+    private static func colour(of type: String) -> Terminal.Colour? {
+        switch type.split(separator: ".").last {
+        case "delivered": .good
+        case "deadLettered", "expired", "failed": .bad
+        case "accepted", "held", "waiting": .pending
+        default: nil
+        }
     }
 }

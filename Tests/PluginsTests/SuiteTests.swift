@@ -150,7 +150,10 @@ struct PayloadSourceSuiteTests {
     }
 
     @Test func badNotificationsAreFound() {
-        #expect(violations { _ in .success([]) } == ["events: a request was taken, but carries none and has no answer of its own"])
+        #expect(
+            violations { _ in .success([]) } == [
+                "events: a request was taken, but carries none and has no answer of its own"
+            ])
         let unchecked = violations { request in
             var notification = Self.plain(request)
             notification.contentID = ContentID(unchecked: String(decoding: request.body, as: UTF8.self))

@@ -13,7 +13,9 @@ public struct PushPayloadSource: PayloadSource {
     public var id: PluginID { Self.id }
 
     /// The kind, which has no options.
-    public static let kind = PayloadSourceKind(id: id, summary: "takes push payloads in JSON with the headers of APNs", secrets: .optional) {
+    public static let kind = PayloadSourceKind(
+        id: id, summary: "takes push payloads in JSON with the headers of APNs", secrets: .optional
+    ) {
         (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])
         return PushPayloadSource()

@@ -17,7 +17,9 @@ public struct ScenePayloadSource: PayloadSource {
     public var id: PluginID { Self.id }
 
     /// The kind, which has no options.
-    public static let kind = PayloadSourceKind(id: id, summary: "takes user activities, URLs and shortcut items in JSON", secrets: .optional) {
+    public static let kind = PayloadSourceKind(
+        id: id, summary: "takes user activities, URLs and shortcut items in JSON", secrets: .optional
+    ) {
         (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])
         return ScenePayloadSource()

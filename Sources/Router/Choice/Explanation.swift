@@ -15,6 +15,8 @@ package struct Explanation: Hashable, Sendable {
         package var tier: Tier?
         /// What each rule says of it, in the rules' order.
         package var verdicts: [RuleVerdict]
+        /// The reason why it was chosen or passed over.
+        package var reason = ""
     }
 
     /// What a rule says of a session.
@@ -55,6 +57,8 @@ extension Chooser {
             }
             return shown.count < limit
         }
+        let chosen = shown.first { $0.session == decision.session }
+        for place in shown.indices { shown[place].reason = shown[place].reason(decision, outcome, chosen: chosen) }
         return Explanation(
             outcome: outcome, decision: decision, considered: shown,
             sessionsInScope: tenant.registry.count(of: notification.device))

@@ -97,9 +97,12 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomRefl
 package struct RoutingSettings: Hashable, Sendable {
     /// Whether a session that prefers a content must also be able to show it. Off, as in Apple's own sample.
     package var prefersRequiresCan: Bool
+    /// Whether notifications without a content id are refused. Off: they go to the most relevant session.
+    package var requiresContentID: Bool
 
-    package init(prefersRequiresCan: Bool = false) {
+    package init(prefersRequiresCan: Bool = false, requiresContentID: Bool = false) {
         self.prefersRequiresCan = prefersRequiresCan
+        self.requiresContentID = requiresContentID
     }
 }
 

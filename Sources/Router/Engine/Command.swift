@@ -297,6 +297,8 @@ package enum Refusal: Error, Hashable, Sendable {
     case endpointNotHere
     /// The keys would not be those of an endpoint.
     case signingKeys(SigningKeysError)
+    /// The application takes notifications with a content id only.
+    case contentIDMissing(ApplicationID)
     /// The same key came with another body, or for another device, before; or two keys came with two notifications.
     case idempotencyConflict
     case scene(SceneRefusal)

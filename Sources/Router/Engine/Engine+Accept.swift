@@ -7,6 +7,7 @@ extension Engine {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
+        if request.lacksContentID(in: tenant.application) { return .refused(.contentIDMissing(request.application)) }
         let collapse = CollapseKey(
             application: request.application, device: request.device, collapseID: request.notification.collapseID)
         let keys = request.dedupeKeys.map(PlanKey.dedupe) + (collapse.map { [.collapse($0)] } ?? [])
@@ -83,6 +84,14 @@ extension Engine {
             collapseID: incoming.collapseID, traceparent: request.traceparent,
             replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
             payload: incoming.payload, receivedAt: now, decision: decision, placement: placement, kind: incoming.kind)
+    }
+}
+
+extension AcceptRequest {
+    /// Whether the application refuses the request because it names no content. A replay was accepted before.
+    package func lacksContentID(in application: Application) -> Bool {
+        application.routing.requiresContentID && replayOf == nil && notification.kind == .notification
+            && notification.contentID == nil
     }
 }
 

@@ -83,6 +83,10 @@ struct Witness {
                     || names.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
                 "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
         case .refused(.unknownApplication), .refused(.storeUnavailable): break
+        case .refused(.contentIDMissing):
+            require(
+                request.notification.contentID == nil && request.notification.kind == .notification,
+                "a notification is refused for want of a content id that it has")
         case .refused(.scene(.unlistedActivityType(let type))):
             require(!["edit", "kiosk"].contains(type), "an activity is refused that every manifest lists: \(type)")
         default: fail("a producer was answered \(reply)")

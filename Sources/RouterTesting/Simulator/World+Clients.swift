@@ -188,6 +188,8 @@ extension World {
         if happens(300) { drawStatuses(&application.delivery.statuses) }
         application.delivery.reroute = RerouteSettings(onExhausted: happens(300), onTimeout: happens(500))
         application.delivery.weight = pick([1, 1, 3]) ?? 1
+        application.routing.requiresContentID =
+            application.routing.prefersRequiresCan && application.delivery.weight == 3
         application.delivery.headOfLine = pick([.block, .block, .park, .skip(afterAttempts: 2)]) ?? .block
         application.delivery.lifeCycleEvents = happens(700)
         application.gates = drawGates()

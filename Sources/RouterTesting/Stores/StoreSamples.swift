@@ -137,7 +137,7 @@ enum StoreSamples {
         manifest.allowsOneSceneOnly = true
         return Application(
             id: id, displayName: text, manifest: manifest,
-            delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true),
+            delegate: endpoint, routing: RoutingSettings(prefersRequiresCan: true, requiresContentID: true),
             delivery: DeliverySettings(
                 timeoutSeconds: 1, maxInFlightPerSession: 64, retrySchedule: [0, 5, 86_400], statuses: statuses,
                 reroute: RerouteSettings(onExhausted: true, onTimeout: true), weight: 7,

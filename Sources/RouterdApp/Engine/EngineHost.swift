@@ -113,8 +113,10 @@ package actor EngineHost {
     // MARK: Reading
 
     /// Looks at the engine between two batches.
-    package func read<Value: Sendable>(_ body: @Sendable (Engine) -> Value) -> Value {
-        body(engine)
+    package func read<Value: Sendable, Failure>(
+        _ body: @Sendable (Engine) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(engine)
     }
 
     /// What the engine has in hand, and how long decisions took.

@@ -27,6 +27,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
+        try request.refuseForeignMarks()
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
         let (application, traceparent) = (batch.application, request.traceparent)

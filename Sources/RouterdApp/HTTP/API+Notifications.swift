@@ -34,18 +34,24 @@ extension API {
     }
 
     @Sendable func explain(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let query = try request.query("device", "limit")
+        let query = try request.query("device", "limit", "priority", "at")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
         let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         let accept = try await accept(request, context, device, by: Self.pushSource)
-        let now = host.now
+        let now = try query.time("at") ?? host.now
         let view = NotificationView(
             application: accept.application, device: accept.device, contentID: accept.notification.contentID,
-            priority: accept.notification.priority, payload: accept.notification.payload)
-        let explained = await host.read { engine in
-            engine.tenants[accept.application].map { chooser.explain(view, from: $0, at: now, limit: limit) }
+            priority: try query.priority("priority") ?? accept.notification.priority,
+            payload: accept.notification.payload)
+        let explained = try await host.read { engine throws(Problem) in
+            guard let tenant = engine.tenants[accept.application] else {
+                throw Problem(.unknownApplication(accept.application))
+            }
+            guard !accept.lacksContentID(in: tenant.application) else {
+                throw Problem(.contentIDMissing(accept.application))
+            }
+            return chooser.explain(view, from: tenant, at: now, limit: limit)
         }
-        guard let explained else { throw Problem(.unknownApplication(accept.application)) }
         return .json(.ok, ExplanationBody.write(explained, view))
     }
 
@@ -128,6 +134,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ device: DeviceID?, by source: any PayloadSource
     ) async throws -> AcceptRequest {
         let application = try context.application()
+        try request.refuseForeignMarks()
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
         return try Self.decode(received, by: source, application, device, request.traceparent)

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import HTTPTypes
 package import RouterPlugin
 
@@ -42,6 +43,15 @@ package struct APIKey: Hashable, Sendable {
         self.init(
             name: name, digest: Self.digest(of: key), scopes: scopes, application: application,
             requestsPerSecond: requestsPerSecond)
+    }
+
+    /// A key that has not been used before: the prefix and 32 random bytes in base64url.
+    package static func fresh(using generator: inout some RandomNumberGenerator) -> String {
+        let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        let text = Data(bytes).base64EncodedString()
+        return prefix
+            + text.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
     }
 
     package static func digest(of key: String) -> [UInt8] { Array(SHA256.hash(data: Array(key.utf8))) }

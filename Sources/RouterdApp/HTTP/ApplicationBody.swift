@@ -34,6 +34,7 @@ package enum ApplicationBody {
         }
         if var routing = try reader.object("routing") {
             application.routing.prefersRequiresCan = try routing.bool("prefersRequiresCan") ?? false
+            application.routing.requiresContentID = try routing.bool("requireContentId") ?? false
             try routing.finish()
         }
         if let delivery = try reader.object("delivery") { application.delivery = try readDelivery(delivery) }
@@ -162,7 +163,7 @@ package enum ApplicationBody {
             body.field("displayName", application.displayName)
             if let scenes { scenes.write(to: &body) }
             body.object("manifest") { manifest in
-                manifest.field("supportsMultipleScenes", application.manifest.supportsMultipleScenes)
+                manifest.field("supportsMultipleScenes", application.manifest.multipleScenesSetting)
                 manifest.array("userActivityTypes") { types in
                     for type in application.manifest.userActivityTypes { types.element(type) }
                 }
@@ -177,7 +178,10 @@ package enum ApplicationBody {
                     EndpointBody.write(delegate, issuing: issued?.delegate?.freshSecret, to: &$0)
                 }
             }
-            body.object("routing") { $0.field("prefersRequiresCan", application.routing.prefersRequiresCan) }
+            body.object("routing") { routing in
+                routing.field("prefersRequiresCan", application.routing.prefersRequiresCan)
+                routing.field("requireContentId", application.routing.requiresContentID)
+            }
             body.object("delivery") { delivery in
                 delivery.field("timeoutSeconds", application.delivery.timeoutSeconds)
                 delivery.field("maxInFlightPerSession", application.delivery.maxInFlightPerSession)
@@ -222,4 +226,9 @@ package enum ApplicationBody {
         }
         object.array("activityTypes") { types in for type in configuration.activityTypes { types.element(type) } }
     }
+}
+
+extension SceneManifest {
+    /// The setting as a client has put it; nil if it has put none.
+    fileprivate var multipleScenesSetting: Bool? { supportsMultipleScenes ? true : allowsOneSceneOnly ? false : nil }
 }

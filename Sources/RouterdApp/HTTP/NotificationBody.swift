@@ -137,6 +137,7 @@ package enum ExplanationBody {
     private static func write(_ considered: Explanation.Considered, to object: inout JSONObjectWriter) {
         object.field("session", considered.session)
         object.field("tier", considered.tier?.rawValue)
+        object.field("reason", considered.reason)
         object.field("can", considered.can)
         object.field("prefers", considered.prefers)
         object.field("activationState", considered.activationState.name)

@@ -19,8 +19,8 @@ package enum NotificationQuery {
         filter.session = try query.identifier("session", of: IdentifierKinds.Session.self)
         filter.contentID = try query.identifier("contentId", of: IdentifierKinds.Content.self)
         filter.type = try type(query["type"])
-        filter.since = try time(query, "since")
-        filter.until = try time(query, "until")
+        filter.since = try query.time("since")
+        filter.until = try query.time("until")
         if let cursor = try Cursor.read(query["cursor"]) {
             guard let before = Int64(cursor) else {
                 throw Problem(.badRequest, "invalid-cursor", "This is not a cursor of this list.")
@@ -45,13 +45,5 @@ package enum NotificationQuery {
         let types = NotificationKind.allCases.map(WebhookEnvelope.type(of:)) + SceneEventKind.allCases.map(\.rawValue)
         let names = types.joined(separator: ", ")
         throw Problem(.badRequest, "invalid-parameter", "type must be one of \(names).")
-    }
-
-    private static func time(_ query: [String: String], _ name: String) throws(Problem) -> Timestamp? {
-        guard let text = query[name] else { return nil }
-        guard let time = Timestamp(rfc3339: text) else {
-            throw Problem(.badRequest, "invalid-parameter", "\(name) must be a time such as 2026-01-02T03:04:05Z.")
-        }
-        return time
     }
 }

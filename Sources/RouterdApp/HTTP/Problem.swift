@@ -92,7 +92,9 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     }
 
     var response: Response {
-        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        Response(
+            status: status, headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body + [UInt8(ascii: "\n")])))
     }
 
     package func response(from request: Request, context: some RequestContext) throws -> Response { response }
@@ -170,6 +172,10 @@ extension Problem {
         case .notInForeground(let key): self = .notInForeground(key.session)
         case .gate(let refusal): self.init(refusal)
         case .passcode(let refusal): self.init(refusal)
+        case .contentIDMissing(let id):
+            self.init(
+                .unprocessableContent, "content-id-missing",
+                "The application \(id) takes notifications with a content id only: set notification-content-id.")
         case .idempotencyConflict:
             self.init(
                 .conflict, "idempotency-conflict",

@@ -3,6 +3,7 @@ import HTTPTypes
 package import Hummingbird
 import Logging
 import NIOCore
+import Plugins
 import Router
 import RouterPlugin
 
@@ -78,6 +79,18 @@ extension Request {
     /// The header fields as sources see them.
     var sourceHeaders: [(name: String, value: String)] {
         headers.map { ($0.name.canonicalName, $0.value) }
+    }
+
+    /// Refuses a request in another system's form. Its payload would be taken for a push payload without a content id, and
+    /// go to the wrong session with a signature that nothing has checked.
+    func refuseForeignMarks() throws(Problem) {
+        guard let (kind, mark) = ForeignMarks.sender(of: sourceHeaders, contentType: headers[.contentType]) else {
+            return
+        }
+        throw Problem(
+            .unsupportedMediaType, "foreign-format",
+            "The mark \(mark) says that this is no push payload but a request for a source of the kind \(kind). "
+                + "Put such a source, and let the sender post to /v1/sources/{source}.")
     }
 
     /// The key of a batch; with the number of a line it is the key of that line.
@@ -183,6 +196,22 @@ extension Dictionary where Key == String, Value == String {
         do { return try Identifier<Kind>(text) } catch { throw Problem(error) }
     }
 
+    func time(_ name: String) throws(Problem) -> Timestamp? {
+        guard let text = self[name] else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw Problem(.badRequest, "invalid-parameter", "\(name) must be a time such as 2026-01-02T03:04:05Z.")
+        }
+        return time
+    }
+
+    func priority(_ name: String) throws(Problem) -> Priority? {
+        guard let text = self[name] else { return nil }
+        guard let priority = Int(text).flatMap(Priority.init(rawValue:)) else {
+            throw Problem(.badRequest, "invalid-parameter", "\(name) must be 1, 5 or 10.")
+        }
+        return priority
+    }
+
     func limit(default standard: Int, maximum: Int) throws(Problem) -> Int {
         guard let text = self["limit"] else { return standard }
         guard let number = Int(text), (1...maximum).contains(number) else {
@@ -193,9 +222,11 @@ extension Dictionary where Key == String, Value == String {
 }
 
 extension Response {
+    /// A JSON answer. It ends with a line end, so that a shell's prompt begins on a line of its own.
     static func json(_ status: HTTPResponse.Status, _ bytes: [UInt8]) -> Response {
-        Response(
-            status: status, headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        var body = ByteBuffer(bytes: bytes)
+        body.writeInteger(UInt8(ascii: "\n"))
+        return Response(
+            status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: body))
     }
 }

@@ -50,7 +50,7 @@ struct ApplicationTests {
                     ],
                 ],
                 "delegate": ["url": "http://127.0.0.1:9/delegate", "signingKeys": keys],
-                "routing": ["prefersRequiresCan": true],
+                "routing": ["prefersRequiresCan": true, "requireContentId": false],
                 "delivery": [
                     "timeoutSeconds": 3, "maxInFlightPerSession": 2, "retrySchedule": [1, 2],
                     "statuses": ["404": "retry", "5xx": "wait"],
@@ -66,7 +66,7 @@ struct ApplicationTests {
         try await withDaemon { daemon in
             let created = try await daemon.putGallery("{}")
             #expect(created.status == 201)
-            #expect(created["manifest", "supportsMultipleScenes"] == false)
+            #expect(created["manifest", "supportsMultipleScenes"] == .null)
             #expect(created["routing", "prefersRequiresCan"] == false)
             #expect(created["delivery", "timeoutSeconds"] == 15)
             #expect(created["delivery", "maxInFlightPerSession"] == 1)

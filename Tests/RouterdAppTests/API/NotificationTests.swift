@@ -241,7 +241,7 @@ struct NotificationTests {
             receiver.answer(with: 503)
             let accepted = try await daemon.post(payload)
             let read = try await daemon.settled(accepted.id)
-            #expect(read.text.hasSuffix(#""payload":\#(payload)}"#))
+            #expect(read.text.hasSuffix("\"payload\":\(payload)}\n"))
             #expect(read["id"].asString == accepted.id)
             #expect(read["application"] == "com.example.gallery")
             #expect(read["source"] == "routerd.source.push")

@@ -1,0 +1,44 @@
+import Glibc
+
+/// Colours on a terminal. Output to a file or a pipe has none, nor has a terminal with `NO_COLOR` set or `TERM=dumb`.
+enum Terminal {
+    /// A colour by its meaning.
+    enum Colour: String {
+        case good = "32"
+        case bad = "31"
+        case pending = "33"
+        case quiet = "2"
+        case strong = "1"
+    }
+
+    /// Whether standard output takes colours.
+    static let hasColours = isColourTerminal(STDOUT_FILENO)
+    /// Whether standard error is a terminal, where progress may be shown in place.
+    static let showsProgress = isColourTerminal(STDERR_FILENO)
+
+    private static func isColourTerminal(_ descriptor: Int32) -> Bool {
+        isatty(descriptor) == 1 && Environment["NO_COLOR"] == nil && Environment["TERM"] != "dumb"
+    }
+
+    /// The text in a colour where standard output takes colours.
+    static func paint(_ text: String, _ colour: Colour) -> String {
+        hasColours ? "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// The colour of a state of a notification, a lane or a session; nil for a word without one.
+    static func colour(of word: String) -> Colour? {
+        switch word {
+        case "delivered", "foregroundActive", "closed", "chosen", "completed", "prefers": .good
+        case "deadLettered", "expired", "open", "disabled", "undeliverable", "failed": .bad
+        case "waiting", "held", "inFlight", "halfOpen", "running": .pending
+        case "superseded", "cancelled", "unattached", "-": .quiet
+        default: nil
+        }
+    }
+
+    /// Shows progress in place on standard error, or nothing where it is no terminal. An empty text clears the line.
+    static func progress(_ text: String) {
+        guard showsProgress else { return }
+        Console.error("\r\u{1B}[K\(text)", terminator: "")
+    }
+}
