@@ -19,7 +19,7 @@ struct DiskTests {
                 try await daemon.putSession("busy", at: busy, conditions(can: "SELF == 'busy'"))
                 let ids = [try await daemon.post(about: "held").id, try await daemon.post(about: "busy").id]
                 try await receiver.webhooks(1, at: "/held")
-                try await self.until(daemon, ids[1]) { $0["attempts"].asArray?.count == 1 }
+                try await daemon.until(ids[1]) { $0["attempts"].asArray?.count == 1 }
 
                 let log = try FileManager.default.attributesOfItem(atPath: directory.file() + "-wal")[.size] as? Int
                 try limitFiles(of: daemon.program, to: "\(try #require(log))")
@@ -35,13 +35,13 @@ struct DiskTests {
 
                 try limitFiles(of: daemon.program, to: "unlimited")
                 for id in ids {
-                    try await self.until(daemon, id) { $0["state"] == "delivered" }
+                    try await daemon.until(id) { $0["state"] == "delivered" }
                     let attempts = try await daemon.notification(id)["attempts"].asArray?.count
                     #expect(attempts == (id == ids[0] ? 1 : 2))
                 }
                 let accepted = try await daemon.post(about: "held", headers: ["idempotency-key": "k"])
                 #expect(accepted.status == 202, "what was refused was not kept")
-                try await self.until(daemon, accepted.id) { $0["state"] == "delivered" }
+                try await daemon.until(accepted.id) { $0["state"] == "delivered" }
                 #expect(receiver.webhooks(at: "/held").count == 2 && receiver.webhooks(at: "/busy").count == 2)
                 let status = try await daemon.call(.get, "/v1/status").json.at("notifications")
                 #expect(status.at("accepted") == 3 && status.at("unaccounted") == 0)
@@ -64,12 +64,5 @@ struct DiskTests {
         try process.run()
         process.waitUntilExit()
         try #require(process.terminationStatus == 0)
-    }
-
-    private func until(_ daemon: ServedDaemon, _ id: String, _ isSo: (Answer) -> Bool) async throws {
-        while true {
-            try Task.checkCancellation()
-            if isSo(try await daemon.notification(id)) { return }
-        }
     }
 }

@@ -8,7 +8,9 @@ struct HelpTests {
     @Test(arguments: [
         "", "serve", "check", "eval", "decide", "send", "explain", "sessions", "sessions list", "sessions activate",
         "sessions discard", "gates", "gates list", "gates show", "gates passcode", "gates check-passcode",
-        "gates reset", "tail", "receive", "database", "database check",
+        "gates reset", "tail", "receive", "applications", "applications put", "sessions put", "sessions rotate-secret",
+        "notifications", "notifications list", "notifications show", "lanes", "lanes list", "lanes resume", "replays",
+        "replays start", "status", "keys", "keys new", "bench load", "database", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
         "bench post",

@@ -116,7 +116,7 @@ final class Program: Sendable {
     }
 
     /// Suspends until it has written a line with that beginning, to either side; returns the rest of the line.
-    func line(beginning: String) async throws -> String {
+    func line(beginning: String, containing part: String = "") async throws -> String {
         while true {
             let seen = heard.count
             let (output, errors) = texts.withLock { $0 }
@@ -125,7 +125,9 @@ final class Program: Sendable {
                 let lines = String(decoding: bytes, as: UTF8.self).split(
                     separator: "\n", omittingEmptySubsequences: false)
                 // The last one has not ended yet.
-                if let line = lines.dropLast().first(where: { $0.hasPrefix(beginning) }) {
+                if let line = lines.dropLast().first(where: {
+                    $0.hasPrefix(beginning) && (part.isEmpty || $0.contains(part))
+                }) {
                     return String(line.dropFirst(beginning.count))
                 }
             }

@@ -69,3 +69,13 @@ func withServedDaemon<Value: Sendable>(
         throw error
     }
 }
+
+extension ServedDaemon {
+    /// Asks for a notification again and again until it is as the condition wants it.
+    func until(_ id: String, _ isSo: (Answer) -> Bool) async throws {
+        while true {
+            try Task.checkCancellation()
+            if isSo(try await notification(id)) { return }
+        }
+    }
+}
