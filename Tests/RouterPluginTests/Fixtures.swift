@@ -11,6 +11,15 @@ enum Fixtures {
         try [UInt8](Data(contentsOf: folder.appendingPathComponent(path)))
     }
 
+    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, the given text, which is recorded.
+    static func recorded(_ name: String, now text: String) throws -> String {
+        guard ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil else {
+            return String(decoding: try bytes(name), as: UTF8.self)
+        }
+        try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        return text
+    }
+
     /// The names of the files of JSONTestSuite that begin with the prefix.
     static func suite(_ prefix: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent("json").path)
