@@ -68,7 +68,7 @@ struct JSONRandomTests {
         }
     }
 
-    private static func value(depth: Int, using noise: inout Noise) -> JSONValue {
+    static func value(depth: Int, using noise: inout Noise) -> JSONValue {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 5), using: &noise) {
         case 0: return .null
         case 1: return .bool(Bool.random(using: &noise))

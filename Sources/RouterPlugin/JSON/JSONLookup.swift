@@ -91,7 +91,7 @@ struct JSONLookupVisitor: JSONVisitor {
         pending = 0
     }
 
-    mutating func end(_ container: JSONContainer) {
+    mutating func end(_ container: JSONContainer, at offset: Int) {
         open.removeLast()
     }
 

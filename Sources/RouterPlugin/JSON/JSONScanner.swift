@@ -111,7 +111,7 @@ struct JSONScanner<Visitor: JSONVisitor> {
         position += 1
         ledger.close(first: frame.firstKey)
         frame = parents.removeLast()
-        visitor.end(container)
+        visitor.end(container, at: position)
     }
 
     private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONError) {

@@ -33,7 +33,7 @@ struct JSONTreeBuilder: JSONVisitor {
         isObject.append(container == .object)
     }
 
-    mutating func end(_ container: JSONContainer) {
+    mutating func end(_ container: JSONContainer, at offset: Int) {
         let level = levels.removeLast()
         isObject.removeLast()
         add(container == .object ? .object(level.object) : .array(level.elements))

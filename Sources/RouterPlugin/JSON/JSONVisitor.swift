@@ -13,8 +13,8 @@ protocol JSONVisitor {
     mutating func key(_ text: JSONText, in bytes: UnsafeBufferPointer<UInt8>)
     /// An array or object begins.
     mutating func begin(_ container: JSONContainer, at offset: Int)
-    /// The innermost array or object ends.
-    mutating func end(_ container: JSONContainer)
+    /// The innermost array or object ends; the offset is that of the byte behind it.
+    mutating func end(_ container: JSONContainer, at offset: Int)
 }
 
 /// What holds other values.
