@@ -86,7 +86,11 @@ struct RoutingRuleSuiteTests {
 struct PayloadSourceSuiteTests {
     private struct Source: PayloadSource {
         var id = PluginID(unchecked: "com.example.source")
+        var methods = ["POST"]
+        var consent: @Sendable (SourceRequest) -> SourceResponse? = { _ in nil }
         let answer: @Sendable (SourceRequest) -> Result<[SourceEvent], SourceError>
+
+        func handshake(_ request: SourceRequest) -> SourceResponse? { consent(request) }
 
         func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {}
 
@@ -193,6 +197,37 @@ struct PayloadSourceSuiteTests {
         #expect(quoting.contains("errors: the message of bad quotes the request or a secret"))
         let telling = refusing({ _ in SourceError(code: "bad", message: "The key is hunter2.") }, secrets: ["hunter2"])
         #expect(telling == ["errors: the message of bad quotes the request or a secret"])
+    }
+
+    @Test func badHandshakesAreFound() {
+        func violations(_ consent: @escaping @Sendable (SourceRequest) -> SourceResponse?) -> [String] {
+            let source = Source(methods: ["POST", "OPTIONS"], consent: consent) { .success([Self.plain($0)]) }
+            return PayloadSourceSuite.violations(of: source, accepting: [request("{}", [("x-kind", "test")])], seed: 7)
+        }
+        #expect(violations { $0.method == "OPTIONS" ? SourceResponse(status: 200) : nil } == [])
+        let answering = violations { _ in SourceResponse(status: 200) }
+        #expect(answering == ["handshake: example 0 is answered as a handshake, and its events are lost"])
+        let strange = violations { request in
+            guard request.method == "OPTIONS" else { return nil }
+            let value = request.headers.first?.value ?? ""
+            return SourceResponse(status: 0, headers: [.init("X-Kind", value)])
+        }
+        #expect(
+            Set(strange) == [
+                "handshake: the status is none of HTTP's",
+                "handshake: the name of a header is empty or not in lower case",
+                "handshake: a header has control characters",
+            ])
+        final class Counter: Sendable { let calls = Mutex(0) }
+        let counter = Counter()
+        let counting = violations { request in
+            guard request.method == "OPTIONS" else { return nil }
+            return SourceResponse(
+                status: 200 + counter.calls.withLock {
+                    $0 += 1; return $0
+                } % 2)
+        }
+        #expect(counting == ["determinism: the same handshake is answered differently"])
     }
 
     @Test func memoryIsFound() {

@@ -2,6 +2,8 @@
 ///
 ///     request ──verify──▶ known sender ──decode──▶ events ──filter, templates──▶ notifications
 ///
+/// A sender may ask for consent before it sends: `handshake` answers such a request, before anything else is done.
+///
 /// A source is a pure value. It is given everything it needs, reads no clock and keeps no state, so the same request
 /// always gives the same answer. Filter and templates are the router's part. Every source runs `PayloadSourceSuite` of
 /// RouterTesting.
@@ -14,6 +16,12 @@ public protocol PayloadSource: Sendable {
     var defaults: SourceDefaults { get }
     /// The status that tells the sender to repeat a request later. Some senders give up at 429.
     var retryStatus: Int { get }
+
+    /// The answer to a request by which a sender asks for consent before it sends events; nil if the request is none.
+    ///
+    /// The router asks before it verifies, so a handshake needs no credentials and must not reveal a secret. A request
+    /// that is answered here is neither verified nor decoded.
+    func handshake(_ request: SourceRequest) -> SourceResponse?
 
     /// Checks on the raw bytes that one of the secrets' holders has sent the request. All comparisons take constant time.
     ///
@@ -32,6 +40,8 @@ extension PayloadSource {
     public var defaults: SourceDefaults { SourceDefaults() }
     /// 429, as RFC 6585 has it.
     public var retryStatus: Int { 429 }
+    /// Most senders ask for no consent.
+    public func handshake(_ request: SourceRequest) -> SourceResponse? { nil }
 }
 
 /// The templates of a kind of source, as text.

@@ -12,7 +12,8 @@ public import RouterPlugin
 /// 3. the same request gives the same answer, asked twice and asked in another order;
 /// 4. broken, random, huge and oddly headed requests are answered or refused with a `SourceError` whose code is in
 ///    kebab-case, whose message is one line of at most `maximumMessageLength` bytes, and whose offset is in the body;
-/// 5. no message quotes the request or a secret.
+/// 5. no message quotes the request or a secret;
+/// 6. no example is a handshake, and handshakes are answered in HTTP's form and alike each time.
 /// A source that traps ends the test process, which is a finding too.
 public enum PayloadSourceSuite: Sendable {
     /// The greatest length of an error's message in bytes.
@@ -34,11 +35,17 @@ public enum PayloadSourceSuite: Sendable {
             guard case .failure(let error) = answer(of: source, to: example) else { continue }
             violations.add("examples: number \(place) is refused with \(error.code)")
         }
+        for (place, example) in examples.enumerated() where source.handshake(example) != nil {
+            violations.add("handshake: example \(place) is answered as a handshake, and its events are lost")
+        }
         let requests = examples + HostileRequests.all(from: examples, seed: seed)
         var answers: [Answer] = []
         for request in requests {
             let answer = answer(of: source, to: request)
             answers.append(answer)
+            for method in source.methods {
+                checkHandshake(of: source, request.replacing(method: method), into: &violations)
+            }
             switch answer {
             case .success(let decoding):
                 check(decoding, of: request, keepsBody: keepsBody, into: &violations)
@@ -71,7 +78,7 @@ public enum PayloadSourceSuite: Sendable {
             !decoding.events.isEmpty || decoding.response != nil,
             "events: a request was taken, but carries none and has no answer of its own")
         if let response = decoding.response {
-            violations.require((100...599).contains(response.status), "response: the status is none of HTTP's")
+            check(response, "response", into: &violations)
         }
         for event in decoding.events {
             if keepsBody {
@@ -84,6 +91,25 @@ public enum PayloadSourceSuite: Sendable {
             violations.require(keys.allSatisfy { !$0.isEmpty }, "keys: a dedupe key or collapse id is empty")
             violations.require(keys.allSatisfy { $0.utf8.count <= 512 }, "keys: one is longer than 512 bytes")
             violations.require(keys.allSatisfy(isOneLine), "keys: one has control characters")
+        }
+    }
+
+    private static func checkHandshake(
+        of source: any PayloadSource, _ request: SourceRequest, into violations: inout Violations
+    ) {
+        let response = source.handshake(request)
+        violations.require(
+            source.handshake(request) == response, "determinism: the same handshake is answered differently")
+        if let response { check(response, "handshake", into: &violations) }
+    }
+
+    private static func check(_ response: SourceResponse, _ part: String, into violations: inout Violations) {
+        violations.require((100...599).contains(response.status), "\(part): the status is none of HTTP's")
+        for field in response.headers {
+            violations.require(
+                !field.name.isEmpty && field.name == field.name.lowercased(),
+                "\(part): the name of a header is empty or not in lower case")
+            violations.require(isOneLine(field.name + field.value), "\(part): a header has control characters")
         }
     }
 
@@ -106,5 +132,12 @@ public enum PayloadSourceSuite: Sendable {
             !forbidden.contains { !$0.isEmpty && error.message.contains($0) },
             "errors: the message of \(error.code) quotes the request or a secret"
         )
+    }
+}
+
+extension SourceRequest {
+    fileprivate func replacing(method: String) -> SourceRequest {
+        SourceRequest(
+            method: method, path: path, query: query, headers: headers, body: body, receivedAt: receivedAt)
     }
 }
