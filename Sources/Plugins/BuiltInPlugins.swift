@@ -6,6 +6,7 @@ public enum BuiltInPlugins: Sendable {
     public static let sourceKinds: [PayloadSourceKind] = [
         PushPayloadSource.kind,
         ScenePayloadSource.kind,
+        CloudEventsSource.kind,
     ]
 
     /// The rules that a configuration may name.
