@@ -62,7 +62,7 @@ extension TemplateError {
         case controlCharacter = "control-character"
         /// A `}` that closes no hole.
         case unmatchedBrace = "unmatched-brace"
-        /// A `%` right before a hole, so that a value would complete a percent-encoded byte.
+        /// A `%` right before a hole or at the end of a default, so that a value would complete a percent-encoded byte.
         case openPercent = "open-percent"
         /// A hole without its `}`.
         case unterminatedHole = "unterminated-hole"

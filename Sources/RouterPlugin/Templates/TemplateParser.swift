@@ -57,14 +57,17 @@ struct TemplateParser {
             literal.append(byte)
             position += 1
         }
-        if position < bytes.count, let percent = literal.suffix(2).lastIndex(of: UInt8(ascii: "%")),
-            literal[(percent + 1)...].allSatisfy({ hexDigit($0) != nil })
-        {
-            let start = position - (literal.count - percent)
-            let message = "A value must not complete a percent-encoded byte; a literal % is written %25."
-            throw fault(.openPercent, message, at: start..<position)
-        }
+        if position < bytes.count { try refuseOpenPercent(in: literal, before: position) }
         return String(decoding: literal, as: UTF8.self)
+    }
+
+    /// Refuses `%` and `%2` at the end of a text that stands right before a position: a value could go on from there.
+    private func refuseOpenPercent(in text: [UInt8], before end: Int) throws(TemplateError) {
+        guard let percent = text.suffix(2).lastIndex(of: UInt8(ascii: "%")),
+            text[(percent + 1)...].allSatisfy({ hexDigit($0) != nil })
+        else { return }
+        let message = "A value must not complete a percent-encoded byte; a literal % is written %25."
+        throw fault(.openPercent, message, at: end - (text.count - percent)..<end)
     }
 
     // MARK: Holes
@@ -106,6 +109,7 @@ struct TemplateParser {
             guard !text.isEmpty else {
                 throw fault(.emptyDefault, "A default must not be empty.", at: quote..<position)
             }
+            try refuseOpenPercent(in: Array(text.utf8), before: position - 1)
             hole.fallback = ByteExactText(text)
         case UInt8(ascii: "|"), UInt8(ascii: "}"), UInt8(ascii: ":"):
             let message = "An alternative names a value, such as issue.number, or a default, such as 'none'."

@@ -65,6 +65,7 @@ struct CloudEventsSenderTests {
     @Test func onlyConfiguredOriginsAreGivenConsent() throws {
         let options: JSONValue = ["allowedOrigins": ["EventEmitter.example.com", "b.example.com"]]
         #expect(try ask([origin], options: options)?.status == 200)
+        #expect(try ask([(name: origin.name, value: "B.Example.com")], options: options)?.status == 200)
         let refused = try ask([(name: origin.name, value: "c.example.com")], options: options)
         #expect(refused == SourceResponse(status: 403, headers: [.init("allow", "POST, OPTIONS")]))
     }

@@ -6,7 +6,7 @@ import Testing
 struct TemplateDiagnosticTests {
     static let refused: [String] = [
         // Text.
-        "", "a\nb{c}", "a\u{7F}", "a\u{85}b", "a}b", "{{x}", "{x}}", "a%{x}", "a%2{x}",
+        "", "a\nb{c}", "a\u{7F}", "a\u{85}b", "a}b", "{{x}", "{x}}", "a%{x}", "a%2{x}", "{a|'%2'}{x}",
         // Holes.
         "{", "a{b", "{a|", "{a:", "{a:segment", "{}", "{+}", "{a|}", "{|a}", "{a||b}", "{:segment}", "{a|'x", "{['x y'",
         "{a|''}", "{a|'x'|b}", "{'a'|'b'}", "{ a}", "{a }", "{a|b c}", "{a{b}}", "{a'b'}", "{größe}", "{a.größe}",
