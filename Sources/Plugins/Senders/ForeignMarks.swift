@@ -18,7 +18,7 @@ package enum ForeignMarks: Sendable {
         let kind: String
         /// The mark as messages name it, in its usual spelling.
         let text: String
-        /// The name of the header in lower case, or what it begins with.
+        /// The name of the header in lower case, or its beginning.
         let name: String
         let isPrefix: Bool
 

@@ -22,9 +22,9 @@ public enum StandardWebhooksVerifier: Sendable {
     /// Verifies a webhook as it was received: header names in lower case, the body byte for byte.
     ///
     /// A timestamp counts as too old when it is `toleranceSeconds` before `now` or earlier, and as too new when it is
-    /// more than that after `now`.
+    /// more than that after `now`. The window is checked last, so only the holder of a key is told that it was missed.
     ///
-    /// - Throws: the first thing that is wrong; neither secret nor signature occur in it.
+    /// - Throws: the first fault; neither secret nor signature occur in it.
     public static func verify(
         headers: [(name: String, value: String)], body: [UInt8], keys: [WebhookVerificationKey],
         now: Timestamp, toleranceSeconds: Int64 = 300
@@ -34,7 +34,6 @@ public enum StandardWebhooksVerifier: Sendable {
         guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: ".")) else { throw .invalidID }
         let timestamp = try header("webhook-timestamp", in: headers)
         let seconds = try seconds(of: timestamp)
-        try check(seconds, against: now, toleranceSeconds: toleranceSeconds)
         let signatures = try header("webhook-signature", in: headers).utf8
             .split(separator: UInt8(ascii: " "), maxSplits: maximumSignatures)
             .prefix(maximumSignatures)
@@ -53,6 +52,7 @@ public enum StandardWebhooksVerifier: Sendable {
             }
         }
         guard !valid.isEmpty else { throw .noMatchingSignature }
+        try check(seconds, against: now, toleranceSeconds: toleranceSeconds)
         return Verified(id: id, timestampSeconds: seconds, keys: valid)
     }
 

@@ -40,6 +40,7 @@ struct ForeignMarksTests {
     @Test func theUpperRowWins() {
         #expect(sender(["webhook-signature", "x-gitlab-event"])?.first == "gitlab")
         #expect(sender(["ce-id", "svix-signature", "x-hub-signature-256", "x-github-event"])?.last == "X-GitHub-Event")
+        #expect(sender(["x-github-event", "x-gitlab-event", "ce-id", "webhook-signature"])?.first == "github")
         #expect(sender(["webhook-signature", "ce-id"])?.first == "cloudevents")
     }
 

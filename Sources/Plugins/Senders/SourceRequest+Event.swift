@@ -1,0 +1,50 @@
+import RouterPlugin
+
+extension SourceRequest {
+    /// The type of event that a header names; nil if it is missing.
+    ///
+    /// - Throws: `bad-event-type` unless it has 1 to 128 printable ASCII characters; the errors of `header`.
+    func eventType(in name: String) throws(SourceError) -> String? {
+        guard let value = try header(name) else { return nil }
+        return try EventText.type(value, in: "header \(name)")
+    }
+
+    /// The id of the delivery that a header names; nil if it is missing.
+    ///
+    /// - Throws: `bad-delivery-id` unless it has 1 to 255 printable ASCII characters; the errors of `header`.
+    func deliveryID(in name: String) throws(SourceError) -> String? {
+        guard let value = try header(name) else { return nil }
+        return try EventText.id(value, in: "header \(name)")
+    }
+}
+
+/// Texts of senders that become types of events and parts of dedupe keys.
+enum EventText {
+    /// A text as the type of an event; nil if there is none.
+    ///
+    /// - Throws: `bad-event-type` unless it has 1 to 128 printable ASCII characters.
+    static func type(_ text: String?, in place: String) throws(SourceError) -> String? {
+        guard let text else { return nil }
+        guard isPrintable(text, upTo: SenderLimits.maximumTypeLength) else {
+            let message = "The \(place) must have 1 to \(SenderLimits.maximumTypeLength) printable ASCII characters."
+            throw SourceError(code: "bad-event-type", message: message)
+        }
+        return text
+    }
+
+    /// A text as a part of a dedupe key; nil if there is none.
+    ///
+    /// - Throws: `bad-delivery-id` unless it has 1 to 255 printable ASCII characters.
+    static func id(_ text: String?, in place: String) throws(SourceError) -> String? {
+        guard let text else { return nil }
+        guard isPrintable(text, upTo: SenderLimits.maximumIDLength) else {
+            let message = "The \(place) must have 1 to \(SenderLimits.maximumIDLength) printable ASCII characters."
+            throw SourceError(code: "bad-delivery-id", message: message)
+        }
+        return text
+    }
+
+    static func isPrintable(_ text: String, upTo maximum: Int) -> Bool {
+        (1...maximum).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}
