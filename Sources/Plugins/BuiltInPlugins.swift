@@ -7,6 +7,17 @@ public enum BuiltInPlugins: Sendable {
         PushPayloadSource.kind,
         ScenePayloadSource.kind,
         CloudEventsSource.kind,
+        GitHubSource.kind,
+        GitLabSource.kind,
+        StripeSource.kind,
+        SlackSource.kind,
+        ShopifySource.kind,
+        AlertmanagerSource.kind,
+        GrafanaSource.kind,
+        StandardWebhooksSource.kind,
+        HMACSource.kind,
+        BasicSource.kind,
+        BearerSource.kind,
     ]
 
     /// The rules that a configuration may name.
