@@ -10,9 +10,10 @@ extension Predicate.Comparison {
     /// What NSPredicate would raise an exception for while evaluating, found before there is anything to evaluate.
     var typeFault: TypeFault? {
         guard quantifier != nil else { return Self.typeFault(left, operation, right) }
-        guard case .aggregate(let elements) = left else {
+        guard left.mayBeAggregate else {
             return TypeFault(side: .left, code: .collectionRequired, message: "expected an aggregate, as in {'a', 'b'}")
         }
+        guard case .aggregate(let elements) = left else { return Self.typeFault(left, operation, right) }
         for element in elements {
             if let fault = Self.typeFault(element, operation, right) { return fault }
         }
@@ -28,16 +29,17 @@ extension Predicate.Comparison {
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
             return orderFault(left, right)
         case .between:
+            if case .path = right, right.mayBeAggregate { return orderFault(left, .null) }
             guard case .aggregate(let bounds) = right, bounds.count == 2 else {
                 let message = "expected an aggregate of two bounds, as in {'a', 'b'}"
                 return TypeFault(side: .right, code: .boundsRequired, message: message)
             }
             return orderFault(left, bounds[0]) ?? orderFault(left, bounds[1])
         case .isIn:
-            if case .aggregate = right { return nil }
+            if right.mayBeAggregate { return nil }
             return textFault(left, right, "a string or an aggregate")
         case .contains:
-            if case .aggregate = left { return nil }
+            if left.mayBeAggregate { return nil }
             return textFault(left, right, "a string")
         case .beginsWith, .endsWith, .like:
             return textFault(left, right, "a string")
@@ -52,7 +54,7 @@ extension Predicate.Comparison {
         if right.isAggregate {
             return TypeFault(side: .right, code: .typeMismatch, message: "an aggregate has no order")
         }
-        if left == .null || right == .null || left.isTextual == right.isTextual { return nil }
+        if left.hasAnyOrder || right.hasAnyOrder || left.isTextual == right.isTextual { return nil }
         let message = "a string and a number have no order"
         return TypeFault(side: .right, code: .typeMismatch, message: message)
     }
@@ -111,8 +113,8 @@ extension Predicate.Comparison {
     var hasEmptyNeedle: Bool {
         switch operation {
         case .beginsWith, .endsWith: right.isEmptyText
-        case .contains: !left.isAggregate && right.isEmptyText
-        case .isIn: quantifier == nil && !right.isAggregate && left.isEmptyText
+        case .contains: !left.mayBeAggregate && right.isEmptyText
+        case .isIn: quantifier == nil && !right.mayBeAggregate && left.isEmptyText
         default: false
         }
     }
@@ -124,6 +126,25 @@ extension Predicate.Operand {
         switch self {
         case .subject, .text, .null: true
         case .number, .boolean, .aggregate: false
+        case .path(let path): !path.isCount
+        }
+    }
+
+    /// Whether the operand may stand where an aggregate is wanted: it is one, or a value of the payload.
+    fileprivate var mayBeAggregate: Bool {
+        switch self {
+        case .aggregate: true
+        case .path(let path): !path.isCount
+        default: false
+        }
+    }
+
+    /// Whether the operand may be compared in order with texts and numbers alike, as far as is known.
+    fileprivate var hasAnyOrder: Bool {
+        switch self {
+        case .null: true
+        case .path(let path): !path.isCount
+        default: false
         }
     }
 

@@ -84,14 +84,10 @@ extension Parser {
         while true {
             if at(.dot) {
                 try take()
-                let name = try keyPathName()
-                let span = term.span.joined(with: name)
-                refuse(.keyPathNotAllowed, "the only key path allowed is SELF", at: span)
-                term = Term(kind: .refused, span: span)
+                term = try member(of: term, keyPathName())
             } else if at(.leftBracket) {
-                let span = term.span.joined(with: try index())
-                refuse(.indexNotAllowed, "index expressions are not allowed", at: span)
-                term = Term(kind: .refused, span: span)
+                let (content, brackets) = try index()
+                term = try element(of: term, content, brackets)
             } else {
                 return term
             }
@@ -99,22 +95,30 @@ extension Parser {
     }
 
     /// `keyPathName = word | "@" word | "#" word ;`
-    private mutating func keyPathName() throws(PredicateError) -> SourceSpan {
+    private mutating func keyPathName() throws(PredicateError) -> Token {
         switch token.kind {
-        case .identifier, .reserved, .collectionOperator, .escapedIdentifier: return try take()
+        case .identifier, .reserved, .collectionOperator, .escapedIdentifier: return try takeToken()
         default: throw unexpected("a name after the dot")
         }
     }
 
     /// `index = "[" ( "FIRST" | "LAST" | "SIZE" | operand ) "]" ;`
-    private mutating func index() throws(PredicateError) -> SourceSpan {
-        try enter(at: expect(.leftBracket))
+    private mutating func index() throws(PredicateError) -> (IndexContent, SourceSpan) {
+        let opening = try expect(.leftBracket)
+        try enter(at: opening)
+        let content: IndexContent
         switch token.kind {
-        case .reserved(.first), .reserved(.last), .reserved(.size): try take()
-        default: _ = try requireValue(operand())
+        case .reserved(.first): content = .first
+        case .reserved(.last): content = .last
+        case .reserved(.size): content = .size
+        default: content = try requireValue(operand()).map(IndexContent.value) ?? .refused
+        }
+        switch content {
+        case .first, .last, .size: try take()
+        case .value, .refused: break
         }
         leave()
-        return try expect(.rightBracket)
+        return (content, opening.joined(with: try expect(.rightBracket)))
     }
 
     /// ```
@@ -131,7 +135,7 @@ extension Parser {
         case .placeholder: return try placeholder()
         case .formatSpecifier: return try formatSpecifier()
         case .identifier: return try identifier()
-        case .escapedIdentifier, .collectionOperator: return keyPath(try take())
+        case .escapedIdentifier, .collectionOperator: return try keyPath(takeToken())
         case .variable: return try variable()
         default: throw unexpected("a value")
         }
@@ -190,14 +194,18 @@ extension Parser {
         switch word {
         case .truePredicate: return Term(kind: .predicate(.constant(true)), span: try takeNode())
         case .falsePredicate: return Term(kind: .predicate(.constant(false)), span: try takeNode())
-        case .subject: return Term(kind: .value(.subject), span: try take())
+        case .subject: return Term(kind: .value(subject), span: try take())
         case .null, .nil: return Term(kind: .value(.null), span: try take())
         case .true, .yes: return Term(kind: .value(.boolean(true)), span: try take())
         case .false, .no: return Term(kind: .value(.boolean(false)), span: try take())
         case .subquery, .fetch, .cast: return try call(take())
-        case .anyKey: return keyPath(try take())
+        case .anyKey where profile == .payload:
+            return refused(.keyPathNotAllowed, "ANYKEY is not allowed", at: try take())
+        case .anyKey: return try keyPath(takeToken())
         default:
-            let message = "\(word.rawValue) is a reserved word; expected a value"
+            let name = lexer.text(in: token.span)
+            let hint = profile == .payload ? "; a member of this name is #\(name)" : ""
+            let message = "\(word.rawValue) is a reserved word; expected a value\(hint)"
             throw PredicateError(.reservedWord, message, at: token.span)
         }
     }
@@ -221,6 +229,12 @@ extension Parser {
         return Term(kind: .value(try operand(for: argument, at: span)), span: span, isPlaceholder: true)
     }
 
+    func checkLiteral(_ length: Int, of literal: String, at span: SourceSpan) throws(PredicateError) {
+        guard length > PredicateLimits.literalBytes else { return }
+        let message = "\(literal) takes \(length) bytes; the limit is \(PredicateLimits.literalBytes)"
+        throw PredicateError(.literalTooLong, message, at: span)
+    }
+
     private mutating func operand(
         for argument: PredicateArgument, at span: SourceSpan
     ) throws(PredicateError) -> Predicate.Operand {
@@ -234,10 +248,7 @@ extension Parser {
             }
             return .number(number)
         case .string(let text):
-            guard text.utf8.count <= PredicateLimits.literalBytes else {
-                let message = "the string takes \(text.utf8.count) bytes; the limit is \(PredicateLimits.literalBytes)"
-                throw PredicateError(.literalTooLong, message, at: span)
-            }
+            try checkLiteral(text.utf8.count, of: "the string", at: span)
             return .text(Predicate.Text(utf8: Array(text.utf8)))
         case .list(let arguments):
             try checkAggregate(arguments.count, at: span)
@@ -255,12 +266,9 @@ extension Parser {
         let span = token.span
         let isKeyPath = lexer.text(in: span) == "%K"
         try take()
-        if isKeyPath {
-            refuse(.keyPathArgumentNotAllowed, "key paths are not allowed, nor %K for one", at: span)
-        } else {
-            refuse(.formatSpecifierNotAllowed, "the only format specifier is %@", at: span)
-        }
-        return Term(kind: .refused, span: span)
+        if isKeyPath { return try keyPathArgument(span) }
+        let known = profile == .payload ? "the only format specifiers are %@ and %K" : "the only format specifier is %@"
+        return refused(.formatSpecifierNotAllowed, known, at: span)
     }
 }
 
@@ -269,13 +277,8 @@ extension Parser {
 extension Parser {
     /// `identifier = word [ call ] ;`: a key path, or a function.
     private mutating func identifier() throws(PredicateError) -> Term {
-        let name = try take()
-        return at(.leftParenthesis) ? try call(name) : keyPath(name)
-    }
-
-    private mutating func keyPath(_ span: SourceSpan) -> Term {
-        refuse(.keyPathNotAllowed, "the only key path allowed is SELF; put strings in quotes", at: span)
-        return Term(kind: .refused, span: span)
+        let name = try takeToken()
+        return at(.leftParenthesis) ? try call(name.span) : try keyPath(name)
     }
 
     /// `call = "(" [ or { "," or } ] ")" ;` The arguments may be predicates, as in `TERNARY` and `SUBQUERY`.

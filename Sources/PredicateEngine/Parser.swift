@@ -21,16 +21,20 @@
 struct Parser {
     private(set) var lexer: Lexer
     private(set) var token: Token
+    let profile: PredicateProfile
     private let arguments: [PredicateArgument]
     private var usedArguments = 0
     private var depth = 0
     private var nodes = 0
-    private var comparisons = 0
+    /// Comparisons, or passes over the payload.
+    private var cost = 0
     private var refusal: PredicateError?
     private var misfit: PredicateError?
     private(set) var warnings: [PredicateWarning] = []
 
-    init(_ format: String, arguments: [PredicateArgument]) throws(PredicateError) {
+    init(
+        _ format: String, arguments: [PredicateArgument], profile: PredicateProfile = .conditions
+    ) throws(PredicateError) {
         let bytes = Array(format.utf8)
         let excess = bytes.count - PredicateLimits.textBytes
         guard excess <= 0 else {
@@ -44,6 +48,7 @@ struct Parser {
         }
         lexer = Lexer(bytes)
         self.arguments = arguments
+        self.profile = profile
         token = try lexer.next()
     }
 }
@@ -75,19 +80,30 @@ extension Parser {
             let place = fault.side == .left ? left : right
             return noteMisfit(fault.code, fault.message, at: place)
         }
-        comparisons += comparison.cost(atMost: PredicateLimits.comparisons)
-        guard comparisons <= PredicateLimits.comparisons else {
-            let message = "evaluation could take more than \(PredicateLimits.comparisons) comparisons"
-            throw PredicateError(.tooManyComparisons, message, at: span)
-        }
+        try charge(for: comparison, at: span)
         if comparison.ignoresOptions {
-            let message = "elements of an aggregate are compared exactly; use ANY {…} ==[c] SELF"
+            let value = profile == .payload ? "the other value" : "SELF"
+            let message = "elements of an aggregate are compared exactly; use ANY {…} ==[c] \(value)"
             warn(.ignoredOptions, message, at: span)
         }
         if comparison.hasEmptyNeedle {
             let message = "\(comparison.operation.rawValue) with an empty or null operand never matches"
             warn(.neverMatches, message, at: span)
         }
+    }
+
+    private mutating func charge(for comparison: Predicate.Comparison, at span: SourceSpan) throws(PredicateError) {
+        let (limit, unit): (Int, String)
+        switch profile {
+        case .conditions:
+            (limit, unit) = (PredicateLimits.comparisons, "comparisons")
+            cost += comparison.cost(atMost: limit)
+        case .payload:
+            (limit, unit) = (PredicateLimits.passes, "passes over the payload")
+            cost += comparison.passes
+        }
+        guard cost > limit else { return }
+        throw PredicateError(.tooManyComparisons, "evaluation could take more than \(limit) \(unit)", at: span)
     }
 
     /// The tree of a term that has to be a predicate. A refused term passes as a constant, which is never seen.
@@ -100,7 +116,7 @@ extension Parser {
             refuse(.argumentNotAPredicate, "%@ stands for a value, not for a predicate", at: term.span)
             return .constant(false)
         case .value:
-            let message = "this is a value; a predicate compares values, as in SELF == 'a'"
+            let message = "this is a value; a predicate compares values, as in \(profile.example)"
             throw PredicateError(.notAPredicate, message, at: term.span)
         }
     }
@@ -121,6 +137,12 @@ extension Parser {
         refusal = PredicateError(code, message, at: span)
     }
 
+    /// A term in the place of a form that policy refuses.
+    mutating func refused(_ code: PredicateError.Code, _ message: String, at span: SourceSpan) -> Term {
+        refuse(code, message, at: span)
+        return Term(kind: .refused, span: span)
+    }
+
     mutating func warn(_ code: PredicateWarning.Code, _ message: String, at span: SourceSpan) {
         warnings.append(PredicateWarning(code, message, at: span))
     }
@@ -129,7 +151,8 @@ extension Parser {
     func conclude() throws(PredicateError) {
         if let refusal { throw refusal }
         if usedArguments < arguments.count {
-            let message = "\(arguments.count) arguments were given, but %@ occurs \(usedArguments) times"
+            let places = profile == .payload ? "%@ and %K occur" : "%@ occurs"
+            let message = "\(arguments.count) arguments were given, but \(places) \(usedArguments) times"
             throw PredicateError(.unusedArgument, message, at: token.span)
         }
         if let misfit { throw misfit }
@@ -152,6 +175,13 @@ extension Parser {
         let span = token.span
         token = try lexer.next()
         return span
+    }
+
+    /// Reads the token and returns it.
+    mutating func takeToken() throws(PredicateError) -> Token {
+        let taken = token
+        try take()
+        return taken
     }
 
     @discardableResult

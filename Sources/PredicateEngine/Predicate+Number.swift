@@ -48,6 +48,12 @@ extension Predicate.Number {
         return (whole, value - Double(whole))
     }
 
+    /// The same number as an integer if it is one, so that numbers that are the same are equal.
+    var normalized: Self {
+        guard case .double(let value) = self, let (whole, rest) = Self.split(value), rest == 0 else { return self }
+        return .integer(whole)
+    }
+
     /// Whether both are the same number, whatever their literals.
     func isSame(as other: Self) -> Bool { !isLess(than: other) && !other.isLess(than: self) }
 }

@@ -112,6 +112,8 @@ extension Predicate {
         case null
         /// `{…}`.
         indirect case aggregate([Operand])
+        /// A value of the payload. Occurs in a ``PayloadPredicate`` only, and there in the place of `subject`.
+        case path(PayloadPath)
     }
 
     /// The content of a string literal. Equality is equality of the bytes, unlike `String`'s, for which

@@ -31,11 +31,7 @@ public struct Predicate: Sendable {
 
     /// Takes a tree whose shape is known to be sound, and makes sure that its canonical text can be read again.
     init(root: Tree, warnings: [PredicateWarning] = [], span: SourceSpan) throws(PredicateError) {
-        let length = Printer.text(of: root).utf8.count
-        guard length <= PredicateLimits.textBytes else {
-            let message = "the canonical text takes \(length) bytes; the limit is \(PredicateLimits.textBytes)"
-            throw PredicateError(.textTooLong, message, at: span)
-        }
+        try Printer.checkLength(of: root, span: span)
         self.root = root
         self.warnings = warnings
     }

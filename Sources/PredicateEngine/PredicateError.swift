@@ -62,13 +62,13 @@ extension PredicateError {
 
         /// `MATCHES`.
         case matchesNotAllowed = "matches-not-allowed"
-        /// A key path other than `SELF`.
+        /// A key path other than `SELF`; in the payload profile, a form of key path that it does not have.
         case keyPathNotAllowed = "key-path-not-allowed"
         /// A function call, `SUBQUERY`, `CAST` and the like included.
         case functionNotAllowed = "function-not-allowed"
         /// A custom operator such as `isKindOfClass:`.
         case selectorNotAllowed = "selector-not-allowed"
-        /// `expression[index]`.
+        /// `expression[index]`; in the payload profile, an index of another kind than it has.
         case indexNotAllowed = "index-not-allowed"
         /// `$variable`.
         case variableNotAllowed = "variable-not-allowed"
@@ -86,7 +86,7 @@ extension PredicateError {
         case missingArgument = "missing-argument"
         /// An argument with no `%@` for it.
         case unusedArgument = "unused-argument"
-        /// An argument that has no literal form: a number that is not finite.
+        /// An argument that has no literal form, a number that is not finite, or that is no key path for `%K`.
         case invalidArgument = "invalid-argument"
         /// `%@` where a predicate should be.
         case argumentNotAPredicate = "argument-not-a-predicate"
@@ -94,7 +94,7 @@ extension PredicateError {
         case textTooLong = "text-too-long"
         /// The tree has more than ``PredicateLimits/nodes`` nodes.
         case tooManyNodes = "too-many-nodes"
-        /// Nesting goes deeper than ``PredicateLimits/depth``.
+        /// Nesting goes deeper than ``PredicateLimits/depth``, or a key path than ``PredicateLimits/pathSteps``.
         case tooDeep = "too-deep"
         /// An aggregate has more than ``PredicateLimits/aggregateElements`` elements.
         case aggregateTooLong = "aggregate-too-long"
@@ -102,7 +102,8 @@ extension PredicateError {
         case literalTooLong = "literal-too-long"
         /// There are more than ``PredicateLimits/arguments`` arguments.
         case tooManyArguments = "too-many-arguments"
-        /// Evaluation could take more than ``PredicateLimits/comparisons`` comparisons.
+        /// Evaluation could take more than ``PredicateLimits/comparisons`` comparisons, or than
+        /// ``PredicateLimits/passes`` passes over the payload.
         case tooManyComparisons = "too-many-comparisons"
 
         /// A comparison between kinds of values that the operator does not take.

@@ -24,4 +24,13 @@ public enum PredicateLimits: Sendable {
 
     /// Comparisons of two values that one evaluation may make; `ANY {a, b} IN {c, d}` stands for four.
     public static let comparisons = 16 * 1024
+
+    /// Steps of one key path of the payload profile.
+    public static let pathSteps = 64
+
+    /// Passes over the payload that one evaluation of a payload predicate may take; `docs/PREDICATES.md` counts them.
+    public static let passes = 4096
+
+    /// UTF-8 bytes of a string of the payload in which `ANY path IN path` looks for the elements of an array.
+    public static let searchedBytes = 256
 }

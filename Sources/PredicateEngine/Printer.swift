@@ -13,6 +13,14 @@ struct Printer {
         return String(decoding: printer.output, as: UTF8.self)
     }
 
+    /// Makes sure that the canonical text of a tree is not too long to be read again.
+    static func checkLength(of tree: Predicate.Tree, span: SourceSpan) throws(PredicateError) {
+        let length = text(of: tree).utf8.count
+        guard length > PredicateLimits.textBytes else { return }
+        let message = "the canonical text takes \(length) bytes; the limit is \(PredicateLimits.textBytes)"
+        throw PredicateError(.textTooLong, message, at: span)
+    }
+
     /// What surrounds a tree, loosest first: a tree needs parentheses where its own connective is looser.
     private enum Binding: Int {
         case or, and, not
@@ -73,6 +81,30 @@ struct Printer {
                 write(element)
             }
             write("}")
+        case .path(let path): write(path)
+        }
+    }
+
+    /// Dots where a name is a word, brackets elsewhere; `SELF` before the latter if the path begins with them.
+    private mutating func write(_ path: PayloadPath) {
+        if path.steps.isEmpty { write("SELF") }
+        for (place, step) in path.steps.enumerated() {
+            if case .member(let name) = step, name.isWord {
+                let isReserved = ReservedWord(rawValue: name.string.uppercased()) != nil
+                write((place > 0 ? "." : isReserved ? "#" : "") + name.string)
+                continue
+            }
+            if place == 0 { write("SELF") }
+            switch step {
+            case .member(let name):
+                write("[")
+                write(name)
+                write("]")
+            case .element(let index): write("[\(index)]")
+            case .first: write("[FIRST]")
+            case .last: write("[LAST]")
+            case .count: write(".@count")
+            }
         }
     }
 
@@ -94,6 +126,11 @@ struct Printer {
     }
 
     private mutating func write(_ text: String) { output.append(contentsOf: text.utf8) }
+}
+
+extension Predicate.Text {
+    /// Whether the text can be written as a word of the grammar.
+    fileprivate var isWord: Bool { utf8.first?.startsWord == true && utf8.allSatisfy(\.continuesWord) }
 }
 
 extension Printer {

@@ -3,7 +3,8 @@
 /// Evaluates trees the obvious way: by recursion over the tree, with quadratic text search and a table for `LIKE`.
 /// Shares no code with `Program`.
 struct Oracle {
-    let subject: String?
+    var subject: String?
+    var payload = PayloadValue.null
 
     /// A value, once the subject is known.
     private enum Value {
@@ -11,6 +12,7 @@ struct Oracle {
         case text(String)
         case number(Predicate.Number)
         case list([Value])
+        case object([(name: String, value: Value)])
     }
 
     func evaluate(_ tree: Predicate.Tree) -> Bool {
@@ -29,7 +31,12 @@ struct Oracle {
         guard let quantifier = comparison.quantifier else {
             return compare(left, comparison.operation, right, comparison.options)
         }
-        guard case .list(let elements) = left else { return false }
+        guard case .list(let elements) = left else { return quantifier == .notAny }
+        if case (.path, .isIn, .path, .text(let text)) = (
+            comparison.left, comparison.operation, comparison.right, right
+        ), text.utf8.count > 256 {
+            return quantifier == .notAny || (quantifier == .all && elements.isEmpty)
+        }
         let results = elements.map { compare($0, comparison.operation, right, comparison.options) }
         return switch quantifier {
         case .any: results.contains(true)
@@ -46,6 +53,45 @@ struct Oracle {
         case .boolean(let value): .number(.integer(value ? 1 : 0))
         case .null: .null
         case .aggregate(let elements): .list(elements.map(value))
+        case .path(let path): follow(path.steps[...], from: Self.value(payload))
+        }
+    }
+
+    private static func value(_ payload: PayloadValue) -> Value {
+        switch payload {
+        case .null: .null
+        case .boolean(let value): .number(.integer(value ? 1 : 0))
+        case .number(let number): .number(number)
+        case .text(let text): .text(text.string)
+        case .array(let elements): .list(elements.map(value))
+        case .object(let object): .object(object.members.map { ($0.name.string, value($0.value)) })
+        }
+    }
+
+    private func follow(_ steps: ArraySlice<PayloadPath.Step>, from value: Value) -> Value {
+        guard let step = steps.first else { return value }
+        let next: Value? =
+            switch (step, value) {
+            case (.member(let name), _): member(name.string, of: value)
+            case (.element(let index), .list(let elements)): elements.dropFirst(index).first
+            case (.first, .list(let elements)): elements.first
+            case (.last, .list(let elements)): elements.last
+            case (.count, .list(let elements)): .number(.integer(Int64(elements.count)))
+            default: nil
+            }
+        return follow(steps.dropFirst(), from: next ?? .null)
+    }
+
+    private func member(_ name: String, of value: Value) -> Value {
+        switch value {
+        case .object(let members):
+            return members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value ?? .null
+        case .list(let elements):
+            let joined = elements.map { member(name, of: $0) }.flatMap { member -> [Value] in
+                if case .list(let inner) = member { inner } else { [member] }
+            }
+            return .list(joined)
+        default: return .null
         }
     }
 
@@ -60,7 +106,7 @@ struct Oracle {
         case .greater: return order(left, right, options).map { $0 > 0 } ?? false
         case .greaterOrEqual: return order(left, right, options).map { $0 >= 0 } ?? false
         case .between:
-            guard case .list(let bounds) = right else { return false }
+            guard case .list(let bounds) = right, bounds.count == 2 else { return false }
             return compare(left, .greaterOrEqual, bounds[0], options) && compare(left, .lessOrEqual, bounds[1], options)
         case .isIn:
             if case .list(let elements) = right { return elements.contains { isEqual(left, $0, []) } }
@@ -71,7 +117,9 @@ struct Oracle {
         case .beginsWith: return occurs(right, in: left, options) { start, _, _ in start == 0 }
         case .endsWith: return occurs(right, in: left, options) { _, end, count in end == count }
         case .like:
-            guard case .text(let text) = left, case .text(let pattern) = right else { return false }
+            guard case .text(let text) = left, case .text(let pattern) = right, pattern.utf8.count <= 1024 else {
+                return false
+            }
             return LikeTable(pattern: pattern, options: options).matches(text)
         }
     }
@@ -84,6 +132,13 @@ struct Oracle {
             options.valueText(left).scalars == options.valueText(right).scalars
         case (.list(let left), .list(let right)):
             left.count == right.count && !zip(left, right).contains { !isEqual($0, $1, []) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count
+                && left.allSatisfy { member in
+                    right.contains {
+                        $0.name.utf8.elementsEqual(member.name.utf8) && isEqual($0.value, member.value, [])
+                    }
+                }
         default: false
         }
     }

@@ -3,8 +3,13 @@
 /// Makes random trees that the parser would accept, and random subjects that have a chance to match them.
 struct RandomPredicates {
     var random: SplitMix64
+    /// Whether predicates are about a payload, with key paths in the place of the subject.
+    let hasPaths: Bool
 
-    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+    init(seed: UInt64, hasPaths: Bool = false) {
+        random = SplitMix64(seed: seed)
+        self.hasPaths = hasPaths
+    }
 
     /// Pieces whose neighbours matter: case, marks in and out of order, expansions, syllables, wildcards, quotes,
     /// controls, both sides of the surrogates, line ends.
@@ -102,10 +107,10 @@ struct RandomPredicates {
             let operation = random.pick(Predicate.Operator.allCases)
             let comparison = Predicate.Comparison(
                 quantifier: quantifier,
-                left: quantifier == nil ? anything() : aggregate(),
+                left: quantifier == nil ? anything() : collection(),
                 operation: operation,
                 options: options(),
-                right: operation == .between ? .aggregate([scalar(), scalar()]) : anything()
+                right: operation == .between ? bounds() : anything()
             )
             if comparison.typeFault == nil { return comparison }
         }
@@ -119,8 +124,16 @@ struct RandomPredicates {
         switch random.below(8) {
         case 0: .null
         case 1...3: .text(Predicate.Text(utf8: Array(text().utf8)))
-        default: .subject
+        default: hasPaths ? .path(path()) : .subject
         }
+    }
+
+    private mutating func collection() -> Predicate.Operand {
+        hasPaths && random.chance(2) ? .path(path()) : aggregate()
+    }
+
+    private mutating func bounds() -> Predicate.Operand {
+        hasPaths && random.chance(4) ? .path(path()) : .aggregate([scalar(), scalar()])
     }
 
     private mutating func numeric() -> Predicate.Operand {

@@ -1,0 +1,174 @@
+/// A comparison with its right side made ready once: folded, cut into a pattern, or hashed.
+///
+///     ANY labels.name IN {'bug', 'crash'}
+///         └ each ───┘    └ right: a set ┘
+struct PayloadTest {
+    private let operation: Predicate.Operator
+    private let right: PayloadValue
+    private let form: Form
+    /// The right side in the form, if it is text that can be compared with.
+    private var text: FoldedText?
+    private var pattern: LikePattern?
+    /// The right side of `IN` under a quantifier.
+    private var set: PayloadSet?
+    /// The two comparisons of `BETWEEN`.
+    private var bounds: [PayloadTest] = []
+
+    init(_ comparison: Predicate.Comparison, right: PayloadValue, _ work: inout Int) {
+        self.init(comparison.operation, comparison.options, right)
+        switch (operation, right) {
+        case (.between, .array(let elements)) where elements.count == 2:
+            bounds = [
+                PayloadTest(.greaterOrEqual, comparison.options, elements[0]),
+                PayloadTest(.lessOrEqual, comparison.options, elements[1]),
+            ]
+            for place in bounds.indices { bounds[place].fold(&work) }
+        case (.isIn, .array(let elements)) where comparison.quantifier != nil: set = PayloadSet(elements, &work)
+        case (.isIn, .text(let text)) where comparison.searchesForEach:
+            // Every element is looked for in all of the text, so it has to be short.
+            if text.utf8.count <= PredicateLimits.searchedBytes { fold(&work) }
+        case (.like, .text(let text)):
+            if text.utf8.count <= PredicateLimits.literalBytes { pattern = LikePattern(text.utf8, form, &work) }
+        default: fold(&work)
+        }
+    }
+
+    private init(_ operation: Predicate.Operator, _ options: Predicate.Options, _ right: PayloadValue) {
+        self.operation = operation
+        self.right = right
+        form =
+            switch operation {
+            case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between: options.valueForm
+            case .isIn, .contains, .beginsWith, .endsWith, .like: options.searchForm
+            }
+    }
+
+    private mutating func fold(_ work: inout Int) { text = folded(right, &work) }
+
+    /// The text of a value in the form; nil if it is no text.
+    private func folded(_ value: PayloadValue, _ work: inout Int) -> FoldedText? {
+        guard case .text(let text) = value else { return nil }
+        if form != .exact { work += text.utf8.count }
+        return Folding.fold(text.utf8, into: form)
+    }
+}
+
+// MARK: - Comparing
+
+extension PayloadTest {
+    /// Whether the comparison holds for a left side. Values that the operator does not take give false.
+    func holds(for left: PayloadValue, _ work: inout Int) -> Bool {
+        work += 1
+        switch operation {
+        case .equal: return isEqual(to: left, &work)
+        case .notEqual: return !isEqual(to: left, &work)
+        case .less: return isOrdered(left, &work) { $0 } ?? false
+        case .lessOrEqual: return isOrdered(left, &work, reversed: true) { !$0 } ?? false
+        case .greater: return isOrdered(left, &work, reversed: true) { $0 } ?? false
+        case .greaterOrEqual: return isOrdered(left, &work) { !$0 } ?? false
+        case .between:
+            guard bounds.count == 2 else { return false }
+            for bound in bounds where !bound.holds(for: left, &work) { return false }
+            return true
+        case .isIn:
+            if let set { return set.contains(left, &work) }
+            guard case .array(let elements) = right else { return text?.holds(folded(left, &work), &work) ?? false }
+            return elements.contains { $0.isSame(as: left, &work) }
+        case .contains:
+            guard case .array(let elements) = left else { return folded(left, &work)?.holds(text, &work) ?? false }
+            return elements.contains { $0.isSame(as: right, &work) }
+        case .beginsWith: return meets(left, &work) { $0.hasPrefix($1) }
+        case .endsWith: return meets(left, &work) { $0.hasSuffix($1) }
+        case .like:
+            guard let pattern, let left = folded(left, &work) else { return false }
+            return pattern.matches(left, &work)
+        }
+    }
+
+    private func isEqual(to left: PayloadValue, _ work: inout Int) -> Bool {
+        guard let text, form != .exact else { return left.isSame(as: right, &work) }
+        guard let left = folded(left, &work), left.bytes.count == text.bytes.count else { return false }
+        work += text.bytes.count
+        return left.bytes == text.bytes
+    }
+
+    /// Whether the left side is before the right one, or the other way round, judged by the closure; nil for values
+    /// without an order.
+    private func isOrdered(
+        _ left: PayloadValue, _ work: inout Int, reversed: Bool = false, _ judge: (Bool) -> Bool
+    ) -> Bool? {
+        if let left = left.number, let right = right.number {
+            return judge(reversed ? right.isLess(than: left) : left.isLess(than: right))
+        }
+        guard let text, let left = folded(left, &work) else { return nil }
+        work += min(left.bytes.count, text.bytes.count)
+        return judge(reversed ? text.precedes(left) : left.precedes(text))
+    }
+
+    private func meets(
+        _ left: PayloadValue, _ work: inout Int, _ relation: (FoldedText, FoldedText) -> Bool
+    ) -> Bool {
+        guard let text, let left = folded(left, &work) else { return false }
+        work += min(left.bytes.count, text.bytes.count)
+        return relation(left, text)
+    }
+}
+
+extension Predicate.Comparison {
+    /// Whether each element of an array of the payload, of any length, is looked for in a string of the payload.
+    var searchesForEach: Bool {
+        guard quantifier != nil, operation == .isIn, case (.path, .path) = (left, right) else { return false }
+        return true
+    }
+}
+
+extension FoldedText {
+    /// Whether the other text occurs in this one, which never holds for an absent or empty one. Searches in time that
+    /// is linear in both, unlike `contains(_:)`: both may come from a payload.
+    fileprivate func holds(_ needle: FoldedText?, _ work: inout Int) -> Bool {
+        guard let needle, !needle.bytes.isEmpty, needle.bytes.count <= bytes.count else { return false }
+        return needle.bytes.withUnsafeBufferPointer { literal in
+            withView { view in
+                guard let view, let start = literal.baseAddress else { return false }
+                return view.contains(start, literal.count, &work)
+            }
+        }
+    }
+
+    /// Lends a view of the text; nil if it is empty.
+    fileprivate func withView<Result>(_ body: (TextView?) -> Result) -> Result {
+        bytes.withUnsafeBufferPointer { bytes in
+            seams.withUnsafeBufferPointer { seams in
+                guard let start = bytes.baseAddress, !bytes.isEmpty else { return body(nil) }
+                let view = TextView(bytes: start, count: bytes.count, seams: seams.isEmpty ? nil : seams.baseAddress)
+                return body(view)
+            }
+        }
+    }
+}
+
+/// A pattern in two shapes: one that is tried place by place, and one that is followed at all places at the same time.
+private struct LikePattern {
+    private let glob: Glob
+    private let elements: [LikeElement]
+
+    init(_ pattern: [UInt8], _ form: Form, _ work: inout Int) {
+        glob = Glob(pattern, form: form)
+        elements = glob.elements
+        work += pattern.count + elements.count
+    }
+
+    /// Trying place by place takes the square of the text's length at most. The other way takes about 21 steps for each
+    /// element of the pattern before it begins, so it is for longer texts.
+    func matches(_ text: FoldedText, _ work: inout Int) -> Bool {
+        let length = text.bytes.count
+        guard length * length > 21 * elements.count else {
+            work += length * min(length, elements.count) + 1
+            return glob.matches(text)
+        }
+        return text.withView { view in
+            guard let view else { return false }
+            return LikeStretches(elements: elements.makeIterator()).match(view, from: 0, isFixed: true, &work)
+        }
+    }
+}
