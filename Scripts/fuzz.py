@@ -18,12 +18,14 @@ WORK = ROOT / ".build" / "fuzz"
 TESTS = ROOT / "Tests" / "PredicateEngineTests"
 REGRESSIONS = TESTS / "Fixtures" / "fuzz"
 DICTIONARY = ROOT / "Fuzzing" / "predicates.dict"
-TARGETS = ("parser", "index")
+TARGETS = ("parser", "payload", "index")
 # What the targets share with the tests that replay what they found.
 SHARED = [
     *(TESTS / "Fuzzing" / name for name in (
-        "ByteReader.swift", "ByteReader+Trees.swift", "IndexProbe.swift", "ParserProbe.swift")),
-    TESTS / "Index" / "IndexModel.swift", TESTS / "RandomPredicates.swift", TESTS / "SplitMix64.swift",
+        "ByteReader.swift", "ByteReader+Trees.swift", "IndexProbe.swift", "ParserProbe.swift",
+        "PayloadProbe.swift")),
+    TESTS / "Index" / "IndexModel.swift", TESTS / "RandomPayloads.swift", TESTS / "RandomPredicates.swift",
+    TESTS / "SplitMix64.swift",
 ]
 # Called as a compiler, not as a package: libFuzzer brings its own `main`, which a package's executable would have too,
 # and the package's other targets would be built with it. The project's own package name gives access to the index,
@@ -82,6 +84,12 @@ def seeds(target: str) -> Iterator[bytes]:
         for predicate, subject in pairs:
             yield predicate
             yield re.sub(rb"'[^']*'", b"%@", predicate) + b"\xff" + subject
+        yield from edges()
+        return
+    if target == "payload":
+        for each in json.loads((TESTS / "Fixtures" / "payload-predicates.json").read_text()):
+            yield each["predicate"].encode()
+            yield re.sub(rb"'[^']*'", b"%@", each["predicate"].encode()) + b"\xffbug\xffa.b"
         yield from edges()
         return
     steps = [b"0" + predicate + b"\xff" + bytes([16 + number % 5]) + b"5" + subject + b"\xff"
@@ -162,7 +170,7 @@ def run(target: str, seconds: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("targets", nargs="*", help="parser, index; both by default")
+    parser.add_argument("targets", nargs="*", help="parser, payload, index; all by default")
     parser.add_argument("--seconds", type=int, default=60, help="how long each target runs; building comes on top")
     parser.add_argument("--replay", type=Path, help="run one target on one input")
     options = parser.parse_args()

@@ -76,7 +76,7 @@ extension Parser {
         switch name.kind {
         case .collectionOperator where text == "@count": step = .count
         case .collectionOperator:
-            let message = "the only collection operator is @count; a member of this name is ['\(text)']"
+            let message = "the only collection operator is @count; in brackets it is a member, as in SELF['\(text)']"
             return refused(.keyPathNotAllowed, message, at: name.span)
         case .escapedIdentifier: step = .member(Predicate.Text(utf8: Array(text.utf8.dropFirst())))
         default: step = .member(Predicate.Text(utf8: Array(text.utf8)))

@@ -63,8 +63,8 @@ extension Parser {
         guard case (.number(let leftNumber), .number(let rightNumber)) = (leftValue, rightValue),
             !Self.bitwise.contains(operation)
         else {
-            refuse(.arithmeticNotAllowed, "only number literals may be calculated with", at: span)
-            return Term(kind: .refused, span: span)
+            let hint = profile == .payload && operation == .minus ? "; a name with a hyphen is written SELF['a-b']" : ""
+            return refused(.arithmeticNotAllowed, "only number literals may be calculated with\(hint)", at: span)
         }
         if let result = Predicate.Number.calculate(leftNumber, operation, rightNumber) {
             return Term(kind: .value(.number(result)), span: span)

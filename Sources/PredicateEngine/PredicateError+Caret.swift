@@ -15,6 +15,13 @@ extension PredicateError {
     }
 }
 
+extension PredicateWarning {
+    /// Draws the place of the warning, as ``PredicateError/caret(in:)`` draws that of an error.
+    public func caret(in text: String) -> String {
+        CaretDrawing(of: span, in: Array(text.utf8)).rendered
+    }
+}
+
 /// One line of text as columns, and the columns that are marked.
 ///
 ///     columns   S E L F ␉ = = = ␠ ' a '

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PredicateEngine
+import Router
 import RouterPlugin
 
 struct Eval: ParsableCommand {
@@ -8,14 +9,17 @@ struct Eval: ParsableCommand {
         discussion: """
             With --batch, each line of standard input is {"id", "predicate", "subject"} (subject may be null), and each \
             line of output, in the same order, is {"id", "result"} or {"id", "error": {"code", "message", "offset"}}.
+
+            With --profile payload, the subject is a JSON document, in a batch any JSON value. Warnings go to standard \
+            error; JSON has them as "warnings": [{"code", "message", "offset", "length"}].
             """)
 
     /// The sorts of predicates that can be evaluated.
     enum Profile: String, ExpressibleByArgument, CaseIterable {
-        case conditions
+        case conditions, payload
     }
 
-    @Option(help: "Which predicates are allowed: those of activation conditions.")
+    @Option(help: "Which predicates are allowed: those of activation conditions, or those over a JSON payload.")
     var profile = Profile.conditions
     @Flag(help: "Read JSON lines from standard input.")
     var batch = false
@@ -23,20 +27,38 @@ struct Eval: ParsableCommand {
     var json = false
     @Argument(help: "The predicate.")
     var predicate: String?
-    @Argument(help: "The subject; left out, it is NULL.")
+    @Argument(help: "The subject, a string or a JSON payload; left out, it is NULL.")
     var subject: String?
 
     func validate() throws {
         if batch, predicate != nil { throw ValidationError("--batch reads predicates from standard input.") }
         if !batch, predicate == nil { throw ValidationError("Give a predicate and a subject, or --batch.") }
+        do { _ = try value(of: subject) } catch {
+            throw ValidationError("The subject must be a JSON document: \(error.message) (byte \(error.offset))")
+        }
+    }
+
+    /// The subject as a value: a string for conditions, a document for a payload.
+    private func value(of subject: String?) throws(JSONError) -> JSONValue {
+        guard let subject else { return .null }
+        return profile == .payload ? try JSONValue(parsing: Array(subject.utf8)) : .string(subject)
     }
 
     func run() throws {
         if batch { return try runBatch() }
         let text = predicate ?? ""
-        do {
-            let result = try Predicate(format: text).evaluate(with: subject)
-            Console.print(json ? #"{"result":\#(result)}"# : "\(result)")
+        let value = try value(of: subject)
+        do throws(PredicateError) {
+            let evaluation = try Evaluation(text, profile, value)
+            if json {
+                Console.print(JSONWriter.object { evaluation.write(to: &$0) })
+            } else {
+                for warning in evaluation.warnings {
+                    let code = warning.code.rawValue
+                    Console.error("\(warning.caret(in: text))\nwarning: \(code): \(warning.message)")
+                }
+                Console.print("\(evaluation.result)")
+            }
         } catch {
             if json {
                 Console.print(JSONWriter.object { $0.object("error") { EvalLine.write(error, to: &$0) } })
@@ -48,13 +70,46 @@ struct Eval: ParsableCommand {
     }
 
     private func runBatch() throws {
-        for line in Console.lines(try Console.read("-")) { Console.print(EvalLine.answer(Array(line.bytes))) }
+        for line in Console.lines(try Console.read("-")) { Console.print(EvalLine.answer(Array(line.bytes), profile)) }
+    }
+}
+
+/// A predicate of a profile, read and evaluated.
+private struct Evaluation {
+    let result: Bool
+    let warnings: [PredicateWarning]
+
+    /// - Parameter subject: A string or null for conditions, any value for a payload.
+    init(_ format: String, _ profile: Eval.Profile, _ subject: JSONValue) throws(PredicateError) {
+        switch profile {
+        case .conditions:
+            let predicate = try Predicate(format: format)
+            (result, warnings) = (predicate.evaluate(with: subject.asString), predicate.warnings)
+        case .payload:
+            let predicate = try PayloadPredicate(format: format)
+            (result, warnings) = (predicate.evaluate(with: PayloadValue(subject)), predicate.warnings)
+        }
+    }
+
+    func write(to object: inout JSONObjectWriter) {
+        object.field("result", result)
+        guard !warnings.isEmpty else { return }
+        object.array("warnings") { array in
+            for warning in warnings {
+                array.object {
+                    $0.field("code", warning.code.rawValue)
+                    $0.field("message", warning.message)
+                    $0.field("offset", warning.span.offset)
+                    $0.field("length", warning.span.length)
+                }
+            }
+        }
     }
 }
 
 /// One line of a batch.
 private enum EvalLine {
-    static func answer(_ line: [UInt8]) -> [UInt8] {
+    static func answer(_ line: [UInt8], _ profile: Eval.Profile) -> [UInt8] {
         let value: JSONValue
         do { value = try JSONValue(parsing: line, limits: .configuration) } catch {
             return failure(nil, error.code, error.message, error.offset)
@@ -62,17 +117,15 @@ private enum EvalLine {
         guard let predicate = value["predicate"]?.asString else {
             return failure(value["id"], "missing-field", "The field predicate must be a string.", 0)
         }
-        let subject: String?
-        switch value["subject"] ?? .null {
-        case .null: subject = nil
-        case .string(let text): subject = text
-        default: return failure(value["id"], "wrong-type", "The field subject must be a string or null.", 0)
+        let subject = value["subject"] ?? .null
+        if profile == .conditions, subject != .null, subject.asString == nil {
+            return failure(value["id"], "wrong-type", "The field subject must be a string or null.", 0)
         }
-        do {
-            let result = try Predicate(format: predicate).evaluate(with: subject)
+        do throws(PredicateError) {
+            let evaluation = try Evaluation(predicate, profile, subject)
             return JSONWriter.object {
                 $0.field("id", value["id"])
-                $0.field("result", result)
+                evaluation.write(to: &$0)
             }
         } catch {
             return JSONWriter.object {

@@ -11,13 +11,14 @@ import Testing
         ":=", "==", "=", "!=", "<>", "<", "=<", ">", "&&", "||", "!", "+", "-", "*", "**", "/", "&", "|", "^", "<<",
         "'a'",
         "\"b*\"", "'", "\"", "\\", "\\u00", "0", "1.5", "1e3", "0x", "0b1", "99999999999999999999", "%@", "%K", "%",
-        "$x", "$",
+        "$x", "$", "action", ".@count", "[0]", "[FIRST]", "['n']", ".in",
         "@count", "#in", "#", "name", "f(", "é", "\u{301}", "\u{0}", "\n", "😀", "-9223372036854775808", "9e307", " ",
     ]
 
     private func check(_ text: String, _ seed: UInt64) {
         let arguments: [PredicateArgument] = text.utf8.count.isMultiple(of: 3) ? [.string("a")] : []
         if let fault = ParserProbe.fault(in: text, arguments) { Issue.record("seed \(seed): \(fault)") }
+        if let fault = PayloadProbe.fault(in: text, arguments, seed: seed) { Issue.record("seed \(seed): \(fault)") }
     }
 
     @Test func randomTokens() {

@@ -36,7 +36,7 @@ enum ParserProbe {
         }
     }
 
-    private static func errorFault(_ error: PredicateError, _ format: String) -> String? {
+    static func errorFault(_ error: PredicateError, _ format: String) -> String? {
         guard isInside(error.span, format) else { return "the error \(error) is at \(error.span)" }
         let lines = error.caret(in: format).split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 2, let marker = lines.last?.drop(while: { $0 == " " }) else {
@@ -53,7 +53,7 @@ enum ParserProbe {
         return isRight ? nil : "the error \(error) is drawn as \(lines)"
     }
 
-    private static func isInside(_ span: SourceSpan, _ text: String) -> Bool {
+    static func isInside(_ span: SourceSpan, _ text: String) -> Bool {
         span.offset >= 0 && span.length >= 0 && span.offset <= text.utf8.count
             && span.length <= text.utf8.count - span.offset
     }
@@ -84,7 +84,7 @@ enum ParserProbe {
 
     /// Whether a scalar ends the line or changes the direction of writing; as the standard library knows it, not the
     /// printer.
-    private static func hides(_ scalar: Unicode.Scalar) -> Bool {
+    static func hides(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: scalar.properties.isBidiControl
@@ -92,7 +92,7 @@ enum ParserProbe {
     }
 
     /// What a part of the input stands for: `NULL`, a number, `TRUE` or `FALSE`, a list, else a string.
-    private static func argument(_ part: ArraySlice<UInt8>) -> PredicateArgument {
+    static func argument(_ part: ArraySlice<UInt8>) -> PredicateArgument {
         if part.contains(0xFE) {
             return .list(part.split(separator: 0xFE, omittingEmptySubsequences: false).map(argument))
         }

@@ -12,12 +12,15 @@ import Testing
     @Test("Each of them is right", arguments: inputs)
     func replays(name: String) throws {
         let input = try [UInt8](Data(contentsOf: Fixture.url("fuzz/" + name)))
-        let fault = name.hasPrefix("parser-") ? ParserProbe.fault(in: input) : IndexProbe.fault(in: input)
+        let fault =
+            switch name.prefix(while: { $0 != "-" }) {
+            case "parser": ParserProbe.fault(in: input)
+            case "payload": PayloadProbe.fault(in: input)
+            default: IndexProbe.fault(in: input)
+            }
         #expect(fault == nil)
     }
 
-    @Test("There are some for both targets")
-    func areThere() {
-        #expect(Self.inputs.contains { $0.hasPrefix("parser-") } && Self.inputs.contains { $0.hasPrefix("index-") })
-    }
+    @Test("There are some for each target", arguments: ["parser-", "payload-", "index-"])
+    func areThere(prefix: String) { #expect(Self.inputs.contains { $0.hasPrefix(prefix) }) }
 }

@@ -12,6 +12,9 @@ struct PredicateCommandTests {
         (["--profile", "conditions", "TRUEPREDICATE", "x"], 0, "true\n"),
         (["--json", "SELF == 'a'", "a"], 0, "{\"result\":true}\n"),
         (["--json", "SELF == 'a'", "b"], 0, "{\"result\":false}\n"),
+        (["--profile", "payload", "issue.number > 3", #"{"issue":{"number":4}}"#], 0, "true\n"),
+        (["--profile", "payload", "SELF == NULL"], 0, "true\n"),
+        (["--profile", "payload", "--json", "ANY a.b == 'x'", #"{"a":[{"b":"y"}]}"#], 0, "{\"result\":false}\n"),
     ]
 
     @Test(arguments: evaluations)
@@ -33,9 +36,47 @@ struct PredicateCommandTests {
         #expect(error.at("code") == "unexpected-end" && error.at("offset") == 7)
     }
 
+    @Test(arguments: ["conditions", "payload"])
+    func evalWarns(profile: String) async throws {
+        let text = "SELF == 'a' OR SELF == 'b' AND SELF == 'c'"
+        let ended = try await Program.run("eval", "--profile", profile, text, "\"a\"")
+        #expect(ended.status == 0 && ended.output == (profile == "payload" ? "true\n" : "false\n"))
+        let marker = String(repeating: " ", count: 15) + "^" + String(repeating: "~", count: 26)
+        #expect(ended.errors.hasPrefix("\(text)\n\(marker)\nwarning: mixed-connectives: "), "\(ended.errors)")
+        let json = try await Program.run("eval", "--profile", profile, "--json", text, "\"a\"")
+        #expect(json.status == 0 && json.errors.isEmpty)
+        let warning = try #require(try JSONValue(parsing: Array(json.output.utf8)).at("warnings").asArray?.first)
+        #expect(warning.at("code") == "mixed-connectives" && warning.at("message").asString != nil)
+        #expect(warning.at("offset") == 15 && warning.at("length") == 27)
+    }
+
+    @Test func evalBatchMeetsEveryPayloadVector() async throws {
+        let vectors = try #require(
+            try JSONValue(parsing: try ProjectFiles.predicates("payload-predicates"), limits: .configuration).asArray
+        ).filter { $0["arguments"] == nil }
+        let input = vectors.map { vector in
+            String(
+                decoding: JSONWriter.object { line in
+                    line.field("id", vector.at("id"))
+                    line.field("predicate", vector.at("predicate"))
+                    line.field("subject", vector.at("payload"))
+                }, as: UTF8.self)
+        }
+        let ended = try await Program.run(
+            "eval", "--profile", "payload", "--batch", input: input.joined(separator: "\n"))
+        let lines = try ended.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(ended.status == 0 && lines.count == vectors.count)
+        for (line, vector) in zip(lines, vectors) {
+            let isError = vector.at("expect") == "error"
+            #expect(isError || line.at("result") == vector.at("expect"), "\(vector)")
+            #expect(!isError || line.at("error", "code") == vector.at("error"), "\(vector)")
+        }
+    }
+
     @Test(arguments: [
         ["eval"], ["eval", "--batch", "SELF == 'a'"], ["eval", "--profile", "magic", "SELF == 'a'"],
-        ["eval", "a", "b", "c"], ["eval", "--what", "a"], ["decide"], ["nothing"], ["serve", "--port", "1"],
+        ["eval", "--profile", "payload", "a == 1", "{"], ["eval", "a", "b", "c"], ["eval", "--what", "a"], ["decide"],
+        ["nothing"], ["serve", "--port", "1"],
         ["check"], ["send"], ["receive", "--listen", "nowhere"], ["receive", "--secret", "abc"],
     ])
     func wrongUseIsStatusTwo(arguments: [String]) async throws {

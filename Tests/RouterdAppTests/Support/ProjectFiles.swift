@@ -14,8 +14,8 @@ enum ProjectFiles {
     }
 
     /// The vectors of the predicate language.
-    static func predicates() throws -> [UInt8] {
-        Array(try Data(contentsOf: tests.appending(path: "PredicateEngineTests/Fixtures/predicates.json")))
+    static func predicates(_ name: String = "predicates") throws -> [UInt8] {
+        Array(try Data(contentsOf: tests.appending(path: "PredicateEngineTests/Fixtures/\(name).json")))
     }
 
     /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, what is recorded now.
