@@ -55,7 +55,9 @@ package enum Pipeline {
                 newKeys.append(key)
                 continue
             }
-            let isSame = receipt.payload == request.notification.payload && receipt.device == request.device
+            let isSame =
+                request.isRepeatedByKey
+                || receipt.payload == request.notification.payload && receipt.device == request.device
             guard isSame, found == nil || found?.sequence == receipt.sequence else { return .conflict }
             found = receipt
         }

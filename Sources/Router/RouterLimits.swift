@@ -36,6 +36,13 @@ package enum RouterLimits {
     package static let replaysPerSecond = 1000
     /// How many notifications a step of a replay looks at: it must not keep others waiting.
     package static let replayRowsExamined = 1000
+    /// Most events that one request of a source may carry: they share a transaction.
+    package static let eventsPerRequest = 1000
+    /// Greatest key under which an event may be repeated, in bytes.
+    package static let dedupeKeyBytes = 512
+    /// Most sources of an application, and most secrets of a source.
+    package static let sourcesPerApplication = 1000
+    package static let secretsPerSource = 10
     /// Longest wait that a receiver may ask for, in seconds.
     package static let retryAfterSeconds = 24 * 60 * 60
     /// Most vetoed candidates that a decision remembers.

@@ -175,6 +175,12 @@ public enum IdentifierKinds: Sendable {
         public static let rule = IdentifierRule(name: "notification-id", maximumLength: 64, allows: isPrintable)
     }
 
+    /// A configured source, by which senders reach an application.
+    public enum Source: IdentifierKind {
+        /// Letters, digits, `.`, `-` and `_`.
+        public static let rule = IdentifierRule(name: "source-id", maximumLength: 128, allows: isBundleByte)
+    }
+
     /// A plugin: dotted words such as `routerd.rule.quiet-hours`.
     public enum Plugin: IdentifierKind {
         /// Letters, digits, `.`, `-` and `_`.
@@ -203,5 +209,7 @@ public typealias DeviceID = Identifier<IdentifierKinds.Device>
 public typealias ContentID = Identifier<IdentifierKinds.Content>
 /// Names an accepted notification: `ntf_` and a ULID.
 public typealias NotificationID = Identifier<IdentifierKinds.Notification>
+/// Names a configured source.
+public typealias SourceID = Identifier<IdentifierKinds.Source>
 /// Names a plugin.
 public typealias PluginID = Identifier<IdentifierKinds.Plugin>

@@ -23,16 +23,26 @@ public struct PluginConfiguration: Sendable {
 
     /// The text of a field, nil if the field is missing.
     public func string(_ field: String) throws(PluginConfigurationError) -> String? {
-        guard let value = object[field] else { return nil }
+        guard let value = value(field) else { return nil }
         guard case .string(let text) = value else { throw wrongType(of: field, expected: "a string") }
         return text
+    }
+
+    /// The value of a field, whatever its type; nil if the field is missing or null.
+    public func value(_ field: String) -> JSONValue? { object[field] == .null ? nil : object[field] }
+
+    /// The object of a field, nil if the field is missing.
+    public func object(_ field: String) throws(PluginConfigurationError) -> JSONValue? {
+        guard let value = value(field) else { return nil }
+        guard case .object = value else { throw wrongType(of: field, expected: "an object") }
+        return value
     }
 
     /// The whole number of a field within a range, nil if the field is missing.
     public func integer(
         _ field: String, in range: ClosedRange<Int64> = .min ... .max
     ) throws(PluginConfigurationError) -> Int64? {
-        guard let value = object[field] else { return nil }
+        guard let value = value(field) else { return nil }
         guard let number = value.asInt64 else { throw wrongType(of: field, expected: "a whole number") }
         guard range.contains(number) else {
             throw invalid(field, because: "must be from \(range.lowerBound) to \(range.upperBound)")
@@ -42,7 +52,7 @@ public struct PluginConfiguration: Sendable {
 
     /// The texts of a field that is an array of strings, nil if the field is missing.
     public func strings(_ field: String) throws(PluginConfigurationError) -> [String]? {
-        guard let value = object[field] else { return nil }
+        guard let value = value(field) else { return nil }
         guard case .array(let elements) = value else { throw wrongType(of: field, expected: "an array of strings") }
         var texts: [String] = []
         for (place, element) in elements.enumerated() {

@@ -16,6 +16,10 @@ package enum DaemonLimits {
     static let shortageReportMilliseconds: Int64 = 60_000
     /// Greatest body of a request that is one JSON document.
     package static let bodyBytes = 256 * 1024
+    /// Greatest secret of a source, in bytes.
+    package static let sourceSecretBytes = 4096
+    /// Greatest description of a sample request to a source: a payload in base64, and its headers.
+    package static let sourceSampleBytes = 512 * 1024
     /// Greatest body of a request of many lines.
     package static let batchBytes = 64 * 1024 * 1024
     /// How many lines of a batch share a turn, and how many bytes they have: to file the predicates of a session takes some

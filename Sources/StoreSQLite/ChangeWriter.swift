@@ -29,6 +29,8 @@ struct ChangeWriter {
         switch change {
         case .putApplication(let application): try put(application)
         case .deleteApplication(let id): try delete(id)
+        case .putSource(let source): try put(source)
+        case .deleteSource(let id): try delete(id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
         case .putGate(let gate): try put(gate)

@@ -18,6 +18,7 @@ struct KeyColumn: Sendable {
         case delegate(ApplicationID)
         case configuration(ApplicationID, String)
         case passcode(GateKey)
+        case source(SourceID)
 
         /// No two places have the same bytes.
         fileprivate var context: [UInt8] {
@@ -27,6 +28,7 @@ struct KeyColumn: Sendable {
             case .configuration(let id, let name): Array(TextList.encode(["configuration", id.text, name]).utf8)
             case .passcode(let key):
                 Array(TextList.encode(["passcode", key.application.text, key.device?.text ?? ""]).utf8)
+            case .source(let id): Array(TextList.encode(["source", id.text]).utf8)
             }
         }
     }
@@ -42,22 +44,37 @@ struct KeyColumn: Sendable {
     /// The bytes to keep; nil for no endpoint.
     func encode(_ endpoint: Endpoint?, of place: Place) throws -> [UInt8]? {
         guard let endpoint else { return nil }
-        let texts = endpoint.keys.all.flatMap { [$0.secret, text($0.notBefore), text($0.notAfter)] }
+        return try encode(endpoint.keys.all, of: place)
+    }
+
+    /// The bytes to keep of a source's secrets.
+    func encode(_ secrets: [SigningKey], of source: SourceID) throws -> [UInt8] {
+        try encode(secrets, of: .source(source))
+    }
+
+    private func encode(_ keys: [SigningKey], of place: Place) throws -> [UInt8] {
+        let texts = keys.flatMap { [$0.secret, text($0.notBefore), text($0.notAfter)] }
         return try close(Array(TextList.encode(texts).utf8), of: place)
     }
 
     /// The endpoint of a URL and the bytes that were kept beside it; nil if there is none.
     func endpoint(_ url: String?, _ keys: [UInt8]?, of place: Place) throws -> Endpoint? {
         guard let url, let keys else { return nil }
-        let texts = try TextList.decode(String(decoding: try open(keys, of: place), as: UTF8.self))
-        guard texts.count.isMultiple(of: 3) else { throw Self.damaged }
-        var read: [SigningKey] = []
-        for index in stride(from: 0, to: texts.count, by: 3) {
-            read.append(
-                SigningKey(texts[index], notBefore: try time(texts[index + 1]), notAfter: try time(texts[index + 2])))
-        }
-        guard let checked = SigningKeys(checked: read) else { throw Self.damaged }
+        guard let checked = SigningKeys(checked: try self.keys(keys, of: place)) else { throw Self.damaged }
         return Endpoint(url: url, keys: checked)
+    }
+
+    /// The secrets of a source that were kept.
+    func secrets(_ bytes: [UInt8], of source: SourceID) throws -> [SigningKey] {
+        try keys(bytes, of: .source(source))
+    }
+
+    private func keys(_ bytes: [UInt8], of place: Place) throws -> [SigningKey] {
+        let texts = try TextList.decode(String(decoding: try open(bytes, of: place), as: UTF8.self))
+        guard texts.count.isMultiple(of: 3) else { throw Self.damaged }
+        return try stride(from: 0, to: texts.count, by: 3).map { index in
+            SigningKey(texts[index], notBefore: try time(texts[index + 1]), notAfter: try time(texts[index + 2]))
+        }
     }
 
     /// The bytes to keep of a passcode; nil for none.

@@ -27,6 +27,7 @@ enum Migrations {
         ("left-at", [leftAt]),
         ("disabled-at", [disabledAt]),
         ("required-content-ids", [requiredContentIDs]),
+        ("sources", [sources]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -415,5 +416,16 @@ enum Migrations {
     private static let requiredContentIDs = """
         -- 1: notifications without a content id are refused.
         ALTER TABLE application ADD COLUMN requires_content_id INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let sources = """
+        -- The ways in of senders that do not speak the API.
+        CREATE TABLE source (
+          id TEXT NOT NULL UNIQUE,
+          application TEXT NOT NULL REFERENCES application(id) ON DELETE CASCADE,
+          definition TEXT NOT NULL,          -- a JSON object in the words of the API, without secrets
+          secrets BLOB NOT NULL              -- may be sealed; see `KeyColumn`
+        ) STRICT;
+        CREATE INDEX source_by_application ON source (application);
         """
 }

@@ -12,7 +12,8 @@ enum Recovery {
     static func read(_ db: Database, _ keys: KeyColumn) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
         return RecoveredState(
-            applications: try applications(db, keys), sessions: try sessions(db, keys), gates: try GateReader.all(db),
+            applications: try applications(db, keys), sources: try SourceRows.all(db, keys),
+            sessions: try sessions(db, keys), gates: try GateReader.all(db),
             unsettled: try unsettled(db), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession)

@@ -97,6 +97,14 @@ enum Resealing {
                 update: "UPDATE passcode_lock SET hash = ? WHERE rowid = ? AND application = ?",
                 rowsPerTransaction: 1000,
                 place: { .passcode(GateKey(application: .init(unchecked: $0), deviceText: $1)) }),
+            Table(
+                select: """
+                    SELECT rowid, id, '', secrets FROM source
+                    WHERE rowid > ? AND substr(secrets, 1, ?) <> ? ORDER BY rowid LIMIT ?
+                    """,
+                update: "UPDATE source SET secrets = ? WHERE rowid = ? AND id = ?",
+                rowsPerTransaction: 1000,
+                place: { id, _ in .source(SourceID(unchecked: id)) }),
         ]
     }
 }

@@ -4,6 +4,12 @@ package import RouterPlugin
 /// Something that the engine is asked to do, from outside or by itself.
 package enum Command: Sendable {
     case accept(AcceptRequest)
+    /// The notifications of one request, all of them or none.
+    case acceptAll([AcceptRequest])
+    case putSource(SourceDraft)
+    case deleteSource(SourceID)
+    /// A new secret of a source; those that it has are good for a while longer.
+    case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int)
     case putApplication(ApplicationDraft)
     case deleteApplication(ApplicationID)
     /// A batch with a key of the client's: the same key for another batch is refused.
@@ -71,11 +77,15 @@ package struct AcceptRequest: Sendable {
     /// The notification that is sent once more.
     package var replayOf: NotificationID?
     package var notification: IncomingNotification
+    /// Whether a key alone makes a request a repetition. Senders of sources name their events; what else they say of one,
+    /// such as a counter of deliveries, may change.
+    package var isRepeatedByKey: Bool
 
     package init(
         application: ApplicationID, source: PluginID, device: DeviceID?, traceparent: TraceParent? = nil,
-        replayOf: NotificationID? = nil, notification: IncomingNotification
+        replayOf: NotificationID? = nil, notification: IncomingNotification, isRepeatedByKey: Bool = false
     ) {
+        self.isRepeatedByKey = isRepeatedByKey
         self.application = application
         self.source = source
         self.device = device
@@ -249,6 +259,9 @@ package struct FinishedAttempt: Sendable {
 package enum Reply: Sendable {
     case accepted(NewNotification)
     case duplicate(Receipt)
+    /// One for each notification of the request, in its order: each is accepted, or a duplicate.
+    case acceptedAll([Reply])
+    case source(SourceDefinition, created: Bool)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
     /// The session was put before, under the same key.
@@ -279,6 +292,12 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
     case unknownReplay(ReplayID)
+    case unknownSource(SourceID)
+    /// The name of the source is taken by another application.
+    case sourceTaken(SourceID)
+    case tooManySources(limit: Int)
+    /// The source would have no secret, or too many.
+    case sourceSecrets(limit: Int)
     /// So many are under way already.
     case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.

@@ -2,7 +2,7 @@ import RouterPlugin
 
 extension Engine {
     mutating func planAccept(
-        _ request: AcceptRequest, at now: Timestamp, lookup: any Store
+        _ request: AcceptRequest, among fellows: FellowRequests = .none, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
@@ -24,7 +24,17 @@ extension Engine {
             }
             plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
-        case .fresh(let decision, let placement, let newSession):
+        case .fresh(var decision, var placement, var newSession):
+            if let made = fellows.made, newSession != nil {
+                // The session of an earlier one will be there, and can have this one too, as every new session can.
+                decision = Decision(
+                    tier: .can, session: made, reason: "can: TRUEPREDICATE", vetoes: decision.vetoes,
+                    registryVersion: decision.registryVersion)
+                newSession = nil
+            }
+            if fellows.isSuperseded, !placement.state.isSettled {
+                (placement, newSession) = (.settled(.superseded), nil)
+            }
             if let type = request.notification.activityType, !tenant.application.manifest.takes(type) {
                 return .refused(.scene(.unlistedActivityType(type)))
             }

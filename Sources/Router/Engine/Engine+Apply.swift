@@ -19,6 +19,8 @@ extension Engine {
                 followUps += put(application, &closed)
                 gates.formUnion(behindGates.keys.lazy.filter { $0.application == application.id })
             case .deleteApplication(let id): closed.formUnion(delete(id))
+            case .putSource(let source): sources[source.id] = source
+            case .deleteSource(let id): sources[id] = nil
             case .putSession(let session):
                 let place = place(of: session.key)
                 put(session, &closed)
@@ -131,6 +133,7 @@ extension Engine {
         for key in passcodeLocks.keys where key.application == id { timers.cancel(.passcode(key)) }
         passcodeLocks = passcodeLocks.filter { $0.key.application != id }
         obsoleteLocks[id] = nil
+        if !sources.isEmpty { sources = sources.filter { $0.value.application != id } }
         let keys = planner.lanes.keys.filter { $0.application == id }
         for key in keys { planner.close(key) }
         return keys

@@ -19,6 +19,7 @@ package struct Engine: Sendable {
     package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
     /// The held ones that wait for a gate; none is empty.
     var behindGates: [GateKey: HeldNotifications] = [:]
+    package internal(set) var sources: [SourceID: SourceDefinition] = [:]
     /// Those that are under way, and the last ones that have ended.
     package internal(set) var replays: [ReplayID: Replay] = [:]
     /// Of the applications that have passcodes.
@@ -76,6 +77,7 @@ package struct Engine: Sendable {
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
         }
+        for source in state.sources { sources[source.id] = source }
         for gate in state.gates { tenants[gate.key.application]?.gates[gate.key.device] = gate }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled {
@@ -148,6 +150,11 @@ package struct Engine: Sendable {
     ) throws(StoreError) -> Plan {
         switch command {
         case .accept(let request): try planAccept(request, at: now, lookup: lookup)
+        case .acceptAll(let requests): try planAcceptAll(requests, at: now, lookup: lookup)
+        case .putSource(let draft): planPut(draft, at: now)
+        case .deleteSource(let id): planDelete(id)
+        case .rotateSourceSecret(let id, let secret, let overlap):
+            planRotate(id, secret: secret, overlapSeconds: overlap, at: now)
         case .putApplication(let draft): planPut(draft, at: now)
         case .deleteApplication(let id): planDelete(id, at: now)
         case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)

@@ -29,6 +29,9 @@ package struct Plan: Sendable {
 /// session's change has been answered yet, so either order is a true one, and neither has to wait for the other.
 package enum PlanKey: Hashable, Sendable {
     case application(ApplicationID)
+    case source(SourceID)
+    /// Which sources there are.
+    case sources
     case session(SessionKey)
     /// A gate, and which sessions are connected at it.
     ///

@@ -59,7 +59,7 @@ extension Engine {
             guard let delivery = known(sequence, told) else { return }
             told.add(RouterEventType(settlement), delivery, .settlement(delivery.view, reason: settlement.reason))
         case .addDedupeKeys, .recall, .reschedule, .keepAnswer, .forget, .forgetAnswer, .putReplay, .forgetReplay,
-            .putPasscodeLock:
+            .putPasscodeLock, .putSource, .deleteSource:
             break
         }
     }

@@ -57,6 +57,9 @@ package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
     /// Its sessions and gates go with it, and the keys of requests to it; its notifications stay.
     case deleteApplication(ApplicationID)
+    /// A source of an application that is there. It goes with its application.
+    case putSource(SourceDefinition)
+    case deleteSource(SourceID)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
     /// A gate as it is from now on; its term never falls.
@@ -409,6 +412,8 @@ package struct NotificationCensus: Hashable, Sendable {
 /// What the engine is built from at start.
 package struct RecoveredState: Hashable, Sendable {
     package var applications: [Application]
+    /// In order of their names.
+    package var sources: [SourceDefinition]
     /// In order of creation.
     package var sessions: [SceneSession]
     /// In order of their keys.
@@ -425,11 +430,12 @@ package struct RecoveredState: Hashable, Sendable {
     package var lastCreationSequence: Int64
 
     package init(
-        applications: [Application] = [], sessions: [SceneSession] = [], gates: [OnboardingGate] = [],
-        unsettled: [UnsettledNotification] = [], replays: [Replay] = [], passcodeLocks: [PasscodeLock] = [],
+        applications: [Application] = [], sources: [SourceDefinition] = [], sessions: [SceneSession] = [],
+        gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [], passcodeLocks: [PasscodeLock] = [],
         lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
     ) {
         self.applications = applications
+        self.sources = sources
         self.sessions = sessions
         self.gates = gates
         self.unsettled = unsettled

@@ -6,6 +6,8 @@ public struct IncomingNotification: Hashable, Sendable {
     public var contentID: ContentID?
     /// The bytes as received; they are stored and forwarded as they are.
     public var payload: [UInt8]
+    /// The media type of the payload.
+    public var contentType: String
     /// How urgent it is.
     public var priority: Priority
     /// Until when it is worth delivering.
@@ -17,12 +19,14 @@ public struct IncomingNotification: Hashable, Sendable {
 
     /// A notification that never expires, of high priority, that cannot be recognised when repeated.
     public init(
-        kind: NotificationKind = .notification, contentID: ContentID?, payload: [UInt8], priority: Priority = .high,
+        kind: NotificationKind = .notification, contentID: ContentID?, payload: [UInt8],
+        contentType: String = "application/json", priority: Priority = .high,
         expiration: Expiration = .never, collapseID: String? = nil, dedupeKeys: [String] = []
     ) {
         self.kind = kind
         self.contentID = contentID
         self.payload = payload
+        self.contentType = contentType
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID

@@ -21,6 +21,7 @@ import RouterPlugin
 /// back everything since `begin`.
 struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
+    private(set) var sources: [SourceID: SourceDefinition] = [:]
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
@@ -57,6 +58,7 @@ struct StoreModel: Sendable {
     /// What stood there before.
     private enum Undo: Sendable {
         case application(ApplicationID, Application?)
+        case source(SourceID, SourceDefinition?)
         case session(SessionKey, SceneSession?)
         case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
@@ -87,6 +89,7 @@ struct StoreModel: Sendable {
         while let change = journal.popLast() {
             switch change {
             case .application(let id, let before): applications[id] = before
+            case .source(let id, let before): sources[id] = before
             case .session(let key, let before): sessions[key] = before
             case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
@@ -109,6 +112,8 @@ struct StoreModel: Sendable {
         switch change {
         case .putApplication(let application): set(application, for: application.id)
         case .deleteApplication(let id): delete(id)
+        case .putSource(let source): try put(source)
+        case .deleteSource(let id): set(nil, for: id)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
         case .putGate(let gate): try put(gate)
@@ -136,6 +141,7 @@ struct StoreModel: Sendable {
     // MARK: - Registry
 
     private mutating func delete(_ id: ApplicationID) {
+        for source in sources.values where source.application == id { set(nil, for: source.id) }
         for key in sessions.keys where key.application == id { set(nil, for: key) }
         for key in gates.keys where key.application == id { set(nil, for: key) }
         for (key, lock) in passcodeLocks where key.application == id {
@@ -151,6 +157,18 @@ struct StoreModel: Sendable {
             journal.append(.answer(key, answer))
         }
         set(nil, for: id)
+    }
+
+    private mutating func put(_ source: SourceDefinition) throws(StoreError) {
+        try check(applications[source.application] != nil, "the source \(source.id) has no application")
+        let owner = sources[source.id]?.application
+        try check(owner == nil || owner == source.application, "the source \(source.id) is another application's")
+        set(source, for: source.id)
+    }
+
+    private mutating func set(_ source: SourceDefinition?, for id: SourceID) {
+        journal.append(.source(id, sources[id]))
+        sources[id] = source
     }
 
     private mutating func put(_ session: SceneSession) throws(StoreError) {

@@ -13,6 +13,7 @@ package struct API: Sendable {
     let chooser: Chooser
     let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
+    let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
     let hasher: PasscodeHasher
     /// What endpoints may be registered.
@@ -27,6 +28,7 @@ package struct API: Sendable {
         self.host = host
         self.store = store
         self.plugins = plugins
+        sourceRuns = SourceRuns(kinds: plugins)
         self.chooser = Chooser(rules: plugins.rules)
         self.authenticator = Authenticator(keys: keys)
         self.egress = egress
@@ -62,6 +64,15 @@ package struct API: Sendable {
         on(router, .post, "\(application)/sessions/{session}/refresh", .sessions, refreshSession)
         on(router, .post, "\(application)/sessions/{session}/disconnect", .sessions, disconnectSession)
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
+
+        let source = "v1/sources/{source}"
+        on(router, .get, "v1/sources", .sessions, listSources)
+        on(router, .put, source, .sessions, putSource)
+        on(router, .get, source, .sessions, getSource)
+        on(router, .delete, source, .sessions, deleteSource)
+        on(router, .post, "\(source)/rotate-secret", .sessions, rotateSourceSecret)
+        on(router, .post, "\(source)/test", .sessions, testSource)
+        for method in [HTTPRequest.Method.post, .options] { router.on(RouterPath(source), method: method, use: ingest) }
 
         on(router, .post, "\(application)/activations", .sessions, postActivation)
         on(router, .get, "\(application)/gates", .sessions, listGates)

@@ -17,6 +17,8 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     /// The byte of the body at fault.
     package var offset: Int?
     package var predicate: PredicateFault?
+    /// A rendering of the place at fault in a text of the body, such as a template.
+    package var caret: String?
     /// The activation states that may follow, if the one that was asked for may not.
     package var legalStates: [ActivationState]?
     /// The term of a gate as it is now, if a report was of another one.
@@ -62,6 +64,7 @@ package struct Problem: Error, HTTPResponseError, Sendable {
             problem.field("code", code)
             if let pointer { problem.field("pointer", pointer) }
             if let offset { problem.field("offset", offset) }
+            if let caret { problem.field("caret", caret) }
             if let triesRemaining { problem.field("triesRemaining", triesRemaining) }
             if let rule { problem.field("rule", rule) }
             if let legalStates {
@@ -112,7 +115,13 @@ extension Problem {
     }
 
     package init(_ error: SourceError) {
-        self.init(.badRequest, error.code, error.message, offset: error.offset)
+        let status: HTTPResponse.Status =
+            switch error.kind {
+            case .malformed: .badRequest
+            case .unauthenticated: .unauthorized
+            case .unprocessable: .unprocessableContent
+            }
+        self.init(status, error.code, error.message, offset: error.offset)
     }
 
     package init(_ error: PredicateError, in text: String, side: String, pointer: String) {
@@ -131,6 +140,16 @@ extension Problem {
             self.init(.notFound, "unknown-notification", "There is no notification \(id).")
         case .unknownReplay(let id):
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
+        case .unknownSource(let id):
+            self.init(.notFound, "unknown-source", "There is no source \(id).")
+        case .sourceTaken(let id):
+            self.init(.conflict, "source-taken", "The name \(id) is taken by another application's source.")
+        case .tooManySources(let limit):
+            self.init(.conflict, "too-many-sources", "An application may have \(limit) sources.")
+        case .sourceSecrets(let limit):
+            self.init(
+                .unprocessableContent, "secret-limit", "A source may have \(limit) secrets at a time.",
+                pointer: "/secrets")
         case .tooManyReplays(let limit):
             self.init(
                 .tooManyRequests, "too-many-replays", "\(limit) replays are under way; end one, or wait for its end.",

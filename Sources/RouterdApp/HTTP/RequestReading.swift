@@ -135,16 +135,25 @@ extension Request {
         return values
     }
 
+    /// All query parameters in order.
+    func decodedQuery() throws(Problem) -> [(name: String, value: String)] {
+        var terms: [(name: String, value: String)] = []
+        for part in (uri.query ?? "").split(separator: "&") { terms.append(try Self.term(part)) }
+        return terms
+    }
+
+    private static func term(_ part: Substring) throws(Problem) -> (name: String, value: String) {
+        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = sides[0].percentDecoded, let value = (sides.count == 2 ? sides[1] : "").percentDecoded else {
+            throw Problem(.badRequest, "invalid-parameter", "The query is not written in percent-encoded UTF-8.")
+        }
+        return (name, value)
+    }
+
     private func queryTerms(_ names: [String]) throws(Problem) -> [(name: String, value: String)] {
         var terms: [(name: String, value: String)] = []
         for part in (uri.query ?? "").split(separator: "&") {
-            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = sides[0].percentDecoded,
-                let value = (sides.count == 2 ? sides[1] : "").percentDecoded
-            else {
-                throw Problem(
-                    .badRequest, "invalid-parameter", "The query is not written in percent-encoded UTF-8.")
-            }
+            let (name, value) = try Self.term(Substring(part))
             guard names.contains(name) else {
                 throw Problem(
                     .badRequest, "unknown-parameter",

@@ -79,7 +79,7 @@ extension ObjectReader {
         return version
     }
 
-    private mutating func time(_ key: String) throws(Problem) -> Timestamp? {
+    mutating func time(_ key: String) throws(Problem) -> Timestamp? {
         guard let text = try string(key) else { return nil }
         guard let time = Timestamp(rfc3339: text) else {
             throw invalid(key, "must be a time such as 2026-01-02T03:04:05Z")

@@ -1,0 +1,109 @@
+import RouterPlugin
+
+extension Engine {
+    mutating func planPut(_ draft: SourceDraft, at now: Timestamp) -> Plan {
+        var source = draft.definition
+        guard tenants[source.application] != nil else { return .refused(.unknownApplication(source.application)) }
+        let existing = sources[source.id]
+        if let existing, existing.application != source.application { return .refused(.sourceTaken(source.id)) }
+        if existing == nil {
+            let count = sources.values.count { $0.application == source.application }
+            guard count < RouterLimits.sourcesPerApplication else {
+                return .refused(.tooManySources(limit: RouterLimits.sourcesPerApplication))
+            }
+        }
+        source.secrets = draft.secrets ?? existing?.secrets.filter { !$0.hasEnded(at: now) } ?? []
+        guard source.secrets.count <= RouterLimits.secretsPerSource else {
+            return .refused(.sourceSecrets(limit: RouterLimits.secretsPerSource))
+        }
+        return Plan(
+            changes: existing == source ? [] : [.putSource(source)], reply: .source(source, created: existing == nil),
+            reads: [.application(source.application), .source(source.id), .sources],
+            writes: [.source(source.id), .sources])
+    }
+
+    func planDelete(_ id: SourceID) -> Plan {
+        guard sources[id] != nil else { return .refused(.unknownSource(id)) }
+        return Plan(
+            changes: [.deleteSource(id)], reply: .deleted, reads: [.source(id)], writes: [.source(id), .sources])
+    }
+
+    /// The secrets that the source has are good for the overlap, unless they end before.
+    func planRotate(_ id: SourceID, secret: String, overlapSeconds: Int, at now: Timestamp) -> Plan {
+        guard var source = sources[id] else { return .refused(.unknownSource(id)) }
+        let end = now.advanced(byMilliseconds: Int64(overlapSeconds) * 1000)
+        let kept = source.secrets.filter { !$0.hasEnded(at: now) && !$0.secret.isSame(as: secret) }.map { key in
+            var key = key
+            if !key.hasEnded(at: end) { key.notAfter = end }
+            return key
+        }
+        source.secrets = (overlapSeconds > 0 ? kept : []) + [SigningKey(secret)]
+        guard source.secrets.count <= RouterLimits.secretsPerSource else {
+            return .refused(.sourceSecrets(limit: RouterLimits.secretsPerSource))
+        }
+        return Plan(
+            changes: [.putSource(source)], reply: .source(source, created: false), reads: [.source(id)],
+            writes: [.source(id)])
+    }
+
+    /// The notifications of one request in one plan. None of them is applied before the last one is planned, so what they
+    /// have to do with one another is seen to here: a key or a collapse id that comes again, and a session that is made.
+    mutating func planAcceptAll(
+        _ requests: [AcceptRequest], at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Plan {
+        var plan = Plan()
+        var replies: [Reply] = []
+        var accepted: [DedupeKey: NewNotification] = [:]
+        var made: [DeviceID?: SessionID] = [:]
+        for (place, request) in requests.enumerated() {
+            if let earlier = request.dedupeKeys.lazy.compactMap({ accepted[$0] }).first {
+                replies.append(.duplicate(Receipt(earlier)))
+                continue
+            }
+            let isSuperseded = request.isSuperseded(by: requests[(place + 1)...])
+            let fellow = FellowRequests(isSuperseded: isSuperseded, made: made[request.device])
+            let one = try planAccept(request, among: fellow, at: now, lookup: lookup)
+            switch one.reply {
+            case .accepted(let notification):
+                for key in request.dedupeKeys { accepted[key] = notification }
+                for case .putSession(let session) in one.changes { made[session.device] = session.key.session }
+            case .duplicate: break
+            default: return one
+            }
+            replies.append(one.reply)
+            plan.changes += one.changes
+            plan.reads += one.reads
+            plan.writes += one.writes
+        }
+        plan.reply = .acceptedAll(replies)
+        return plan
+    }
+}
+
+/// The other notifications of the same request, as far as one of them depends on them.
+struct FellowRequests {
+    /// Whether a later one has the same collapse id.
+    var isSuperseded = false
+    /// The session that was made for an earlier one, which is the application's first.
+    var made: SessionID?
+
+    static let none = FellowRequests()
+}
+
+extension AcceptRequest {
+    fileprivate func isSuperseded(by later: ArraySlice<AcceptRequest>) -> Bool {
+        guard let id = notification.collapseID else { return false }
+        return later.contains { other in
+            other.device == device && other.notification.collapseID.map { $0.isSame(as: id) } ?? false
+        }
+    }
+}
+
+extension Receipt {
+    /// The receipt of a notification that is accepted in the same transaction.
+    fileprivate init(_ notification: NewNotification) {
+        self.init(
+            sequence: notification.sequence, id: notification.id, device: notification.device,
+            payload: notification.payload, decision: notification.decision, state: notification.placement.state)
+    }
+}

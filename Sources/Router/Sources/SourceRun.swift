@@ -1,0 +1,142 @@
+import PredicateEngine
+package import RouterPlugin
+
+/// The way of a request through a configured source, step by step. Nothing is kept and nothing is sent.
+///
+///     request ──verify──▶ ──decode──▶ events ──filter──▶ ──templates──▶ notifications
+///
+/// A run is a pure value: the same definition and the same request give the same result.
+package struct SourceRun: Sendable {
+    package let definition: SourceDefinition
+    private let source: any PayloadSource
+    private let contentIDs: TemplateTable?
+    private let device: PayloadTemplate?
+    private let dedupeID: PayloadTemplate?
+
+    /// An event that the filter lets through, and the notification that the templates make of it.
+    package struct Accepted: Sendable {
+        package var event: SourceEvent
+        package var notification: IncomingNotification
+        package var device: DeviceID?
+    }
+
+    /// The run of a definition by a source of its kind.
+    ///
+    /// - Throws: A fault of the kind's own default templates.
+    package init(_ definition: SourceDefinition, by source: any PayloadSource) throws(TemplateError) {
+        self.definition = definition
+        self.source = source
+        let defaults = source.defaults
+        if let own = definition.contentID {
+            contentIDs = own
+        } else {
+            contentIDs = defaults.contentID.isEmpty ? nil : try TemplateTable(defaults.contentID)
+        }
+        device = try Self.template(definition.device, orElse: defaults.device)
+        dedupeID = try Self.template(definition.dedupeID, orElse: defaults.dedupeID)
+    }
+
+    private static func template(
+        _ own: PayloadTemplate?, orElse text: String?
+    ) throws(TemplateError) -> PayloadTemplate? {
+        if let own { return own }
+        guard let text else { return nil }
+        return try PayloadTemplate(text)
+    }
+
+    /// The methods that the source takes.
+    package var methods: [String] { source.methods }
+    /// The status that tells the sender to repeat a request later.
+    package var retryStatus: Int { source.retryStatus }
+    /// Whether the source knows its sender by itself.
+    package var verifiesSender: Bool { !definition.secrets.isEmpty }
+
+    /// The answer to a request that asks whether this is the right place; nil if the request asks nothing of that kind.
+    package func handshake(_ request: SourceRequest) -> SourceResponse? { source.handshake(request) }
+
+    /// Checks the sender.
+    package func verify(_ request: SourceRequest) throws(SourceError) {
+        let secrets = definition.secrets(at: request.receivedAt)
+        guard !secrets.isEmpty else {
+            let message = "The windows of all secrets of this source have passed."
+            throw SourceError(code: "credentials-invalid", message: message, kind: .unauthenticated)
+        }
+        try source.verify(request, with: secrets)
+    }
+
+    /// The events of the request.
+    package func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding { try source.decode(request) }
+
+    /// An event as a notification; nil if the filter leaves it out.
+    ///
+    /// - Throws: `content-id-missing`, `invalid-content-id`, `invalid-device-id` and `dedupe-id-missing`.
+    package func outcome(of event: SourceEvent, in request: SourceRequest) throws(SourceError) -> Accepted? {
+        let scope = TemplateScope(request, event)
+        if let filter = definition.filter {
+            let payload = scope.payload.map(PayloadValue.init) ?? .null
+            guard filter.evaluate(with: payload) else { return nil }
+        }
+        let notification = IncomingNotification(
+            kind: event.kind, contentID: try contentID(of: event, scope), payload: event.payload,
+            contentType: event.contentType, priority: event.priority ?? definition.priority ?? .high,
+            expiration: event.expiration ?? defaultExpiration(of: request), collapseID: event.collapseID,
+            dedupeKeys: try dedupeKeys(of: event, scope))
+        return Accepted(event: event, notification: notification, device: try device(of: scope))
+    }
+
+    private func defaultExpiration(of request: SourceRequest) -> Expiration {
+        switch definition.expiresInSeconds {
+        case nil: .never
+        case 0?: .immediate
+        case let seconds?: .at(request.receivedAt.advanced(byMilliseconds: Int64(seconds) * 1000))
+        }
+    }
+
+    private func contentID(of event: SourceEvent, _ scope: TemplateScope) throws(SourceError) -> ContentID? {
+        // A template of the configuration comes before the event's own word, and that one before the kind's default.
+        if definition.contentID == nil, let own = event.contentID { return own }
+        switch contentIDs?.evaluate(scope) {
+        case .text(let text)?:
+            do throws(InvalidIdentifier) {
+                return try ContentID(text)
+            } catch {
+                throw SourceError(code: error.code, message: error.description, kind: .unprocessable)
+            }
+        case .missing(let paths)?:
+            return try missing("The template of the content id finds nothing at \(Self.shown(paths)).")
+        case .unusable(let fault)?:
+            return try missing("The template of the content id cannot be used: \(fault).")
+        case nil: return try missing("There is no template of the content id for this type of event.")
+        }
+    }
+
+    private func missing(_ message: String) throws(SourceError) -> ContentID? {
+        guard definition.onMissing == .refuse else { return nil }
+        throw SourceError(code: "content-id-missing", message: message, kind: .unprocessable)
+    }
+
+    private func device(of scope: TemplateScope) throws(SourceError) -> DeviceID? {
+        guard case .text(let text)? = device?.evaluate(scope) else { return nil }
+        do throws(InvalidIdentifier) {
+            return try DeviceID(text)
+        } catch {
+            throw SourceError(code: error.code, message: error.description, kind: .unprocessable)
+        }
+    }
+
+    private func dedupeKeys(of event: SourceEvent, _ scope: TemplateScope) throws(SourceError) -> [String] {
+        guard let dedupeID else { return event.dedupeKeys }
+        switch dedupeID.evaluate(scope, limit: RouterLimits.dedupeKeyBytes) {
+        case .text(let text): return ["id:\(text)"]
+        case .missing, .unusable:
+            // An event that cannot be recognised when it is repeated would come twice.
+            guard definition.dedupeID != nil else { return event.dedupeKeys }
+            let message = "The template dedupeId finds nothing in this event."
+            throw SourceError(code: "dedupe-id-missing", message: message, kind: .unprocessable)
+        }
+    }
+
+    private static func shown(_ paths: [TemplatePath]) -> String {
+        paths.map(\.description).joined(separator: " or ")
+    }
+}

@@ -1,0 +1,108 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// The way in of configured sources.
+extension API {
+    /// What a sender calls. A source that knows its sender needs no API key.
+    @Sendable func ingest(_ request: Request, _ context: RouterdContext) async throws -> Response {
+        if authenticator.isOpen,
+            let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
+        {
+            throw refusal
+        }
+        let id = try context.identifier("source", of: IdentifierKinds.Source.self)
+        guard let source = await host.read({ $0.sources[id] }) else { throw Problem(.unknownSource(id)) }
+        guard let run = sourceRuns.run(of: source) else { throw Self.kindIsGone(source) }
+        do {
+            return try await ingest(request, context, run)
+        } catch var problem as Problem {
+            if problem.status == .tooManyRequests { problem.status = .init(code: run.retryStatus) }
+            throw problem
+        }
+    }
+
+    private func ingest(_ request: Request, _ context: RouterdContext, _ run: SourceRun) async throws -> Response {
+        guard run.methods.contains(request.method.rawValue) else {
+            throw Problem.notAllowed(run.methods.joined(separator: ", "))
+        }
+        let head = try request.forSource(body: [], at: host.now)
+        if let answer = run.handshake(head) { return Response(answer) }
+        if !run.verifiesSender { try admit(request, context, to: run.definition) }
+        let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
+        let received = try request.forSource(body: body, at: host.now)
+        let decoding: SourceDecoding
+        var accepted: [SourceRun.Accepted] = []
+        do throws(SourceError) {
+            if run.verifiesSender { try run.verify(received) }
+            decoding = try run.decode(received)
+            guard decoding.events.count <= RouterLimits.eventsPerRequest else {
+                throw SourceError(
+                    code: "too-many-events", message: "A request may carry \(RouterLimits.eventsPerRequest) events.",
+                    kind: .unprocessable)
+            }
+            for event in decoding.events {
+                if let one = try run.outcome(of: event, in: received) { accepted.append(one) }
+            }
+        } catch {
+            throw Problem(error)
+        }
+        let traceparent = request.traceparent
+        let requests = accepted.map { AcceptRequest($0, from: run.definition, traceparent: traceparent) }
+        guard !requests.isEmpty else { return decoding.response.map { Response($0) } ?? Response(status: .noContent) }
+        guard case .acceptedAll(let replies) = try await submit(.acceptAll(requests)) else {
+            throw Problem.unexpectedReply
+        }
+        return decoding.response.map { Response($0) } ?? Self.answer(replies)
+    }
+
+    /// The check of the API key of a sender that the source itself does not know.
+    private func admit(_ request: Request, _ context: RouterdContext, to source: SourceDefinition) throws {
+        let caller = try authenticator.caller(authorization: request.headers[.authorization], needing: .ingest)
+        if let key = caller.key, let perSecond = key.requestsPerSecond {
+            try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
+        }
+        guard caller.mayUse(source.application) else { throw Problem(.unknownSource(source.id)) }
+    }
+
+    /// 200 where the whole request came before.
+    private static func answer(_ replies: [Reply]) -> Response {
+        let isRepeated = replies.allSatisfy { if case .duplicate = $0 { true } else { false } }
+        let body = JSONWriter.object { body in
+            body.array("notifications") { list in
+                for reply in replies {
+                    switch reply {
+                    case .accepted(let accepted): list.raw(NotificationBody.answer(accepted))
+                    case .duplicate(let receipt): list.raw(NotificationBody.answer(receipt))
+                    default: break
+                    }
+                }
+            }
+        }
+        return .json(isRepeated ? .ok : .accepted, body)
+    }
+}
+
+extension Request {
+    /// The request as sources see it.
+    func forSource(body: [UInt8], at now: Timestamp) throws(Problem) -> SourceRequest {
+        SourceRequest(
+            method: method.rawValue, path: uri.path, query: try decodedQuery(), headers: sourceHeaders, body: body,
+            receivedAt: now)
+    }
+}
+
+extension Response {
+    /// An answer in the form of a sender's protocol.
+    init(_ answer: SourceResponse) {
+        var headers = HTTPFields()
+        for field in answer.headers {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            headers.append(HTTPField(name: name, value: field.value))
+        }
+        self.init(
+            status: .init(code: answer.status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Router
+import RouterPlugin
+
+/// Sources as resources.
+extension API {
+    @Sendable func listSources(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let query = try request.query("application", "cursor", "limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
+        let after = try Cursor.read(query["cursor"])
+        let application = try query.identifier("application", of: IdentifierKinds.Application.self)
+        let all = await host.read { Array($0.sources.values) }
+        let sources = all.filter {
+            caller.mayUse($0.application) && (application == nil || $0.application == application)
+        }.sorted { $0.id < $1.id }
+        let page = Page(of: sources, after: after, limit: limit, key: \.id.text)
+        return .json(.ok, page.body("sources") { array, source in array.object { SourceBody.write(source, to: &$0) } })
+    }
+
+    @Sendable func putSource(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        let id = try context.identifier("source", of: IdentifierKinds.Source.self)
+        let existing = await host.read { $0.sources[id] }
+        // As if it did not exist: a key says nothing of other tenants, and must not replace what is theirs.
+        if let existing, !caller.mayUse(existing.application) { throw Problem(.sourceTaken(id)) }
+        let draft = try SourceBody.read(try await request.json(), id: id, kinds: plugins, existing: existing)
+        guard caller.mayUse(draft.definition.application) else {
+            throw Problem(.unknownApplication(draft.definition.application))
+        }
+        guard case .source(let source, let created) = try await submit(.putSource(draft)) else {
+            throw Problem.unexpectedReply
+        }
+        return .json(created ? .created : .ok, SourceBody.write(source))
+    }
+
+    @Sendable func getSource(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        return .json(.ok, SourceBody.write(try await source(context, caller)))
+    }
+
+    @Sendable func deleteSource(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let id = try await source(context, caller).id
+        _ = try await submit(.deleteSource(id))
+        sourceRuns.forget(id)
+        return Response(status: .noContent)
+    }
+
+    /// Adds a secret, the client's or a fresh one; those that the source has are good for the overlap.
+    @Sendable func rotateSourceSecret(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let source = try await source(context, caller)
+        let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
+        let given = try reader.string("secret")
+        let overlap = try reader.integer("overlapSeconds", in: 0...RouterLimits.secretOverlapSeconds)
+        try reader.finish()
+        guard let kind = plugins.sourceKind(named: source.kind.text) else { throw Self.kindIsGone(source) }
+        let secret = given ?? ObjectReader.freshSecret()
+        try SourceBody.check(secret, of: kind, at: "/secret")
+        let reply = try await submit(
+            .rotateSourceSecret(
+                source.id, secret: secret, overlapSeconds: overlap ?? DaemonLimits.secretOverlapSeconds))
+        guard case .source(let changed, _) = reply else { throw Problem.unexpectedReply }
+        return .json(.ok, SourceBody.write(changed, issuing: given == nil ? secret : nil))
+    }
+
+    /// The source that the path names, if the caller may know of it.
+    private func source(_ context: RouterdContext, _ caller: Caller) async throws -> SourceDefinition {
+        let id = try context.identifier("source", of: IdentifierKinds.Source.self)
+        guard let source = await host.read({ $0.sources[id] }), caller.mayUse(source.application) else {
+            throw Problem(.unknownSource(id))
+        }
+        return source
+    }
+
+    static func kindIsGone(_ source: SourceDefinition) -> Problem {
+        Problem(
+            .serviceUnavailable, "kind-missing",
+            "The daemon has no kind of source \(source.kind), which \(source.id) was made with.", retryAfter: 60)
+    }
+
+    // MARK: Trying
+
+    /// A sample request through all steps of a source, with no effect on anything.
+    @Sendable func testSource(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
+    {
+        _ = try request.query()
+        let source = try await source(context, caller)
+        guard let run = sourceRuns.run(of: source) else { throw Self.kindIsGone(source) }
+        let sample = try SourceSample.read(
+            try await request.json(atMost: DaemonLimits.sourceSampleBytes), path: "/v1/sources/\(source.id)",
+            at: host.now)
+        var trial = SourceTrial(run, of: sample)
+        let (now, chooser, notifications) = (host.now, chooser, trial.notifications)
+        let decided = await host.read { engine in
+            notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
+                guard let tenant = engine.tenants[source.application] else {
+                    return (nil, .unknownApplication(source.application))
+                }
+                let accept = AcceptRequest(outcome, from: source, traceparent: nil)
+                if accept.lacksContentID(in: tenant.application) {
+                    return (nil, .contentIDMissing(source.application))
+                }
+                let view = NotificationView(
+                    kind: accept.notification.kind, application: source.application, device: accept.device,
+                    contentID: accept.notification.contentID, priority: accept.notification.priority,
+                    payload: accept.notification.payload)
+                return (chooser.choose(for: view, from: tenant, at: now).decision, nil)
+            }
+        }
+        trial.decide(decided.map { ($0.decision, $0.refusal.map { Problem($0) }) })
+        return .json(.ok, trial.body)
+    }
+}
+
+extension AcceptRequest {
+    /// The request of an event that the filter lets through.
+    init(_ outcome: SourceRun.Accepted, from source: SourceDefinition, traceparent: TraceParent?) {
+        self.init(
+            application: source.application, source: source.scope, device: outcome.device, traceparent: traceparent,
+            notification: outcome.notification, isRepeatedByKey: true)
+    }
+}
