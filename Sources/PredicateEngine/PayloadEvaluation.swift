@@ -6,10 +6,12 @@
 /// each value and one for each byte of a string or a name, which is no more than the bytes of its JSON.
 struct PayloadEvaluation {
     let payload: PayloadValue
-    /// The steps taken so far: values visited and bytes folded or compared.
-    private(set) var work = 0
+    private var ledger = PayloadLedger()
 
     init(payload: PayloadValue) { self.payload = payload }
+
+    /// The steps taken so far.
+    var work: Int { ledger.work }
 
     mutating func holds(_ tree: Predicate.Tree) -> Bool {
         switch tree {
@@ -27,17 +29,17 @@ struct PayloadEvaluation {
 
     private mutating func holds(_ comparison: Predicate.Comparison) -> Bool {
         let (left, right) = (value(of: comparison.left), value(of: comparison.right))
-        let test = PayloadTest(comparison, right: right, &work)
-        guard let quantifier = comparison.quantifier else { return test.holds(for: left, &work) }
+        let test = PayloadTest(comparison, right: right, &ledger)
+        guard let quantifier = comparison.quantifier else { return test.holds(for: left, &ledger) }
         // ANY of no array is false, and NONE is its negation.
         guard case .array(let elements) = left else { return quantifier == .notAny }
         let decisive = quantifier != .all
-        for element in elements where test.holds(for: element, &work) == decisive { return quantifier == .any }
+        for element in elements where test.holds(for: element, &ledger) == decisive { return quantifier == .any }
         return quantifier != .any
     }
 
     private mutating func value(of operand: Predicate.Operand) -> PayloadValue {
-        work += 1
+        ledger.work += 1
         switch operand {
         case .path(let path): return value(at: path)
         case .text(let text): return .text(text)
@@ -60,7 +62,7 @@ extension PayloadEvaluation {
     private mutating func value(at path: PayloadPath) -> PayloadValue {
         var value = payload
         for step in path.steps {
-            work += 1
+            ledger.work += 1
             value = part(step, of: value)
         }
         return value
@@ -68,7 +70,7 @@ extension PayloadEvaluation {
 
     private mutating func part(_ step: PayloadPath.Step, of value: PayloadValue) -> PayloadValue {
         switch (step, value) {
-        case (.member(let name), .object(let object)): return object.value(of: name, &work) ?? .null
+        case (.member(let name), .object(let object)): return object.value(of: name, &ledger.work) ?? .null
         case (.member(let name), .array(let elements)):
             var members: [PayloadValue] = []
             collect(name, of: elements, into: &members)
@@ -87,16 +89,16 @@ extension PayloadEvaluation {
         _ name: Predicate.Text, of elements: [PayloadValue], into members: inout [PayloadValue]
     ) {
         for element in elements {
-            work += 1
+            ledger.work += 1
             switch element {
             case .array(let inner): collect(name, of: inner, into: &members)
             case .object(let object):
-                let value = object.value(of: name, &work) ?? .null
+                let value = object.value(of: name, &ledger.work) ?? .null
                 guard case .array(let inner) = value else {
                     members.append(value)
                     continue
                 }
-                work += inner.count
+                ledger.work += inner.count
                 members += inner
             default: members.append(.null)
             }

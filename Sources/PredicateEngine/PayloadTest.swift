@@ -14,7 +14,7 @@ struct PayloadTest {
     /// The two comparisons of `BETWEEN`.
     private var bounds: [PayloadTest] = []
 
-    init(_ comparison: Predicate.Comparison, right: PayloadValue, _ work: inout Int) {
+    init(_ comparison: Predicate.Comparison, right: PayloadValue, _ ledger: inout PayloadLedger) {
         self.init(comparison.operation, comparison.options, right)
         switch (operation, right) {
         case (.between, .array(let elements)) where elements.count == 2:
@@ -22,14 +22,14 @@ struct PayloadTest {
                 PayloadTest(.greaterOrEqual, comparison.options, elements[0]),
                 PayloadTest(.lessOrEqual, comparison.options, elements[1]),
             ]
-            for place in bounds.indices { bounds[place].fold(&work) }
-        case (.isIn, .array(let elements)) where comparison.quantifier != nil: set = PayloadSet(elements, &work)
+            for place in bounds.indices { bounds[place].fold(&ledger) }
+        case (.isIn, .array(let elements)) where comparison.quantifier != nil: set = PayloadSet(elements, &ledger.work)
         case (.isIn, .text(let text)) where comparison.searchesForEach:
             // Every element is looked for in all of the text, so it has to be short.
-            if text.utf8.count <= PredicateLimits.searchedBytes { fold(&work) }
+            if text.utf8.count <= PredicateLimits.searchedBytes { fold(&ledger) }
         case (.like, .text(let text)):
-            if text.utf8.count <= PredicateLimits.literalBytes { pattern = LikePattern(text.utf8, form, &work) }
-        default: fold(&work)
+            if text.utf8.count <= PredicateLimits.literalBytes { pattern = LikePattern(text.utf8, form, &ledger.work) }
+        default: fold(&ledger)
         }
     }
 
@@ -43,13 +43,12 @@ struct PayloadTest {
             }
     }
 
-    private mutating func fold(_ work: inout Int) { text = folded(right, &work) }
+    private mutating func fold(_ ledger: inout PayloadLedger) { text = folded(right, &ledger) }
 
     /// The text of a value in the form; nil if it is no text.
-    private func folded(_ value: PayloadValue, _ work: inout Int) -> FoldedText? {
+    private func folded(_ value: PayloadValue, _ ledger: inout PayloadLedger) -> FoldedText? {
         guard case .text(let text) = value else { return nil }
-        if form != .exact { work += text.utf8.count }
-        return Folding.fold(text.utf8, into: form)
+        return ledger.fold(text, into: form)
     }
 }
 
@@ -57,59 +56,63 @@ struct PayloadTest {
 
 extension PayloadTest {
     /// Whether the comparison holds for a left side. Values that the operator does not take give false.
-    func holds(for left: PayloadValue, _ work: inout Int) -> Bool {
-        work += 1
+    func holds(for left: PayloadValue, _ ledger: inout PayloadLedger) -> Bool {
+        ledger.work += 1
         switch operation {
-        case .equal: return isEqual(to: left, &work)
-        case .notEqual: return !isEqual(to: left, &work)
-        case .less: return isOrdered(left, &work) { $0 } ?? false
-        case .lessOrEqual: return isOrdered(left, &work, reversed: true) { !$0 } ?? false
-        case .greater: return isOrdered(left, &work, reversed: true) { $0 } ?? false
-        case .greaterOrEqual: return isOrdered(left, &work) { !$0 } ?? false
+        case .equal: return isEqual(to: left, &ledger)
+        case .notEqual: return !isEqual(to: left, &ledger)
+        case .less: return isOrdered(left, &ledger) { $0 } ?? false
+        case .lessOrEqual: return isOrdered(left, &ledger, reversed: true) { !$0 } ?? false
+        case .greater: return isOrdered(left, &ledger, reversed: true) { $0 } ?? false
+        case .greaterOrEqual: return isOrdered(left, &ledger) { !$0 } ?? false
         case .between:
             guard bounds.count == 2 else { return false }
-            for bound in bounds where !bound.holds(for: left, &work) { return false }
+            for bound in bounds where !bound.holds(for: left, &ledger) { return false }
             return true
         case .isIn:
-            if let set { return set.contains(left, &work) }
-            guard case .array(let elements) = right else { return text?.holds(folded(left, &work), &work) ?? false }
-            return elements.contains { $0.isSame(as: left, &work) }
+            if let set { return set.contains(left, &ledger.work) }
+            guard case .array(let elements) = right else {
+                return text?.holds(folded(left, &ledger), &ledger.work) ?? false
+            }
+            return elements.contains { $0.isSame(as: left, &ledger.work) }
         case .contains:
-            guard case .array(let elements) = left else { return folded(left, &work)?.holds(text, &work) ?? false }
-            return elements.contains { $0.isSame(as: right, &work) }
-        case .beginsWith: return meets(left, &work) { $0.hasPrefix($1) }
-        case .endsWith: return meets(left, &work) { $0.hasSuffix($1) }
+            guard case .array(let elements) = left else {
+                return folded(left, &ledger)?.holds(text, &ledger.work) ?? false
+            }
+            return elements.contains { $0.isSame(as: right, &ledger.work) }
+        case .beginsWith: return meets(left, &ledger) { $0.hasPrefix($1) }
+        case .endsWith: return meets(left, &ledger) { $0.hasSuffix($1) }
         case .like:
-            guard let pattern, let left = folded(left, &work) else { return false }
-            return pattern.matches(left, &work)
+            guard let pattern, let left = folded(left, &ledger) else { return false }
+            return pattern.matches(left, &ledger.work)
         }
     }
 
-    private func isEqual(to left: PayloadValue, _ work: inout Int) -> Bool {
-        guard let text, form != .exact else { return left.isSame(as: right, &work) }
-        guard let left = folded(left, &work), left.bytes.count == text.bytes.count else { return false }
-        work += text.bytes.count
+    private func isEqual(to left: PayloadValue, _ ledger: inout PayloadLedger) -> Bool {
+        guard let text, form != .exact else { return left.isSame(as: right, &ledger.work) }
+        guard let left = folded(left, &ledger), left.bytes.count == text.bytes.count else { return false }
+        ledger.work += text.bytes.count
         return left.bytes == text.bytes
     }
 
     /// Whether the left side is before the right one, or the other way round, judged by the closure; nil for values
     /// without an order.
     private func isOrdered(
-        _ left: PayloadValue, _ work: inout Int, reversed: Bool = false, _ judge: (Bool) -> Bool
+        _ left: PayloadValue, _ ledger: inout PayloadLedger, reversed: Bool = false, _ judge: (Bool) -> Bool
     ) -> Bool? {
         if let left = left.number, let right = right.number {
             return judge(reversed ? right.isLess(than: left) : left.isLess(than: right))
         }
-        guard let text, let left = folded(left, &work) else { return nil }
-        work += min(left.bytes.count, text.bytes.count)
+        guard let text, let left = folded(left, &ledger) else { return nil }
+        ledger.work += min(left.bytes.count, text.bytes.count)
         return judge(reversed ? text.precedes(left) : left.precedes(text))
     }
 
     private func meets(
-        _ left: PayloadValue, _ work: inout Int, _ relation: (FoldedText, FoldedText) -> Bool
+        _ left: PayloadValue, _ ledger: inout PayloadLedger, _ relation: (FoldedText, FoldedText) -> Bool
     ) -> Bool {
-        guard let text, let left = folded(left, &work) else { return false }
-        work += min(left.bytes.count, text.bytes.count)
+        guard let text, let left = folded(left, &ledger) else { return false }
+        ledger.work += min(left.bytes.count, text.bytes.count)
         return relation(left, text)
     }
 }

@@ -24,7 +24,7 @@ extension RandomPredicates {
 
     /// A payload in which strings are often near the tree's literals.
     mutating func payload(near tree: Predicate.Tree, depth: Int = 5) -> PayloadValue {
-        switch depth == 0 ? random.below(6) : random.below(16) {
+        switch depth == 0 ? random.below(6) : random.below(24) {
         case 0: return .null
         case 1: return .boolean(random.chance(2))
         case 2: return .number(.integer(random.pick([.min, .max, -1, 0, 1, 2, 1 << 53, 1 << 53 + 1])))
