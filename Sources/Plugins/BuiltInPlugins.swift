@@ -35,4 +35,15 @@ public enum BuiltInPlugins: Sendable {
     public static let passcodeValidatorKinds: [PasscodeValidatorKind] = [
         ForbiddenPasscodes.kind
     ]
+
+    /// The formats that an endpoint may name.
+    public static let deliveryFormatKinds: [DeliveryFormatKind] = [
+        StandardFormat.kind,
+        RawFormat.kind,
+        CloudEventsFormat.kind,
+        MustacheFormat.kind,
+        MustachePresets.slack,
+        MustachePresets.discord,
+        MustachePresets.ntfy,
+    ]
 }

@@ -11,6 +11,8 @@ public struct PluginRegistry: Sendable {
     public let passcodeValidators: [any PasscodeValidator]
     /// Those that applications and sessions may register, by their names.
     public let observers: [any SceneObserver]
+    /// The kinds of formats that endpoints may ask for.
+    public let deliveryFormatKinds: [DeliveryFormatKind]
 
     /// The plugins that are in use.
     ///
@@ -18,14 +20,16 @@ public struct PluginRegistry: Sendable {
     ///   whatever kind.
     public init(
         sourceKinds: [PayloadSourceKind], rules: [any RoutingRule], passcodeValidators: [any PasscodeValidator] = [],
-        observers: [any SceneObserver] = []
+        observers: [any SceneObserver] = [], deliveryFormatKinds: [DeliveryFormatKind] = []
     ) throws(PluginRegistryError) {
         try Self.check(
-            sourceKinds.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id) + observers.map(\.id))
+            sourceKinds.map(\.id) + rules.map(\.id) + passcodeValidators.map(\.id) + observers.map(\.id)
+                + deliveryFormatKinds.map(\.id))
         self.sourceKinds = sourceKinds
         self.rules = rules
         self.passcodeValidators = passcodeValidators
         self.observers = observers
+        self.deliveryFormatKinds = deliveryFormatKinds
     }
 
     /// The kind of source with that name; `routerd.source.` may be left out.

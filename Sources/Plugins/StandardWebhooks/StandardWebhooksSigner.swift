@@ -1,4 +1,5 @@
 internal import Crypto
+internal import RouterPlugin
 
 /// Signs webhooks as Standard Webhooks 1.0.0 has it.
 ///

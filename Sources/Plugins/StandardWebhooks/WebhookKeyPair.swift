@@ -1,4 +1,5 @@
 internal import Crypto
+internal import RouterPlugin
 
 /// The private half of an asymmetric key of Standard Webhooks: `whsk_` and the base64 of 64 bytes, the Ed25519 seed
 /// (RFC 8032) and the public key that comes of it.

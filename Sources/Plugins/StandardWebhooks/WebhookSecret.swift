@@ -1,3 +1,5 @@
+internal import RouterPlugin
+
 /// A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes.
 ///
 /// Nothing that prints values shows the key: neither interpolation nor `dump` nor a mirror. Whoever must show it once,

@@ -1,11 +1,11 @@
 /// Base64 with the standard alphabet (RFC 4648, section 4).
 ///
 /// Written out here because Foundation's would be the only reason for this module to import it.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     /// The text with padding.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var (buffer, bits) = (0, 0)
         for byte in bytes {
@@ -25,7 +25,7 @@ enum Base64 {
     ///
     /// Padding may be left out, as some libraries do. Bits beyond the last byte are ignored, as Go, Python and
     /// JavaScript do: a secret that works for a receiver written in those must work here.
-    static func decode(_ text: Substring) -> [UInt8]? {
+    package static func decode(_ text: Substring) -> [UInt8]? {
         var characters = text.utf8
         if characters.count % 4 == 0 {
             for _ in 0..<2 where characters.last == UInt8(ascii: "=") { characters.removeLast() }
