@@ -35,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift.git", from: "0.2.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     ],
@@ -54,7 +55,10 @@ let package = Package(
         ),
         .target(
             name: "Plugins",
-            dependencies: ["RouterPlugin", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Mustache", package: "swift-mustache"),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -115,6 +119,7 @@ let package = Package(
         .testTarget(
             name: "RouterTests",
             dependencies: ["PredicateEngine", "Router", "RouterPlugin", "RouterTesting"],
+            exclude: ["Fixtures"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -75,6 +75,8 @@ package enum RouterLimits {
     package static let observers = 16
     /// Most entries in a manifest's lists.
     package static let manifestEntries = 256
+    /// Greatest size of the options of an endpoint's format, in bytes.
+    package static let formatBytes = 32 * 1024
     /// Most keys of an endpoint, those that have not begun to sign included; receivers look at sixteen signatures.
     package static let signingKeys = 10
     /// Longest time for which a secret that was exchanged still signs, in seconds.

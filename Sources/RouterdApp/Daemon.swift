@@ -34,7 +34,8 @@ package struct Daemon: Sendable {
         self.logger = logger
         plugins = try PluginRegistry(
             sourceKinds: BuiltInPlugins.sourceKinds, rules: configuration.rules,
-            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers)
+            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
+            deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
@@ -43,6 +44,7 @@ package struct Daemon: Sendable {
         host = try EngineHost(
             store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
             retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
+            formats: plugins.deliveryFormatKinds,
             observers: plugins.observers, logger: logger)
     }
 

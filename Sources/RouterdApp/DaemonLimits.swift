@@ -14,6 +14,8 @@ package enum DaemonLimits {
     package static let storeFaultMilliseconds: Int64 = 5000
     /// How often it is said at most that attempts cannot be made.
     static let shortageReportMilliseconds: Int64 = 60_000
+    /// Most formats that are kept made.
+    static let formatsKept = 1024
     /// Greatest body of a request that is one JSON document.
     package static let bodyBytes = 256 * 1024
     /// Greatest secret of a source, in bytes.

@@ -7,8 +7,9 @@ extension ChangeWriter {
         INSERT INTO notification
           (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
            traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-           state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
+           content_type)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
     private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
@@ -75,8 +76,10 @@ extension ChangeWriter {
             $0.bind(notification.event?.number?.epoch)
             $0.bind(notification.event?.number?.sequence)
             $0.bind(notification.event?.session?.text)
+            $0.bind(notification.payload.unusualContentType)
         }
-        try notification.payload.withUnsafeBufferPointer { payload in
+        let body = notification.payload.kept(of: notification.event, for: notification.application)
+        try body.withUnsafeBufferPointer { payload in
             _ = try PreparedStatement(db, Self.insertPayload).run {
                 $0.bind(notification.sequence.value)
                 $0.bindInPlace(payload)
@@ -227,5 +230,13 @@ extension ArgumentBinder {
         bind(metrics.remoteAddress)
         bind(metrics.reusedConnection)
         bind(metrics.httpVersion)
+    }
+}
+
+extension MessagePayload {
+    /// The media type, unless it is the one that is not written down.
+    fileprivate var unusualContentType: String? {
+        guard let contentType, !contentType.isSame(as: Self.jsonContentType) else { return nil }
+        return contentType
     }
 }

@@ -10,8 +10,8 @@ extension ChangeWriter {
            prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
            reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
            onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
-           requires_content_id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           requires_content_id, delegate_format)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET
           display_name = excluded.display_name,
           supports_multiple_scenes = excluded.supports_multiple_scenes,
@@ -35,13 +35,14 @@ extension ChangeWriter {
           prompts = excluded.prompts,
           passcode_policy = excluded.passcode_policy,
           observers = excluded.observers,
-          requires_content_id = excluded.requires_content_id
+          requires_content_id = excluded.requires_content_id,
+          delegate_format = excluded.delegate_format
         """
 
     private static let putConfiguration = """
         INSERT INTO scene_configuration
-          (application, position, name, role, endpoint_url, endpoint_keys, activity_types)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+          (application, position, name, role, endpoint_url, endpoint_keys, activity_types, endpoint_format)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     private static let insertAnswer = """
@@ -61,15 +62,15 @@ extension ChangeWriter {
           (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
            endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
            last_activated_at, disabled, disabled_at, epoch, last_event, is_told, discarded_at, observers,
-           creation_sequence, application, id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           endpoint_format, creation_sequence, application, id)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let updateSession = """
         UPDATE session SET
           role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
           preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
           lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, disabled_at = ?, epoch = ?,
-          last_event = ?, is_told = ?, discarded_at = ?, observers = ?
+          last_event = ?, is_told = ?, discarded_at = ?, observers = ?, endpoint_format = ?
         WHERE creation_sequence = ? AND application = ? AND id = ?
         """
 
@@ -97,6 +98,7 @@ extension ChangeWriter {
             $0.bind(application.gates.passcode.map(PolicyText.encode))
             $0.bind(TextList.encode(application.observers.map(\.text)))
             $0.bind(application.routing.requiresContentID)
+            $0.bind(FormatText.encode(application.delegate?.format))
         }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
@@ -112,6 +114,7 @@ extension ChangeWriter {
                 $0.bind(configuration.endpoint?.url)
                 $0.bind(keys)
                 $0.bind(TextList.encode(configuration.activityTypes))
+                $0.bind(FormatText.encode(configuration.endpoint?.format))
             }
         }
     }
@@ -197,6 +200,7 @@ extension ChangeWriter {
             $0.bind(session.connection.isTold)
             $0.bind(session.discardedAt?.milliseconds)
             $0.bind(TextList.encode(session.observers.map(\.text)))
+            $0.bind(FormatText.encode(session.endpoint?.format))
             $0.bind(session.creationSequence)
             $0.bind(session.key.application.text)
             $0.bind(session.key.session.text)

@@ -6,6 +6,12 @@ extension ColumnReader {
     mutating func time() -> Timestamp { Timestamp(milliseconds: int64()) }
     mutating func optionalTime() -> Timestamp? { optionalInt64().map(Timestamp.init(milliseconds:)) }
 
+    /// url, keys, format
+    mutating func endpoint(_ keys: KeyColumn, of place: KeyColumn.Place) throws -> Endpoint? {
+        let (url, bytes) = (optionalText(), optionalBytes())
+        return try keys.endpoint(url, bytes, try FormatText.decode(optionalText()), of: place)
+    }
+
     /// priority
     mutating func priority() throws(StoreError) -> Priority {
         guard let priority = Priority(rawValue: int()) else { throw unknown("priority") }
@@ -75,6 +81,19 @@ extension ColumnReader {
         guard let kind = SceneEventKind(rawValue: text) else { throw unknown("event") }
         guard let epoch, let sequence else { return SceneEvent(kind, about: session) }
         return SceneEvent(kind, EventNumber(epoch: epoch, sequence: sequence), about: session)
+    }
+
+    /// body, content_type, application, event, epoch, event_sequence, event_session
+    mutating func payload() throws -> MessagePayload {
+        let (body, contentType) = (bytes(), optionalText())
+        let application = ApplicationID(unchecked: text())
+        guard let event = try self.event() else {
+            return .received(body, contentType: contentType ?? MessagePayload.jsonContentType)
+        }
+        guard let facts = EventFacts(kept: body, of: event, for: application) else {
+            throw StoreError(.corrupt, "the facts of an event in the database cannot be read")
+        }
+        return .facts(facts)
     }
 
     /// failure_kind, failure_curl_code, failure_message

@@ -57,11 +57,13 @@ struct KeyColumn: Sendable {
         return try close(Array(TextList.encode(texts).utf8), of: place)
     }
 
-    /// The endpoint of a URL and the bytes that were kept beside it; nil if there is none.
-    func endpoint(_ url: String?, _ keys: [UInt8]?, of place: Place) throws -> Endpoint? {
+    /// The endpoint of a URL, and of the bytes and the format that were kept beside it; nil if there is none.
+    func endpoint(
+        _ url: String?, _ keys: [UInt8]?, _ format: DeliveryFormatChoice, of place: Place
+    ) throws -> Endpoint? {
         guard let url, let keys else { return nil }
         guard let checked = SigningKeys(checked: try self.keys(keys, of: place)) else { throw Self.damaged }
-        return Endpoint(url: url, keys: checked)
+        return Endpoint(url: url, keys: checked, format: format)
     }
 
     /// The secrets of a source that were kept.

@@ -28,6 +28,7 @@ enum Migrations {
         ("disabled-at", [disabledAt]),
         ("required-content-ids", [requiredContentIDs]),
         ("sources", [sources]),
+        ("delivery-formats", [deliveryFormats]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -427,5 +428,14 @@ enum Migrations {
           secrets BLOB NOT NULL              -- may be sealed; see `KeyColumn`
         ) STRICT;
         CREATE INDEX source_by_application ON source (application);
+        """
+
+    private static let deliveryFormats = """
+        -- The formats of endpoints: a JSON object of an id and options; NULL for the standard format.
+        ALTER TABLE application ADD COLUMN delegate_format TEXT;
+        ALTER TABLE scene_configuration ADD COLUMN endpoint_format TEXT;
+        ALTER TABLE session ADD COLUMN endpoint_format TEXT;
+        -- The media type of the payload; NULL for application/json.
+        ALTER TABLE notification ADD COLUMN content_type TEXT;
         """
 }

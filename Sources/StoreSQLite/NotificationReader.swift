@@ -69,9 +69,13 @@ enum NotificationReader {
         }
     }
 
-    static func payload(of sequence: NotificationSequence, _ db: Database) throws -> [UInt8]? {
-        try PreparedStatement(db, "SELECT body FROM payload WHERE sequence = ?")
-            .first({ $0.bind(sequence.value) }) { row in row.bytes() }
+    private static let selectPayload = """
+        SELECT body, content_type, application, event, epoch, event_sequence, event_session
+        FROM payload JOIN notification USING (sequence) WHERE payload.sequence = ?
+        """
+
+    static func payload(of sequence: NotificationSequence, _ db: Database) throws -> MessagePayload? {
+        try PreparedStatement(db, selectPayload).first({ $0.bind(sequence.value) }) { row in try row.payload() }
     }
 
     static func notification(_ id: NotificationID, _ db: Database) throws -> StoredNotification? {

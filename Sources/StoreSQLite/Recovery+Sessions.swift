@@ -6,8 +6,8 @@ import RouterPlugin
 extension Recovery {
     private static let selectSessions = """
         SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
-               prefers_to_activate, preference_level, endpoint_url, endpoint_keys, state_restoration_activity,
-               user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, disabled_at, epoch, last_event,
+               prefers_to_activate, preference_level, endpoint_url, endpoint_keys, endpoint_format,
+               state_restoration_activity, user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, disabled_at, epoch, last_event,
                is_told, discarded_at, observers
         FROM session ORDER BY creation_sequence
         """
@@ -31,6 +31,7 @@ private struct SessionReader {
     private let activity = ByteCache(Self.json)
     private let userInfo = ByteCache(Self.json)
     private let observers = ByteCache(Self.observers)
+    private let format = ByteCache(Self.format)
 
     init(keys: KeyColumn) { self.keys = keys }
 
@@ -51,7 +52,9 @@ private struct SessionReader {
         return SceneSession(
             key: key, role: role, configuration: configuration, device: device, activationState: activationState,
             conditions: conditions,
-            endpoint: try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .session(key)),
+            endpoint: try keys.endpoint(
+                row.optionalText(), row.optionalBytes(), try row.optionalCached(in: format) ?? .standard,
+                of: .session(key)),
             stateRestorationActivity: try row.optionalCached(in: activity), userInfo: try row.cached(in: userInfo),
             leaseSeconds: row.optionalInt(), leaseExpiresAt: row.optionalTime(), lastActivatedAt: row.optionalTime(),
             creationSequence: creationSequence, disabled: try disabled(row.optionalText(), since: row.optionalTime()),
@@ -77,6 +80,10 @@ private struct SessionReader {
 
     private static func observers(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> [PluginID] {
         try TextList.decode(String(decoding: bytes, as: UTF8.self)).map(PluginID.init(unchecked:))
+    }
+
+    private static func format(_ bytes: UnsafeBufferPointer<UInt8>) throws(StoreError) -> DeliveryFormatChoice {
+        try FormatText.decode(String(decoding: bytes, as: UTF8.self))
     }
 
     private func disabled(_ text: String?, since time: Timestamp?) throws(StoreError) -> Disabled? {

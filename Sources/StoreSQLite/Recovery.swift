@@ -23,14 +23,14 @@ enum Recovery {
 
     private static let selectApplications = """
         SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
-               prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
+               delegate_format, prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
                onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
                observers, requires_content_id
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
-        SELECT name, role, endpoint_url, endpoint_keys, activity_types
+        SELECT name, role, endpoint_url, endpoint_keys, endpoint_format, activity_types
         FROM scene_configuration WHERE application = ? ORDER BY position
         """
 
@@ -42,7 +42,7 @@ enum Recovery {
             var manifest = SceneManifest(
                 supportsMultipleScenes: row.bool(), userActivityTypes: try TextList.decode(row.text()),
                 sceneConfigurations: try configurations(of: id, db, keys))
-            let delegate = try keys.endpoint(row.optionalText(), row.optionalBytes(), of: .delegate(id))
+            let delegate = try row.endpoint(keys, of: .delegate(id))
             var routing = RoutingSettings(prefersRequiresCan: row.bool())
             let delivery = DeliverySettings(
                 timeoutSeconds: row.int(), maxInFlightPerSession: row.int(),
@@ -83,8 +83,7 @@ enum Recovery {
             configurations.append(
                 SceneConfiguration(
                     name: name, role: row.text(),
-                    endpoint: try keys.endpoint(
-                        row.optionalText(), row.optionalBytes(), of: .configuration(id, name)),
+                    endpoint: try row.endpoint(keys, of: .configuration(id, name)),
                     activityTypes: try TextList.decode(row.text())))
         }
         return configurations

@@ -151,7 +151,7 @@ extension SQLiteStore {
         return state
     }
 
-    package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+    package func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         try reading { db in try NotificationReader.payload(of: sequence, db) }
     }
 

@@ -140,7 +140,7 @@ private enum Sample {
             application: ApplicationID(unchecked: "com.example.Gallery"),
             source: PluginID(unchecked: "routerd.source.push"), device: nil,
             contentID: ContentID(unchecked: "gallery://photo/7"), priority: .high, expiration: .never, collapseID: nil,
-            dedupeKeys: [], payload: payload, receivedAt: now,
+            dedupeKeys: [], payload: .json(payload), receivedAt: now,
             decision: Decision(tier: .can, session: SessionID(unchecked: "main"), reason: "can: TRUEPREDICATE"),
             placement: .lane)
     }

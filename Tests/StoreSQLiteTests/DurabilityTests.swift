@@ -116,7 +116,7 @@ struct DurabilityTests {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.file())
         var secret = notification(1, keys: ["TOP-SECRET-KEY"])
-        secret.payload = Array("TOP-SECRET-BODY".utf8)
+        secret.payload = .json(Array("TOP-SECRET-BODY".utf8))
         try store.commit([.insert(secret)])
         secret.sequence = NotificationSequence(2)
         secret.id = NotificationID(unchecked: "ntf_2")

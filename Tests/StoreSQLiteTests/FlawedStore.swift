@@ -108,9 +108,10 @@ final class FlawedStore: Store {
             count: try model.notifications(matching: filter, limit: .max).count, range: tally.range)
     }
 
-    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         let payload = try model.payload(of: sequence)
-        return flaw == .payloadAsText ? payload.map { Array($0.prefix { $0 != 0 }) } : payload
+        guard flaw == .payloadAsText, case .received(let bytes, let contentType)? = payload else { return payload }
+        return .received(Array(bytes.prefix { $0 != 0 }), contentType: contentType)
     }
 
     func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { try model.notification(id) }

@@ -110,6 +110,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case .unusable: return .settle(.deadLettered(.endpointUnusable))
         case .egressRefused: return .settle(.deadLettered(.egressRefused))
         case .payloadMissing: return .settle(.deadLettered(.payloadMissing))
+        case .formatFailed: return .settle(.deadLettered(.formatFailed))
         case .refused: return .settle(.deadLettered(.rejectedByReceiver))
         case .gone: return .moveOn(next)
         case .notSent:

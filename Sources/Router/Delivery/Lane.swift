@@ -5,7 +5,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var notification: UnsettledNotification
     package var machine: DeliveryStateMachine
     /// Nil if it is to be read from the store when an attempt starts.
-    package var payload: [UInt8]?
+    package var payload: MessagePayload?
     /// Its end is being committed: it has expired, or was called back.
     package var isEnding = false
     /// It names a device, and its session has gone to another one.
@@ -16,7 +16,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     var isDiscard: Bool { notification.event?.kind == .didDiscardSceneSessions }
     var isOpening: Bool { notification.event?.kind == .showApplicationScreen }
 
-    package init(_ notification: UnsettledNotification, payload: [UInt8]?) {
+    package init(_ notification: UnsettledNotification, payload: MessagePayload?) {
         self.notification = notification
         self.machine = DeliveryStateMachine(
             expiration: notification.expiration, receivedAt: notification.receivedAt, progress: notification.progress)

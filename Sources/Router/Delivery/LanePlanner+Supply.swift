@@ -355,7 +355,7 @@ extension ResponseClass {
         case .success, .rejected, .backPressure, .gone, .refused: .answered
         case .misdirected, .unauthorized, .transient: .failed(.status(status ?? 0))
         case .unreachable(let kind): .failed(.failure(kind))
-        case .unusable, .egressRefused, .payloadMissing, .notSent: .nothing
+        case .unusable, .egressRefused, .payloadMissing, .formatFailed, .notSent: .nothing
         }
     }
 }

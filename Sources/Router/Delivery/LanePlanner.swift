@@ -113,10 +113,10 @@ package struct LanePlanner: Sendable {
     package mutating func enqueue(_ delivery: QueuedDelivery, in key: SessionKey, sessionExists: Bool) {
         var delivery = delivery
         if let payload = delivery.payload {
-            if payloadBytes + payload.count > RouterLimits.payloadBytesInMemory {
+            if payloadBytes + payload.weight > RouterLimits.payloadBytesInMemory {
                 delivery.payload = nil
             } else {
-                payloadBytes += payload.count
+                payloadBytes += payload.weight
             }
         }
         laneOf[delivery.notification.sequence] = key
@@ -138,7 +138,7 @@ package struct LanePlanner: Sendable {
         guard let key = laneOf.removeValue(forKey: sequence), let delivery = lanes[key]?.remove(sequence) else {
             return nil
         }
-        payloadBytes -= delivery.payload?.count ?? 0
+        payloadBytes -= delivery.payload?.weight ?? 0
         // Those who wait for what it had have their turn before the lane's next delivery.
         release(sequence)
         if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
@@ -280,7 +280,7 @@ package struct LanePlanner: Sendable {
             isPermitted: obstacle == nil)
         switch offer {
         case .attempt(let delivery, let number):
-            payloadBytes -= delivery.payload?.count ?? 0
+            payloadBytes -= delivery.payload?.weight ?? 0
             let flight = take(delivery.notification.sequence, endpoint, urgency)
             lanes.values[place].waitsFor = nil
             // Called for one thing, it may start without it: its endpoint is quick again, or another one.

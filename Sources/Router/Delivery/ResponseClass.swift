@@ -12,6 +12,7 @@
 ///     the URL cannot be used                    unusable        deadLetter
 ///     the egress guard refused it               egressRefused   deadLetter
 ///     the store has lost its payload            payloadMissing  deadLetter
+///     its format cannot render it               formatFailed    deadLetter
 ///     not sent, for we are shutting down        notSent         wait, as if it had not been tried
 ///
 /// An application's `StatusTable` may say otherwise of statuses; `refused` comes of nothing else.
@@ -27,6 +28,7 @@ package enum ResponseClass: Hashable, Sendable {
     case unusable
     case egressRefused
     case payloadMissing
+    case formatFailed
     case notSent
     /// The application does not want this answer to be followed by another attempt.
     case refused
@@ -41,6 +43,7 @@ package enum ResponseClass: Hashable, Sendable {
             case .unusableURL: self = .unusable
             case .egressRefused: self = .egressRefused
             case .payloadMissing: self = .payloadMissing
+            case .formatFailed: self = .formatFailed
             case .shuttingDown, .noSocket: self = .notSent
             default: self = .unreachable(failure.kind)
             }
@@ -68,7 +71,7 @@ package enum ResponseClass: Hashable, Sendable {
         case .rejected: .retryBriefly
         case .backPressure, .notSent: .wait
         case .gone: .moveOn
-        case .unusable, .egressRefused, .payloadMissing, .refused: .deadLetter
+        case .unusable, .egressRefused, .payloadMissing, .formatFailed, .refused: .deadLetter
         }
     }
 
@@ -102,8 +105,8 @@ extension TransferFailure.Kind {
     package var isAmbiguous: Bool {
         switch self {
         case .timedOut, .connectionLost, .garbled, .other: true
-        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .payloadMissing, .shuttingDown,
-            .noSocket:
+        case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .payloadMissing, .formatFailed,
+            .shuttingDown, .noSocket:
             false
         }
     }

@@ -28,6 +28,8 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case egressRefused = "egress-refused"
     /// The store has no payload of it any more, which nobody but a damaged or altered database can explain.
     case payloadMissing = "payload-missing"
+    /// The format of the endpoint cannot render it.
+    case formatFailed = "format-failed"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
     /// An event, and its receiver is gone: nobody else is to be told.

@@ -113,6 +113,8 @@ package struct TransferFailure: Hashable, Sendable {
         case egressRefused = "egress-refused"
         /// The store has no payload of it: there is nothing to send, now or later.
         case payloadMissing = "payload-missing"
+        /// The format of the endpoint cannot render it, now or later.
+        case formatFailed = "format-failed"
         case shuttingDown = "shutting-down"
         /// This machine had no socket or thread to give: too many files are open, memory is short, or too many names are looked
         /// up that nobody answers for.

@@ -76,15 +76,17 @@ package struct SceneConfiguration: Hashable, Sendable {
     }
 }
 
-/// Where webhooks go, and the keys that sign them.
+/// The place where webhooks go, the keys that sign them, and the format that they have.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// An absolute http or https URL, checked when it was registered.
     package var url: String
     package var keys: SigningKeys
+    package var format: DeliveryFormatChoice
 
-    package init(url: String, keys: SigningKeys) {
+    package init(url: String, keys: SigningKeys, format: DeliveryFormatChoice = .standard) {
         self.url = url
         self.keys = keys
+        self.format = format
     }
 
     /// The URL alone: a secret is never printed.

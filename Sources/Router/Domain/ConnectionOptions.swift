@@ -51,12 +51,7 @@ package struct ConnectionOptions: Hashable, Sendable {
         self.activation = activation
     }
 
-    /// What the delegate was told when it was asked for the scene's configuration.
-    package init(of question: [UInt8]) {
-        self.init(of: (try? JSONValue(parsing: question)) ?? .null)
-    }
-
-    /// What the data of an event says.
+    /// The options among the facts of an event, as they were kept.
     init(of data: JSONValue) {
         content = data["connectionOptions"]?.asObject ?? JSONObject()
         activation = data["activation"]?.asObject

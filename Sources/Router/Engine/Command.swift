@@ -107,23 +107,27 @@ package struct EndpointDraft: Hashable, Sendable {
     package var keys: SigningKeys?
     /// Taken if the client has chosen none and none is known for this URL.
     package var freshSecret: String
+    package var format: DeliveryFormatChoice
 
-    package init(url: String, keys: SigningKeys?, freshSecret: String) {
+    package init(url: String, keys: SigningKeys?, freshSecret: String, format: DeliveryFormatChoice = .standard) {
         self.url = url
         self.keys = keys
         self.freshSecret = freshSecret
+        self.format = format
     }
 
     /// Whether the endpoint has the secret that was made for this very draft.
     package func isIssued(in endpoint: Endpoint?) -> Bool { endpoint?.keys.contains(freshSecret) ?? false }
 
-    /// A replacement that leaves the keys out keeps those it has, as reads do not show them.
+    /// A replacement that leaves the keys out keeps those it has, as reads do not show them. Its format is the
+    /// replacement's: reads show formats.
     package func resolved(replacing existing: Endpoint?, at now: Timestamp) -> Endpoint {
-        if let keys { return Endpoint(url: url, keys: keys) }
+        if let keys { return Endpoint(url: url, keys: keys, format: format) }
         guard var existing, existing.url.isSame(as: url) else {
-            return Endpoint(url: url, keys: SigningKeys(freshSecret))
+            return Endpoint(url: url, keys: SigningKeys(freshSecret), format: format)
         }
         existing.keys.forgetEnded(at: now)
+        existing.format = format
         return existing
     }
 }
@@ -134,21 +138,35 @@ package struct EndpointPatch: Hashable, Sendable {
     package var keys: SessionPatch.Change<SigningKeys>?
     /// Taken if the keys are taken away, or if there were none.
     package var freshSecret: String
+    /// Removed, it is the standard format again.
+    package var format: SessionPatch.Change<DeliveryFormatChoice>?
 
-    package init(url: String?, keys: SessionPatch.Change<SigningKeys>?, freshSecret: String) {
+    package init(
+        url: String?, keys: SessionPatch.Change<SigningKeys>?, freshSecret: String,
+        format: SessionPatch.Change<DeliveryFormatChoice>? = nil
+    ) {
         self.url = url
         self.keys = keys
         self.freshSecret = freshSecret
+        self.format = format
     }
 
     /// The endpoint afterwards; nil if neither says where it is.
     package func applied(to existing: Endpoint?) -> Endpoint? {
         guard let url = url ?? existing?.url else { return nil }
-        return switch keys {
-        case .set(let keys): Endpoint(url: url, keys: keys)
-        case .remove: Endpoint(url: url, keys: SigningKeys(freshSecret))
-        case nil: Endpoint(url: url, keys: existing?.keys ?? SigningKeys(freshSecret))
-        }
+        let keys =
+            switch keys {
+            case .set(let keys): keys
+            case .remove: SigningKeys(freshSecret)
+            case nil: existing?.keys ?? SigningKeys(freshSecret)
+            }
+        let format =
+            switch format {
+            case .set(let format): format
+            case .remove: DeliveryFormatChoice.standard
+            case nil: existing?.format ?? .standard
+            }
+        return Endpoint(url: url, keys: keys, format: format)
     }
 }
 

@@ -93,7 +93,8 @@ extension Engine {
             contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
             collapseID: incoming.collapseID, traceparent: request.traceparent,
             replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
-            payload: incoming.payload, receivedAt: now, decision: decision, placement: placement, kind: incoming.kind)
+            payload: .received(incoming.payload, contentType: incoming.contentType), receivedAt: now,
+            decision: decision, placement: placement, kind: incoming.kind)
     }
 }
 

@@ -162,7 +162,7 @@ extension Engine {
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
             application: session.key.application, source: .lifeCycle, device: session.device,
             contentID: content.contentID, priority: .high, expiration: .never, collapseID: nil, dedupeKeys: [],
-            payload: content.payload, receivedAt: now,
+            payload: .json(content.payload), receivedAt: now,
             decision: Decision(
                 tier: .can, session: session.key.session, reason: "the scene was asked for",
                 registryVersion: tenants[session.key.application]?.registry.version ?? 0),

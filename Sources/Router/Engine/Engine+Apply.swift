@@ -40,7 +40,7 @@ extension Engine {
                     // The session that it was decided for may have gone in the same transaction.
                     if held[accepted.sequence].map(isAstray) == true { followUps.append(.release(accepted.sequence)) }
                 }
-                followUps += grown(by: accepted.payload.count + RouterLimits.rowBytes)
+                followUps += grown(by: accepted.payload.weight + RouterLimits.rowBytes)
             case .recordAttempt(let attempt):
                 learn(from: attempt, at: now)
                 followUps += grown(by: RouterLimits.rowBytes)
@@ -207,7 +207,7 @@ extension Engine {
     /// Puts a notification where its decision says: among the held ones, or into the lane of its session. One without
     /// a session is on its way to its settlement and is put nowhere.
     mutating func place(
-        _ notification: UnsettledNotification, payload: [UInt8]?, _ closed: inout Set<SessionKey>
+        _ notification: UnsettledNotification, payload: MessagePayload?, _ closed: inout Set<SessionKey>
     ) {
         let isPlaced = notification.isHeld || notification.decision.session != nil
         if let key = notification.collapseKey {

@@ -36,7 +36,7 @@ extension Engine {
         guard session.awaitsConfiguration else { return }
         insert(
             SceneEvent(.configurationForConnecting, about: session.key.session),
-            WebhookEnvelope.data(asking: options, for: session), for: .delegate(of: id), device: session.device,
+            .connection(SessionView(session), options), for: .delegate(of: id), device: session.device,
             expiration: .at(now.advanced(byMilliseconds: RouterLimits.configurationMilliseconds)), at: now, in: &plan)
     }
 
@@ -91,8 +91,7 @@ extension Engine {
     private func options(
         of question: NotificationSequence, _ lookup: any Store
     ) throws(StoreError) -> ConnectionOptions {
-        if let payload = planner.delivery(question)?.payload { return ConnectionOptions(of: payload) }
-        return ConnectionOptions(of: try lookup.payload(of: question) ?? [])
+        try facts(of: question, planner.delivery(question)?.payload, lookup)?.connectionOptions ?? ConnectionOptions()
     }
 
     /// A session that was made to show something is configured, by whomever.

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// An attempt to send: everything that the request is made of.
+/// An attempt to send: everything that the request is made of, as domain values. Bytes are made of them at the edge.
 package struct AttemptStart: Sendable {
     package var notification: UnsettledNotification
     package var number: Int
@@ -14,9 +14,25 @@ package struct AttemptStart: Sendable {
     package var keys: [SigningKey]
     package var timeoutSeconds: Int
     /// Nil if it is to be read from the store.
-    package var payload: [UInt8]?
+    package var payload: MessagePayload?
     /// Under which number the session is told to connect, if it is.
     package var connects: EventNumber?
+
+    package init(
+        notification: UnsettledNotification, number: Int, receiver: SessionKey, session: SceneSession?,
+        endpoint: Endpoint, keys: [SigningKey], timeoutSeconds: Int, payload: MessagePayload? = nil,
+        connects: EventNumber? = nil
+    ) {
+        self.notification = notification
+        self.number = number
+        self.receiver = receiver
+        self.session = session
+        self.endpoint = endpoint
+        self.keys = keys
+        self.timeoutSeconds = timeoutSeconds
+        self.payload = payload
+        self.connects = connects
+    }
 }
 
 extension Engine {

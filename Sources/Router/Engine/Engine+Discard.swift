@@ -75,7 +75,7 @@ extension Engine {
             application.delegate != nil
         else { return }
         let receiver = SessionKey.delegate(of: id)
-        var sessions = [WebhookEnvelope.discarded(session)]
+        var sessions = [DiscardedSession(session)]
         plan.reads.append(.discards(id))
         plan.writes.append(.discards(id))
         let last = planner.lanes[receiver]?.queue.last
@@ -83,16 +83,14 @@ extension Engine {
         if let last { plan.reads.append(.delivery(last.notification.sequence)) }
         if let last, last.machine.isWaiting, !last.isEnding, last.notification.recall == nil {
             let sequence = last.notification.sequence
-            let earlier = WebhookEnvelope.discardedSessions(in: try data(of: last, lookup))
-            if !earlier.isEmpty, let all = WebhookEnvelope.joined(earlier, sessions, of: id) {
+            let earlier = try discardedSessions(in: sequence, last.payload, lookup)
+            if !earlier.isEmpty, let all = EventFacts.joined(earlier, sessions) {
                 sessions = all
                 plan.changes.append(.settle(sequence, .superseded, at: now))
                 plan.writes.append(.delivery(sequence))
             }
         }
-        insert(
-            SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: sessions, of: id), for: receiver,
-            at: now, in: &plan)
+        insert(SceneEvent(.didDiscardSceneSessions), .discarded(sessions), for: receiver, at: now, in: &plan)
     }
 }
 
@@ -110,24 +108,45 @@ extension Engine {
         guard failed.recall == nil, tenants[id]?.application.delivery.lifeCycleEvents == true,
             let next = planner.lanes[receiver]?.queue.first(where: { $0.isNextSet(after: failed.sequence) })
         else { return false }
-        let earlier = WebhookEnvelope.discardedSessions(in: try lookup.payload(of: failed.sequence) ?? [])
-        let later = WebhookEnvelope.discardedSessions(in: try data(of: next, lookup))
-        guard let all = WebhookEnvelope.joined(earlier, later, of: id) else { return false }
+        let earlier = try discardedSessions(in: failed.sequence, nil, lookup)
+        let later = try discardedSessions(in: next.notification.sequence, next.payload, lookup)
+        guard let all = EventFacts.joined(earlier, later) else { return false }
         for sequence in [failed.sequence, next.notification.sequence] {
             plan.changes.append(.settle(sequence, .superseded, at: now))
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
         }
         plan.writes.append(.discards(id))
-        insert(
-            SceneEvent(.didDiscardSceneSessions), WebhookEnvelope.data(discarding: all, of: id), for: receiver, at: now,
-            in: &plan)
+        insert(SceneEvent(.didDiscardSceneSessions), .discarded(all), for: receiver, at: now, in: &plan)
         return true
     }
 
-    private func data(of delivery: QueuedDelivery, _ lookup: any Store) throws(StoreError) -> [UInt8] {
-        if let payload = delivery.payload { return payload }
-        return try lookup.payload(of: delivery.notification.sequence) ?? []
+    private func discardedSessions(
+        in sequence: NotificationSequence, _ known: MessagePayload?, _ lookup: any Store
+    ) throws(StoreError) -> [DiscardedSession] {
+        try facts(of: sequence, known, lookup)?.discardedSessions ?? []
+    }
+
+    /// The facts of an event that is not settled. Facts that were damaged where they are kept are no facts, and hold
+    /// nothing up.
+    func facts(
+        of sequence: NotificationSequence, _ known: MessagePayload?, _ lookup: any Store
+    ) throws(StoreError) -> EventFacts? {
+        if let known { return known.facts }
+        do {
+            return try lookup.payload(of: sequence)?.facts
+        } catch  where error.code == .corrupt {
+            return nil
+        }
+    }
+}
+
+extension EventFacts {
+    /// Two sets of sessions as one; nil if that would be too much for one event.
+    fileprivate static func joined(_ earlier: [DiscardedSession], _ later: [DiscardedSession]) -> [DiscardedSession]? {
+        let all = earlier + later
+        let isSmall = all.count <= RouterLimits.discardedSessions
+        return isSmall && MessagePayload.facts(.discarded(all)).weight <= RouterLimits.payloadBytes ? all : nil
     }
 }
 

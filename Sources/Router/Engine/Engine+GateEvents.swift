@@ -1,4 +1,4 @@
-package import RouterPlugin
+import RouterPlugin
 
 extension Engine {
     /// Tells who is concerned, as events of their lanes.
@@ -36,7 +36,7 @@ extension Engine {
     ) {
         for session in sessions where isTold(session) {
             insert(
-                SceneEvent(kind), WebhookEnvelope.data(of: gate, for: session), for: session.key,
+                SceneEvent(kind), .gate(gate, SessionView(session)), for: session.key,
                 device: session.device, at: now, in: &plan)
         }
     }
@@ -59,7 +59,7 @@ extension Engine {
         let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
         if tenant.application.delivery.lifeCycleEvents, tenant.application.delegate != nil {
             insert(
-                SceneEvent(kind), WebhookEnvelope.data(of: gate), for: .delegate(of: gate.key.application),
+                SceneEvent(kind), .gate(gate, nil), for: .delegate(of: gate.key.application),
                 device: gate.key.device, at: now, in: &plan)
         }
         // It may be far behind in the list of those that are told.
@@ -93,35 +93,6 @@ extension Engine {
             plan.writes.append(.session(session.key))
             guard session != known else { continue }
             plan.changes.append(.putSession(session))
-        }
-    }
-}
-
-extension WebhookEnvelope {
-    /// What has become of a gate, for one of its sessions or for the delegate.
-    static func data(of gate: OnboardingGate, for session: SceneSession? = nil) -> [UInt8] {
-        JSONWriter.object { data in
-            data.field("application", gate.key.application)
-            if let session { data.object("session") { describe(session, in: &$0) } }
-            data.object("gate") { describe(gate, in: &$0) }
-        }
-    }
-
-    /// A gate in JSON.
-    package static func describe(_ gate: OnboardingGate, in object: inout JSONObjectWriter) {
-        object.field("device", gate.key.device)
-        object.field("state", gate.state.rawValue)
-        object.field("responsible", gate.responsible)
-        object.field("term", gate.term)
-        object.field("onboardingId", gate.onboardingID)
-        guard let progress = gate.progress else { return }
-        object.object("progress") { report in
-            report.field("operationId", progress.operationID)
-            report.field("step", progress.step)
-            report.field("currentStepNumber", progress.currentStepNumber)
-            report.field("totalNumberOfSteps", progress.totalNumberOfSteps)
-            report.array("parameters") { list in for parameter in progress.parameters { list.element(parameter) } }
-            report.field("defaultMessage", progress.defaultMessage)
         }
     }
 }

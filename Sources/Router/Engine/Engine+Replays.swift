@@ -107,8 +107,8 @@ extension AcceptRequest {
     /// What is settled, once more. When it was to expire, and what it was to replace, is over.
     package init(replaying earlier: StoredNotification, traceparent: TraceParent? = nil, dedupeKeys: [String] = []) {
         let again = IncomingNotification(
-            kind: earlier.kind, contentID: earlier.contentID, payload: earlier.payload ?? [],
-            priority: earlier.priority,
+            kind: earlier.kind, contentID: earlier.contentID, payload: earlier.payload?.bytes ?? [],
+            contentType: earlier.payload?.contentType ?? MessagePayload.jsonContentType, priority: earlier.priority,
             dedupeKeys: dedupeKeys)
         self.init(
             application: earlier.application, source: earlier.source, device: earlier.device, traceparent: traceparent,

@@ -79,7 +79,7 @@ extension Engine {
         of notification: UnsettledNotification, _ lookup: any Store
     ) throws(StoreError) -> NotificationView {
         let isRead = !chooser.rules.isEmpty || notification.kind == .userActivity
-        let payload = isRead ? try lookup.payload(of: notification.sequence) ?? [] : []
+        let payload = isRead ? try lookup.payload(of: notification.sequence)?.bytes ?? [] : []
         return NotificationView(
             kind: notification.kind, application: notification.application, device: notification.device,
             contentID: notification.contentID,
@@ -92,7 +92,7 @@ extension Engine {
     ) throws(StoreError) {
         guard let newSession else { return }
         let isShown = notification.kind != .notification && newSession.awaitsConfiguration
-        let payload = isShown ? try lookup.payload(of: notification.sequence) ?? [] : []
+        let payload = isShown ? try lookup.payload(of: notification.sequence)?.bytes ?? [] : []
         let content = SceneContent(kind: notification.kind, contentID: notification.contentID, payload: payload)
         make(newSession, for: ConnectionOptions(bringing: content), at: now, in: &plan)
     }

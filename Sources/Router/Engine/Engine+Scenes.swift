@@ -46,6 +46,15 @@ extension Engine {
         var dismissal: Dismissal?
         /// Why it connects, if it does.
         var options: ConnectionOptions?
+
+        var facts: EventFacts {
+            let view = SessionView(session)
+            return switch event.kind {
+            case .willConnect: .connection(view, options ?? ConnectionOptions())
+            case .didDisconnect: .disconnection(view, dismissal)
+            default: .session(view)
+            }
+        }
     }
 
     /// Puts events into the lane of their session, if its application wants to hear of them.
@@ -54,10 +63,8 @@ extension Engine {
     ) {
         for callback in callbacks where isTold(callback.session) {
             if callback.event.kind == .willConnect { hurry(callback.session.key.application, in: &plan) }
-            let data = WebhookEnvelope.data(
-                of: callback.event, callback.session, dismissal: callback.dismissal, options: callback.options)
             insert(
-                callback.event, data, for: callback.session.key, device: callback.session.device,
+                callback.event, callback.facts, for: callback.session.key, device: callback.session.device,
                 expiration: expiration, at: now, in: &plan)
         }
     }
@@ -86,14 +93,14 @@ extension Engine {
 
     /// An event is accepted like a notification, but nobody chooses who receives it.
     mutating func insert(
-        _ event: SceneEvent, _ data: [UInt8], for receiver: SessionKey, device: DeviceID? = nil,
+        _ event: SceneEvent, _ facts: EventFacts, for receiver: SessionKey, device: DeviceID? = nil,
         expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
     ) {
         lastSequence = NotificationSequence(lastSequence.value + 1)
         let accepted = NewNotification(
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
             application: receiver.application, source: .lifeCycle, device: device, contentID: nil, priority: .high,
-            expiration: expiration, collapseID: nil, dedupeKeys: [], payload: data, receivedAt: now,
+            expiration: expiration, collapseID: nil, dedupeKeys: [], payload: .facts(facts), receivedAt: now,
             decision: Decision(tier: .can, session: receiver.session, reason: event.kind.rawValue), placement: .lane,
             event: event)
         plan.changes.append(.insert(accepted))

@@ -67,7 +67,7 @@ extension CommittedEvents.Delivery {
 
 extension DeliveryView {
     fileprivate init(id: NotificationID, kind: NotificationKind, event: SceneEvent?) {
-        self.init(id: id, webhook: event?.kind.rawValue ?? WebhookEnvelope.type(of: kind))
+        self.init(id: id, webhook: event?.kind.rawValue ?? WebhookType.name(of: kind))
     }
 }
 

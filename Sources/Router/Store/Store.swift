@@ -25,8 +25,8 @@ package protocol Store: Sendable {
     /// oldest first and up to that many; so many notifications are looked at, and no more.
     func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage
 
-    /// The payload bytes as received; nil if there is no such notification.
-    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]?
+    /// The payload as received, or the facts of an event; nil if there is no such notification.
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload?
 
     /// One notification with its attempts.
     func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification?
@@ -107,7 +107,7 @@ package struct NewNotification: Hashable, Sendable {
     /// The notification that this one is sent in place of, once more.
     package var replayOf: NotificationID?
     package var dedupeKeys: [String]
-    package var payload: [UInt8]
+    package var payload: MessagePayload
     package var receivedAt: Timestamp
     package var decision: Decision
     package var placement: Placement
@@ -118,7 +118,8 @@ package struct NewNotification: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, source: PluginID,
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
-        traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, dedupeKeys: [String], payload: [UInt8],
+        traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, dedupeKeys: [String],
+        payload: MessagePayload,
         receivedAt: Timestamp, decision: Decision, placement: Placement, kind: NotificationKind = .notification,
         event: SceneEvent? = nil
     ) {
@@ -292,7 +293,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var settledAt: Timestamp?
     package var progress: DeliveryProgress
     /// Nil in lists.
-    package var payload: [UInt8]?
+    package var payload: MessagePayload?
     /// Empty in lists.
     package var attempts: [AttemptRecord]
     package var kind: NotificationKind
@@ -304,7 +305,7 @@ package struct StoredNotification: Hashable, Sendable {
         device: DeviceID?, contentID: ContentID?, priority: Priority, expiration: Expiration, collapseID: String?,
         traceparent: TraceParent? = nil, replayOf: NotificationID? = nil, receivedAt: Timestamp, decision: Decision,
         state: NotificationState,
-        reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: [UInt8]?,
+        reason: String?, settledAt: Timestamp?, progress: DeliveryProgress, payload: MessagePayload?,
         attempts: [AttemptRecord], kind: NotificationKind = .notification, event: SceneEvent? = nil
     ) {
         self.sequence = sequence

@@ -102,7 +102,7 @@ package struct PlannerLaws {
                 event: draw(0..<5) == 0 ? SceneEvent(.refresh) : nil)
             items[notification.sequence] = Item(notification: notification, lane: key)
             planner.enqueue(
-                QueuedDelivery(notification, payload: [1]), in: key, sessionExists: !closed.contains(key))
+                QueuedDelivery(notification, payload: .json([1])), in: key, sessionExists: !closed.contains(key))
         }
     }
 

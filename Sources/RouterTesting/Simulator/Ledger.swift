@@ -68,7 +68,7 @@ struct LedgerEntry {
     var view: NotificationView {
         NotificationView(
             kind: accepted.kind, application: accepted.application, device: accepted.device,
-            contentID: accepted.contentID, priority: accepted.priority, payload: accepted.payload)
+            contentID: accepted.contentID, priority: accepted.priority, payload: accepted.payload.bytes)
     }
 
     /// The state that a store has to show.
@@ -150,7 +150,7 @@ struct Ledger {
 
     /// How much is kept, in bytes of payloads.
     var bytes: Int64 {
-        entries.values.reduce(0) { $1.isForgotten ? $0 : $0 + Int64($1.accepted.payload.count) }
+        entries.values.reduce(0) { $1.isForgotten ? $0 : $0 + Int64($1.accepted.keptBytes) }
     }
 
     /// How many attempts of a lane are under way.

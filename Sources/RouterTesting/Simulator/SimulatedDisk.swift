@@ -103,7 +103,7 @@ package final class SimulatedDisk: Store {
         try model.tally(of: filter, settledBy: time)
     }
 
-    package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+    package func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         try model.payload(of: sequence)
     }
 

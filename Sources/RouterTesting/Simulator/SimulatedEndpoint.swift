@@ -59,7 +59,8 @@ package struct Transfer: Sendable {
             outcome = Self.failure(.connectFailed)
         case .unusable:
             arrives = false
-            outcome = Self.failure(.unusableURL)
+            // A format of its own is the reason as well as the URL.
+            outcome = Self.failure(attempt.endpoint.format.isStandard ? .unusableURL : .formatFailed)
         case .guarded:
             arrives = false
             outcome = Self.failure(.egressRefused)

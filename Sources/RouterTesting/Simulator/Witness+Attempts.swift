@@ -3,7 +3,7 @@ import RouterPlugin
 
 extension Witness {
     /// An attempt was handed to the transport.
-    mutating func started(_ attempt: AttemptStart, payload: [UInt8]?, at now: Timestamp) {
+    mutating func started(_ attempt: AttemptStart, payload: MessagePayload?, at now: Timestamp) {
         let sequence = attempt.notification.sequence
         guard let entry = ledger.entries[sequence] else {
             return fail("12.1 sent, but never accepted: \(sequence)")

@@ -259,7 +259,7 @@ extension Witness {
             let isGone = endsOf == entry.accepted.application || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
         case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
-            .deadLettered(.egressRefused):
+            .deadLettered(.egressRefused), .deadLettered(.formatFailed):
             require(entry.recorded > 0, "given up without an attempt: \(sequence)")
         case .deadLettered(.payloadMissing): fail("no payload of \(sequence), though the disk has lost nothing")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):

@@ -92,10 +92,10 @@ extension Witness {
         for change in changes {
             switch change {
             case .insert(let accepted) where accepted.event?.kind == .didDiscardSceneSessions:
-                told[accepted.application, default: []] += Self.discarded(in: accepted.payload)
+                told[accepted.application, default: []] += accepted.discardedSessions
             case .settle(let sequence, .superseded, _):
                 guard let entry = ledger.entries[sequence], entry.accepted.event != nil else { break }
-                gone[entry.accepted.application, default: []].formUnion(Self.discarded(in: entry.accepted.payload))
+                gone[entry.accepted.application, default: []].formUnion(entry.accepted.discardedSessions)
             default: break
             }
         }
@@ -105,11 +105,6 @@ extension Witness {
             let (those, words) = (gone[id] ?? [], told[id] ?? [])
             require(Set(words) == those, "discard: \(id) is told of \(words.sorted()), gone are \(those.sorted())")
         }
-    }
-
-    private static func discarded(in data: [UInt8]) -> [SessionID] {
-        let sessions = (try? JSONValue(parsing: data))?["sessions"]?.asArray ?? []
-        return sessions.compactMap { $0["id"]?.asString.map(SessionID.init(unchecked:)) }
     }
 
     // MARK: - Attempts
@@ -188,4 +183,9 @@ extension StoreChange {
     fileprivate func puts(_ key: SessionKey) -> Bool {
         if case .putSession(let session) = self { session.key == key } else { false }
     }
+}
+
+extension NewNotification {
+    /// The sessions that it tells the delegate to be gone.
+    fileprivate var discardedSessions: [SessionID] { payload.facts?.discardedSessions.map(\.id) ?? [] }
 }

@@ -64,7 +64,7 @@ struct Witness {
             let entry = ledger.entries[accepted.sequence]
             require(entry != nil, "12.1 acknowledged, but not committed: \(accepted.id)")
             require(
-                entry?.accepted.id == accepted.id && entry?.accepted.payload == request.notification.payload
+                entry?.accepted.id == accepted.id && entry?.accepted.payload.bytes == request.notification.payload
                     && entry?.accepted.device == request.device,
                 "12.1 acknowledged with other contents: \(accepted.id)")
             acknowledged.append(accepted.sequence)
@@ -94,7 +94,7 @@ struct Witness {
     }
 
     private func isRepeated(_ entry: LedgerEntry, by request: AcceptRequest) -> Bool {
-        entry.accepted.payload == request.notification.payload && entry.accepted.device == request.device
+        entry.accepted.payload.bytes == request.notification.payload && entry.accepted.device == request.device
     }
 
     mutating func answered(callingBack id: NotificationID, _ reply: Reply) {

@@ -257,7 +257,8 @@ extension World {
     private mutating func drawEndpointPatch(_ key: SessionKey) -> EndpointPatch {
         let draft = drawEndpoint(key)
         let keys: SessionPatch.Change<SigningKeys>? = happens(300) ? .remove : nil
-        return EndpointPatch(url: happens(800) ? draft.url : nil, keys: keys, freshSecret: draft.freshSecret)
+        return EndpointPatch(
+            url: happens(800) ? draft.url : nil, keys: keys, freshSecret: draft.freshSecret, format: .set(draft.format))
     }
 
     private mutating func drawEndpoint(_ key: SessionKey) -> EndpointDraft {
@@ -268,7 +269,9 @@ extension World {
         let host = name.utf8.reduce(0) { $0 + Int($1) } % 3
         let url = "https://host\(host).simulated.example/\(name)"
         if endpoints[url] == nil { endpoints[url] = SimulatedEndpoint(behaviour: drawBehaviour()) }
-        return EndpointDraft(url: url, keys: nil, freshSecret: "whsec_\(generator.next())")
+        let isStandard = !url.utf8.count.isMultiple(of: 3)
+        let format = isStandard ? .standard : DeliveryFormatChoice(PluginID(unchecked: "simulated.format"))
+        return EndpointDraft(url: url, keys: nil, freshSecret: "whsec_\(generator.next())", format: format)
     }
 
     mutating func drawBehaviour() -> EndpointBehaviour {

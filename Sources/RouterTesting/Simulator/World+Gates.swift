@@ -83,11 +83,9 @@ extension World {
     /// An application as it is known, but for what was changed of it.
     private mutating func put(_ application: Application, _ why: String) {
         var draft = ApplicationDraft(application: application, delegate: nil, endpoints: [:])
-        draft.delegate = application.delegate.map { EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "") }
+        draft.delegate = application.delegate.map(EndpointDraft.init)
         for configuration in application.manifest.sceneConfigurations {
-            draft.endpoints[configuration.name] = configuration.endpoint.map {
-                EndpointDraft(url: $0.url, keys: $0.keys, freshSecret: "")
-            }
+            draft.endpoints[configuration.name] = configuration.endpoint.map(EndpointDraft.init)
         }
         ask(.putApplication(draft), why)
     }
@@ -110,5 +108,12 @@ extension World {
             default: break
             }
         }
+    }
+}
+
+extension EndpointDraft {
+    /// An endpoint as it is known.
+    fileprivate init(_ endpoint: Endpoint) {
+        self.init(url: endpoint.url, keys: endpoint.keys, freshSecret: "", format: endpoint.format)
     }
 }

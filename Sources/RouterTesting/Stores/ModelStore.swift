@@ -80,7 +80,7 @@ package final class ModelStore: Store {
             guard let entry = model.dedupeKeys[key].flatMap({ model.notifications[$0] }) else { return nil }
             return Receipt(
                 sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device,
-                payload: entry.stored.payload ?? [], decision: entry.first.decision, state: entry.first.state)
+                payload: entry.stored.payload?.bytes ?? [], decision: entry.first.decision, state: entry.first.state)
         }
     }
 
@@ -94,7 +94,7 @@ package final class ModelStore: Store {
             let settled = model.notifications.keys.sorted().compactMap { sequence in
                 model.notifications[sequence].flatMap { entry in
                     entry.stored.settledAt.map { time in
-                        Retained.Item(.notification(sequence), since: time, bytes: entry.stored.payload?.count ?? 0)
+                        Retained.Item(.notification(sequence), since: time, bytes: entry.stored.keptBytes)
                     }
                 }
             }
@@ -104,12 +104,12 @@ package final class ModelStore: Store {
                 ($0.element.since, $0.offset) < ($1.element.since, $1.offset)
             }
             return Retained(
-                bytes: model.notifications.values.reduce(0) { $0 + Int64($1.stored.payload?.count ?? 0) },
+                bytes: model.notifications.values.reduce(0) { $0 + Int64($1.stored.keptBytes) },
                 oldest: oldest.prefix(max(0, limit)).map(\.element))
         }
     }
 
-    package func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+    package func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         try reading { model in model.notifications[sequence]?.stored.payload }
     }
 

@@ -42,20 +42,49 @@ enum StoreSamples {
         NewNotification(
             sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
             application: application, source: source, device: nil, contentID: nil, priority: .high, expiration: .never,
-            collapseID: nil, dedupeKeys: [], payload: Array("{\"n\":\(sequence)}".utf8),
+            collapseID: nil, dedupeKeys: [], payload: .json(Array("{\"n\":\(sequence)}".utf8)),
             receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
             decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"),
             placement: .lane)
     }
 
-    /// An event of every kind.
+    /// An event of every kind, with hostile texts among its facts.
     static func events(from sequence: Int64) -> [NewNotification] {
         SceneEventKind.allCases.enumerated().map { place, kind in
+            let text = hostileTexts[place % hostileTexts.count]
             var event = notification(sequence + Int64(place))
             let number = EventNumber(epoch: .max - Int64(place), sequence: Int64(place))
             let subject = kind == .configurationForConnecting ? SessionID(unchecked: "caf\u{E9}") : nil
             event.event = SceneEvent(kind, kind.enters.map { _ in number }, about: subject)
+            event.payload = .facts(facts(of: kind, text))
             return event
+        }
+    }
+
+    private static func facts(of kind: SceneEventKind, _ text: String) -> EventFacts {
+        let session = SessionView(
+            id: SessionID(unchecked: text), role: text, configuration: text, activationState: .foregroundInactive)
+        switch kind {
+        case .willConnect: return .connection(session, ConnectionOptions())
+        case .configurationForConnecting:
+            let content = SceneContent(kind: .notification, contentID: ContentID(unchecked: text), payload: [])
+            return .connection(session, ConnectionOptions(activating: ActivationOptions(), bringing: content))
+        case .didDisconnect: return .disconnection(session, .decline)
+        case .willEnterForeground, .didBecomeActive, .willResignActive, .stateRestorationActivity, .didEnterBackground,
+            .refresh:
+            return .session(session)
+        case .onboardingSceneDidChange, .passcodeSceneDidChange:
+            return .gate(OnboardingGate(GateKey(application: gallery, device: nil)), nil)
+        case .hideApplicationScreen, .showApplicationScreen, .showProgressScreen:
+            return .gate(gate(gallery, text, term: .max), session)
+        case .didDiscardSceneSessions:
+            let userInfo = (try? JSONDocument(parsing: Array(userInfo.utf8))) ?? .emptyObject
+            return .discarded([
+                DiscardedSession(
+                    id: SessionID(unchecked: text), role: text, configuration: text, device: DeviceID(unchecked: text),
+                    userInfo: userInfo),
+                DiscardedSession(id: SessionID(unchecked: "s2"), role: "", configuration: "", device: nil),
+            ])
         }
     }
 
@@ -104,7 +133,14 @@ enum StoreSamples {
             SigningKey("\(text)\(text)"),
         ]
         return Endpoint(
-            url: "https://example.com/\(text)", keys: try SigningKeys(keys, at: Timestamp(milliseconds: 0)))
+            url: "https://example.com/\(text)", keys: try SigningKeys(keys, at: Timestamp(milliseconds: 0)),
+            format: format(text))
+    }
+
+    /// A format with options of every kind.
+    private static func format(_ text: String) -> DeliveryFormatChoice {
+        let options: JSONValue = ["template": .string(text), "list": [1, nil, true], "object": ["\"": .string(text)]]
+        return DeliveryFormatChoice(PluginID(unchecked: "a.format"), options: options.asObject ?? JSONObject())
     }
 
     /// The constant is quoted as the predicate language asks for, and cut to the length that it allows.
@@ -123,7 +159,8 @@ enum StoreSamples {
 
     /// An application with every field set, each text a hostile one.
     static func fullApplication(_ id: ApplicationID, _ text: String) -> Application {
-        let endpoint = Endpoint(url: "https://example.com/\(text)", keys: SigningKeys("whsec_\(text)"))
+        let endpoint = Endpoint(
+            url: "https://example.com/\(text)", keys: SigningKeys("whsec_\(text)"), format: format(text))
         var statuses = StatusTable()
         for (pattern, action) in [("5xx", "wait"), ("404", "moveOn"), ("300", "deadLetter")] {
             try? statuses.add(pattern, action)
@@ -181,7 +218,7 @@ enum StoreSamples {
         notification.traceparent = TraceParent(unchecked: text)
         notification.replayOf = NotificationID(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
-        notification.payload = payload
+        notification.payload = .received(payload, contentType: sequence % 2 == 0 ? "application/json" : text)
         notification.decision = Decision(
             tier: .prefers, session: SessionID(unchecked: text), reason: text,
             vetoes: [

@@ -36,7 +36,7 @@ extension StoreSuite {
                 for text in new.dedupeKeys {
                     let key = DedupeKey(application: new.application, source: new.source, key: text)
                     let expected = Receipt(
-                        sequence: new.sequence, id: new.id, device: new.device, payload: new.payload,
+                        sequence: new.sequence, id: new.id, device: new.device, payload: new.payload.bytes,
                         decision: new.decision, state: new.placement.state)
                     trial.expectSame(try trial.store.receipt(for: key), expected, "receipt for \(text)")
                 }

@@ -28,7 +28,7 @@ extension StoreSuite {
         trial.expectSame(retained.oldest.map(\.subject), expected, "what may be forgotten")
         trial.expectSame(
             retained.oldest.map { $0.since.milliseconds - time.milliseconds }, [0, 1, 2, 3], "since when")
-        trial.expectSame(retained.oldest.first?.bytes, first.payload.count, "the size of a payload")
+        trial.expectSame(retained.oldest.first?.bytes, first.payload.bytes.count, "the size of a payload")
         trial.expectSame(
             try trial.store.retained(limit: 3).oldest.map(\.subject), Array(expected.prefix(3)), "the first three")
         try trial.expectConflict([.forget(NotificationSequence(4))], "the end of what waits")

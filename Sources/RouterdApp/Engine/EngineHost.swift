@@ -20,6 +20,8 @@ package actor EngineHost {
     private nonisolated let store: any Store
     private nonisolated let transport: any Transport
     private nonisolated let sender: WebhookSender
+    /// Messages are rendered and signed here, one after another, so that attempts keep the order in which they start.
+    private nonisolated let rendering = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
     private nonisolated let clock: SteadyClock
     private nonisolated let logger: Logger
 
@@ -53,13 +55,14 @@ package actor EngineHost {
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
-        retention: RetentionPolicy = .unlimited, userAgent: String, clock: SteadyClock = SteadyClock(),
+        retention: RetentionPolicy = .unlimited, userAgent: String,
+        formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds, clock: SteadyClock = SteadyClock(),
         feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
         observerLimits: ObserverLimits = ObserverLimits(), logger: Logger
     ) throws(StoreError) {
         self.store = store
         self.transport = transport
-        self.sender = WebhookSender(userAgent: userAgent)
+        self.sender = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         self.clock = clock
         self.logger = logger
         self.reports = EndpointReports(logger: logger)
@@ -335,6 +338,13 @@ package actor EngineHost {
                 answer: AnswerReader.read(result, to: attempt.notification.event?.kind))
             self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
         }
+        rendering.async { self.transmit(attempt, finish) }
+    }
+
+    /// Reads what is to be sent, renders it, and hands it to the transport; away from the engine's queue.
+    private nonisolated func transmit(
+        _ attempt: AttemptStart, _ finish: @escaping @Sendable (TransferResult) -> Void
+    ) {
         do {
             guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
                 return finish(WebhookSender.payloadMissing)
@@ -343,6 +353,17 @@ package actor EngineHost {
         } catch let error as WebhookSecretError {
             logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.receiver)"])
             finish(WebhookSender.unusable(because: error))
+        } catch let error as DeliveryFormatError {
+            logger.warning(
+                "a delivery was given up: its format cannot render it",
+                metadata: [
+                    "session": "\(attempt.receiver)", "format": "\(attempt.endpoint.format.id)",
+                    "code": "\(error.code)",
+                ])
+            finish(WebhookSender.formatFailed(error))
+        } catch let error as StoreError where error.code == .corrupt {
+            logger.error("an event cannot be read from the database", metadata: ["error": "\(error)"])
+            finish(WebhookSender.payloadMissing)
         } catch {
             logger.error("an attempt could not be made", metadata: ["error": "\(error)"])
             finish(WebhookSender.notSent(because: error))

@@ -2,51 +2,45 @@ package import Plugins
 package import Router
 package import RouterPlugin
 
-/// Makes the request of an attempt: Standard Webhooks' headers, the envelope, the signatures.
+/// Makes the request of an attempt: Standard Webhooks' headers and signatures around what the endpoint's format renders.
 package struct WebhookSender: Sendable {
     package let userAgent: String
+    private let formats: FormatCache
 
-    package init(userAgent: String) {
+    package init(userAgent: String, formats: DeliveryFormats) {
         self.userAgent = userAgent
+        self.formats = FormatCache(formats)
     }
 
     /// The request to send.
     ///
     /// - Parameter wall: The wall clock; receivers compare the timestamp with theirs.
+    /// - Throws: ``WebhookSecretError`` for a key that cannot sign, ``DeliveryFormatError`` for a message that cannot be
+    ///   rendered. Neither is mended by another attempt.
     package func request(
-        for attempt: AttemptStart, payload: [UInt8], at wall: Timestamp
-    ) throws(WebhookSecretError) -> WebhookRequest {
-        let body = Self.body(of: attempt, payload: payload)
-        let id = Identity.delivery(of: attempt.notification.id)
+        for attempt: AttemptStart, payload: MessagePayload, at wall: Timestamp
+    ) throws -> WebhookRequest {
+        let message = DeliveryMessage(attempt, payload)
+        let rendered = try formats.format(attempt.endpoint.format).render(message)
+        if let fault = rendered.fault { throw fault }
         let seconds = wall.milliseconds / 1000
         let keys = try attempt.keys.map { key throws(WebhookSecretError) in try WebhookSigningKey(key.secret) }
         let signatures = try StandardWebhooksSigner.signatures(
-            id: id, timestampSeconds: seconds, body: body, keys: keys)
+            id: message.id, timestampSeconds: seconds, body: rendered.body, keys: keys)
         var headers = [
-            HeaderField("content-type", "application/json"), HeaderField("user-agent", userAgent),
-            HeaderField("webhook-id", id), HeaderField("webhook-timestamp", String(seconds)),
+            HeaderField("content-type", rendered.contentType), HeaderField("user-agent", userAgent),
+            HeaderField("webhook-id", message.id), HeaderField("webhook-timestamp", String(seconds)),
             HeaderField("webhook-signature", signatures), HeaderField("webhook-attempt", String(attempt.number)),
         ]
         if let traceparent = attempt.notification.traceparent {
             headers.append(HeaderField("traceparent", traceparent.text))
         }
+        headers += rendered.headers.map { HeaderField($0.name, $0.value) }
         return WebhookRequest(
-            url: attempt.endpoint.url, headers: headers, body: body,
+            url: attempt.endpoint.url, headers: headers, body: rendered.body,
             timeoutMilliseconds: attempt.timeoutSeconds * 1000,
             responseLimit: attempt.session == nil ? RouterLimits.responseBytes : RouterLimits.answerBytes,
             application: attempt.notification.application)
-    }
-
-    /// An event was written when it happened, but for what a scene was doing; a notification is told to the session as it is.
-    private static func body(of attempt: AttemptStart, payload: [UInt8]) -> [UInt8] {
-        let notification = attempt.notification
-        if let event = notification.event {
-            return WebhookEnvelope.body(
-                of: event, at: notification.receivedAt, data: payload, session: attempt.session)
-        }
-        // Nobody but a session is sent a notification.
-        guard let session = attempt.session else { return payload }
-        return WebhookEnvelope.body(for: notification, to: session, payload: payload, connects: attempt.connects)
     }
 
     /// The outcome of an attempt that never left: it counts as not made.
@@ -61,5 +55,10 @@ package struct WebhookSender: Sendable {
     /// The outcome of an attempt that no request can be made for, now or later.
     package static func unusable(because error: WebhookSecretError) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .unusableURL, message: "\(error)")))
+    }
+
+    /// The outcome of an attempt whose message its format cannot render, now or later.
+    package static func formatFailed(_ error: DeliveryFormatError) -> TransferResult {
+        TransferResult(outcome: .failure(TransferFailure(kind: .formatFailed, message: "\(error)")))
     }
 }

@@ -150,7 +150,7 @@ extension API {
         return AcceptRequest(
             application: application, source: source.id, device: device, traceparent: traceparent,
             notification: IncomingNotification(
-                kind: event.kind, contentID: event.contentID, payload: event.payload,
+                kind: event.kind, contentID: event.contentID, payload: event.payload, contentType: event.contentType,
                 priority: event.priority ?? .high, expiration: event.expiration ?? .never,
                 collapseID: event.collapseID, dedupeKeys: event.dedupeKeys))
     }

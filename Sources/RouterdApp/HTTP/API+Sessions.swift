@@ -7,7 +7,8 @@ extension API {
     /// What endpoints of the application are read under now.
     func scope(_ application: ApplicationID) -> EndpointScope {
         EndpointScope(
-            policy: egress, application: application, now: host.now, observers: plugins.observers.map(\.id))
+            policy: egress, application: application, now: host.now, observers: plugins.observers.map(\.id),
+            formats: DeliveryFormats(plugins.deliveryFormatKinds))
     }
 
     @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {

@@ -4,7 +4,7 @@ package import RouterPlugin
 
 /// Endpoints on the wire.
 package enum EndpointBody {
-    /// The URL, and of each key what is no secret.
+    /// The URL, the format if it is not the standard one, and of each key what is no secret.
     ///
     /// - Parameter freshSecret: The secret that was made for this very answer: if it is the endpoint's, it is shown, once
     ///   and never again.
@@ -13,6 +13,7 @@ package enum EndpointBody {
     ) {
         object.field("url", endpoint.url)
         if let freshSecret, endpoint.keys.contains(freshSecret) { object.field("secret", freshSecret) }
+        if !endpoint.format.isStandard { object.field("format", JSONValue.object(endpoint.format.json)) }
         object.array("signingKeys") { list in
             for key in endpoint.keys.all { list.object { write(key, to: &$0) } }
         }

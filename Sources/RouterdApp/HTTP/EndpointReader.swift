@@ -4,7 +4,7 @@ package import Router
 import RouterPlugin
 
 extension ObjectReader {
-    /// An endpoint: `{"url", "secret"? or "signingKeys"?}`. The URL is read by the parser that will send to it, and refused
+    /// An endpoint: `{"url", "secret"? or "signingKeys"?, "format"?}`. The URL is read by the parser that will send to it, and refused
     /// if nothing could ever be sent to it.
     package mutating func endpoint(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointDraft? {
         guard let reader = try object(key) else { return nil }
@@ -19,11 +19,17 @@ extension ObjectReader {
         var isRemoved = false
         for name in ["secret", "signingKeys"] { if case .null = reader.presence(name) { isRemoved = true } }
         let keys = try reader.signingKeys(at: scope.now)
+        var format: SessionPatch.Change<DeliveryFormatChoice>?
+        switch reader.presence("format") {
+        case .absent: break
+        case .null: format = .remove
+        case .value: format = try reader.format(within: scope).map { .set($0) }
+        }
         try reader.finish()
         // A key that is named stands, whatever the other name says.
         let change: SessionPatch.Change<SigningKeys>? =
             if let keys { .set(keys) } else if isRemoved { .remove } else { nil }
-        return EndpointPatch(url: url, keys: change, freshSecret: Self.freshSecret())
+        return EndpointPatch(url: url, keys: change, freshSecret: Self.freshSecret(), format: format)
     }
 
     private static func endpoint(
@@ -32,8 +38,21 @@ extension ObjectReader {
         var reader = reader
         guard let url = try reader.endpointURL(within: scope) else { throw reader.missing("url") }
         let keys = try reader.signingKeys(at: scope.now)
+        let format = try reader.format(within: scope) ?? .standard
         try reader.finish()
-        return EndpointDraft(url: url, keys: keys, freshSecret: freshSecret())
+        return EndpointDraft(url: url, keys: keys, freshSecret: freshSecret(), format: format)
+    }
+
+    /// The name of a format, or an object with the name and options; nil if the member is missing or null.
+    private mutating func format(within scope: EndpointScope) throws(Problem) -> DeliveryFormatChoice? {
+        guard let value = value("format") else { return nil }
+        do throws(PluginConfigurationError) {
+            return try scope.formats.choice(reading: value)
+        } catch {
+            let code = error.code == "unknown-plugin" ? "unknown-format" : "invalid-format"
+            throw Problem(
+                .unprocessableContent, code, error.message, pointer: pointer(to: "format") + error.pointer)
+        }
     }
 
     private mutating func endpointURL(within scope: EndpointScope) throws(Problem) -> String? {

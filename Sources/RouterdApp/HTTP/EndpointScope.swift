@@ -1,4 +1,5 @@
 import HTTPTypes
+import Plugins
 package import Router
 package import RouterPlugin
 
@@ -11,12 +12,18 @@ package struct EndpointScope: Sendable {
     let now: Timestamp
     /// The observers that may be registered.
     private let observers: [PluginID]
+    /// The formats that endpoints may have.
+    let formats: DeliveryFormats
 
-    package init(policy: EgressPolicy, application: ApplicationID, now: Timestamp, observers: [PluginID] = []) {
+    package init(
+        policy: EgressPolicy, application: ApplicationID, now: Timestamp, observers: [PluginID] = [],
+        formats: DeliveryFormats
+    ) {
         self.policy = policy
         self.application = application
         self.now = now
         self.observers = observers
+        self.formats = formats
     }
 
     private init(policy: EgressPolicy, now: Timestamp) {
@@ -24,6 +31,7 @@ package struct EndpointScope: Sendable {
         application = nil
         self.now = now
         observers = []
+        formats = DeliveryFormats(BuiltInPlugins.deliveryFormatKinds)
     }
 
     /// For bodies whose endpoints are only looked at and never connected to.

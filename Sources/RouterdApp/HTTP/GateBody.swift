@@ -55,7 +55,7 @@ enum GateBody {
     }
 
     static func write(_ gate: OnboardingGate, held: Int, to object: inout JSONObjectWriter) {
-        WebhookEnvelope.describe(gate, in: &object)
+        for member in gate.json.members { object.field(member.key, member.value) }
         object.field("held", held)
     }
 

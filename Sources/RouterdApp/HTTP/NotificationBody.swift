@@ -49,7 +49,7 @@ package enum NotificationBody {
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
-        body.field("type", notification.event?.kind.rawValue ?? WebhookEnvelope.type(of: notification.kind))
+        body.field("type", notification.event?.kind.rawValue ?? WebhookType.name(of: notification.kind))
         body.field("application", notification.application)
         body.field("source", notification.source)
         body.field("device", notification.device)
@@ -79,7 +79,19 @@ package enum NotificationBody {
         body.array("attempts") { attempts in
             for attempt in notification.attempts { attempts.object { write(attempt, to: &$0) } }
         }
-        body.raw("payload", payload)
+        write(payload, of: notification, to: &body)
+    }
+
+    /// The payload as it came in, or the facts of an event as an object.
+    private static func write(
+        _ payload: MessagePayload, of notification: StoredNotification, to body: inout JSONObjectWriter
+    ) {
+        if let contentType = payload.contentType, !MediaType.isJSON(contentType) {
+            body.field("payloadContentType", contentType)
+            body.field("payloadBase64", Base64.encode(payload.bytes))
+        } else {
+            body.raw("payload", payload.kept(of: notification.event, for: notification.application))
+        }
     }
 
     /// Null for the delegate.

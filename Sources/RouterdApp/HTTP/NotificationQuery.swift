@@ -38,11 +38,11 @@ package enum NotificationQuery {
 
     private static func type(_ name: String?) throws(Problem) -> NotificationFilter.TypeFilter? {
         guard let name else { return nil }
-        if let kind = NotificationKind.allCases.first(where: { WebhookEnvelope.type(of: $0) == name }) {
+        if let kind = NotificationKind.allCases.first(where: { WebhookType.name(of: $0) == name }) {
             return .notification(kind)
         }
         if let kind = SceneEventKind(rawValue: name) { return .event(kind) }
-        let types = NotificationKind.allCases.map(WebhookEnvelope.type(of:)) + SceneEventKind.allCases.map(\.rawValue)
+        let types = NotificationKind.allCases.map { WebhookType.name(of: $0) } + SceneEventKind.allCases.map(\.rawValue)
         let names = types.joined(separator: ", ")
         throw Problem(.badRequest, "invalid-parameter", "type must be one of \(names).")
     }

@@ -13,7 +13,7 @@ struct ConnectingTests {
         for sequence in sequences {
             var notification = UnsettledNotification.numbered(sequence)
             notification.event = events[sequence].map { SceneEvent($0) }
-            lane.enqueue(QueuedDelivery(notification, payload: [1]))
+            lane.enqueue(QueuedDelivery(notification, payload: .json([1])))
         }
         return lane
     }

@@ -43,7 +43,7 @@ struct DeliveryStateMachineTests {
     static let outcomes: [ResponseClass] = [
         .success, .misdirected, .rejected, .unauthorized, .backPressure(retryAfterSeconds: nil), .gone,
         .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .payloadMissing,
-        .notSent, .refused,
+        .formatFailed, .notSent, .refused,
     ]
 
     // MARK: Start
@@ -95,6 +95,7 @@ struct DeliveryStateMachineTests {
         (.unusable, .settle(.deadLettered(.endpointUnusable))),
         (.egressRefused, .settle(.deadLettered(.egressRefused))),
         (.payloadMissing, .settle(.deadLettered(.payloadMissing))),
+        (.formatFailed, .settle(.deadLettered(.formatFailed))),
         (.refused, .settle(.deadLettered(.rejectedByReceiver))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
         (.notSent, .retry(DeliveryProgress(notBefore: .second(2)))),
@@ -192,6 +193,7 @@ struct DeliveryStateMachineTests {
             case .unusable: .settle(.deadLettered(.endpointUnusable))
             case .egressRefused: .settle(.deadLettered(.egressRefused))
             case .payloadMissing: .settle(.deadLettered(.payloadMissing))
+            case .formatFailed: .settle(.deadLettered(.formatFailed))
             case .refused: .settle(.deadLettered(.rejectedByReceiver))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
             case .notSent: .retry(DeliveryProgress(notBefore: .second(2)))

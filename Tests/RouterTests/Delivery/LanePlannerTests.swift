@@ -34,7 +34,8 @@ struct LanePlannerTests {
         var planner = LanePlanner(caps: DeliveryCaps(slots: maximumInFlight))
         for (session, sequence) in deliveries {
             planner.enqueue(
-                QueuedDelivery(.numbered(sequence, to: session), payload: payload), in: key(session),
+                QueuedDelivery(.numbered(sequence, to: session), payload: payload.map(MessagePayload.json)),
+                in: key(session),
                 sessionExists: true)
         }
         return planner
@@ -187,7 +188,7 @@ struct LanePlannerTests {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 1))
         let payload = [UInt8](repeating: 0, count: RouterLimits.payloadBytesInMemory / 2)
         for (sequence, bytes) in [(1, payload), (2, payload), (3, [7])] as [(Int64, [UInt8])] {
-            let delivery = QueuedDelivery(.numbered(NotificationSequence(sequence)), payload: bytes)
+            let delivery = QueuedDelivery(.numbered(NotificationSequence(sequence)), payload: .json(bytes))
             planner.enqueue(delivery, in: Self.key("A"), sessionExists: true)
         }
         #expect(planner.payloadBytes == RouterLimits.payloadBytesInMemory)

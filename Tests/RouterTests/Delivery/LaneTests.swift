@@ -6,7 +6,7 @@ import Testing
 struct LaneTests {
     private static func lane(_ sequences: [NotificationSequence]) -> Lane {
         var lane = Lane()
-        for sequence in sequences { lane.enqueue(QueuedDelivery(.numbered(sequence), payload: [1])) }
+        for sequence in sequences { lane.enqueue(QueuedDelivery(.numbered(sequence), payload: .json([1]))) }
         return lane
     }
 
@@ -179,7 +179,7 @@ struct LaneTests {
     func payload() {
         var lane = Self.lane([1])
         guard case .attempt(let first, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
-        #expect(first.payload == [1])
+        #expect(first.payload == .json([1]))
         lane.reschedule(1, DeliveryProgress(attempts: 1))
         guard case .attempt(let second, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
         #expect(second.payload == nil)

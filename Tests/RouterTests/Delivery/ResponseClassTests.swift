@@ -43,6 +43,7 @@ struct ResponseClassTests {
             case .unusableURL: .unusable
             case .egressRefused: .egressRefused
             case .payloadMissing: .payloadMissing
+            case .formatFailed: .formatFailed
             case .shuttingDown, .noSocket: .notSent
             case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .other:
                 .unreachable(kind)

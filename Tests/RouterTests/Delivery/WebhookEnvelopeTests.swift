@@ -12,8 +12,12 @@ struct WebhookEnvelopeTests {
         var notification = UnsettledNotification.numbered(1, receivedAt: Timestamp(milliseconds: 1_767_323_045_678))
         notification.contentID = content
         notification.decision = Decision(tier: .prefers, session: session.key.session, reason: "", rerouteOf: rerouteOf)
-        let bytes = WebhookEnvelope.body(for: notification, to: session, payload: Array(payload.utf8))
-        return String(decoding: bytes, as: UTF8.self)
+        let endpoint = Endpoint(url: "https://a.example", secret: "whsec_c2VjcmV0")
+        let attempt = AttemptStart(
+            notification: notification, number: 1, receiver: session.key, session: session, endpoint: endpoint,
+            keys: endpoint.keys.all, timeoutSeconds: 1)
+        let message = DeliveryMessage(attempt, .json(Array(payload.utf8)))
+        return String(decoding: message.standardEnvelope, as: UTF8.self)
     }
 
     @Test(

@@ -11,7 +11,7 @@ struct AcceptTests {
         let accepted = try #require(try bench.accept(payload: " {\"a\" :1}").accepted)
         #expect(accepted.decision.session == "A" && accepted.placement == .lane)
         let stored = try #require(try bench.store.notification(accepted.id))
-        #expect(stored.payload == Array(" {\"a\" :1}".utf8) && stored.state == .waiting)
+        #expect(stored.payload == .json(Array(" {\"a\" :1}".utf8)) && stored.state == .waiting)
         let attempts = try bench.start()
         #expect(attempts.map(\.notification.id) == [accepted.id])
         #expect(attempts.first?.payload == stored.payload)

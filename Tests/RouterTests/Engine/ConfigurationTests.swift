@@ -188,8 +188,7 @@ struct ConfigurationTests {
     private static func connection(_ bench: inout Workbench) throws -> (url: String, page: Int64?)? {
         let told = try bench.deliverAll().filter { $0.kind == "scene.willConnect" }
         guard let connect = told.first, told.count == 1 else { return nil }
-        let data = try bench.store.payload(of: connect.notification.sequence) ?? []
-        let activity = try JSONValue(parsing: data)["userActivity"]
+        let activity = try bench.sent(connect)["userActivity"]
         return (connect.endpoint.url, activity?["userInfo"]?["page"]?.asInt64)
     }
 

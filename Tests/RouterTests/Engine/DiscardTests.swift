@@ -15,8 +15,7 @@ struct DiscardTests {
     /// The sessions that an attempt tells the delegate of.
     private static func set(_ attempt: AttemptStart?, in bench: Workbench) throws -> [String] {
         guard let attempt, attempt.kind == "application.didDiscardSceneSessions" else { return [] }
-        let data = try bench.store.payload(of: attempt.notification.sequence) ?? []
-        let sessions = try JSONValue(parsing: data)["sessions"]?.asArray ?? []
+        let sessions = try bench.sent(attempt)["sessions"]?.asArray ?? []
         return sessions.compactMap { $0["id"]?.asString }
     }
 
@@ -34,8 +33,7 @@ struct DiscardTests {
         #expect(
             told.last?.receiver == .delegate(of: .gallery) && told.last?.endpoint.url == "https://delegate.example/")
         #expect(try Self.set(told.last, in: bench) == ["A"])
-        let farewell = try bench.store.payload(of: told[2].notification.sequence) ?? []
-        #expect(try JSONValue(parsing: farewell)["dismissal"] == "commit")
+        #expect(try bench.sent(told[2])["dismissal"] == "commit")
         #expect(bench.engine.tenants[.gallery]?.discarded.isEmpty == true)
     }
 
@@ -44,9 +42,8 @@ struct DiscardTests {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A"), dismissal: .decline))
         let attempt = try #require(try bench.start().first)
-        let data = try bench.store.payload(of: attempt.notification.sequence) ?? []
         #expect(attempt.kind == "scene.didDisconnect")
-        #expect(try JSONValue(parsing: data)["dismissal"] == nil)
+        #expect(try bench.sent(attempt)["dismissal"] == nil)
     }
 
     @Test("An unattached session has nothing to be told, but the delegate has")

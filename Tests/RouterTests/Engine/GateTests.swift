@@ -510,7 +510,7 @@ struct GateTests {
         #expect(words(Self.A) == ["application.onboardingSceneDidChange", "scene.showApplicationScreen"])
         #expect(words(.delegate(of: .gallery)) == ["application.onboardingSceneDidChange"])
         let progress = try #require(told.first { $0.kind == "scene.showProgressScreen" })
-        let data = try JSONValue(parsing: try #require(try bench.store.payload(of: progress.notification.sequence)))
+        let data = try bench.sent(progress)
         #expect(data["gate"]?["progress"]?["currentStepNumber"]?.asInt64 == 3, "The last one takes the others' place.")
         #expect(data["gate"]?["responsible"]?.asString == "A")
         #expect(data["session"]?["id"]?.asString == progress.receiver.session.text)

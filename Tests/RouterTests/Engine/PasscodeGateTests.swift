@@ -257,7 +257,7 @@ struct PasscodeGateTests {
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         let told = try #require(
             try bench.deliverAll().first { $0.receiver == Self.A && $0.kind == "application.passcodeSceneDidChange" })
-        let data = try JSONValue(parsing: try #require(try bench.store.payload(of: told.notification.sequence)))
+        let data = try bench.sent(told)
         #expect(data["session"]?["activationState"] == "background")
         #expect(data["gate"]?["state"] == "locked")
     }

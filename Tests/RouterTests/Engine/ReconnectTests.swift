@@ -27,8 +27,7 @@ struct ReconnectTests {
         try bench.run(.patchSession(.gallery("C"), SessionPatch(state: .background)))
         let told = try bench.start()
         #expect(told.map(\.kind) == ["application.didDiscardSceneSessions"], "It is tried before its time.")
-        let payload = try bench.store.payload(of: try #require(told.first).notification.sequence)
-        let sessions = try JSONValue(parsing: payload ?? [])["sessions"]?.asArray
+        let sessions = try bench.sent(try #require(told.first))["sessions"]?.asArray
         #expect(sessions?.compactMap { $0["id"]?.asString } == ["A", "B"])
         try bench.finish(try #require(told.first), .status(200))
         #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect"])
@@ -41,8 +40,7 @@ struct ReconnectTests {
         try bench.run(.deleteSession(.gallery("C")))
         try bench.finish(first, .status(503))
         let told = try #require(try bench.start().first)
-        let payload = try bench.store.payload(of: told.notification.sequence) ?? []
-        let sessions = try JSONValue(parsing: payload)["sessions"]?.asArray
+        let sessions = try bench.sent(told)["sessions"]?.asArray
         #expect(sessions?.compactMap { $0["id"]?.asString } == ["A", "B", "C"])
         try bench.finish(told, .status(200))
         #expect(bench.engine.unsettledCount == 0)

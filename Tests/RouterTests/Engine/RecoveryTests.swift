@@ -106,7 +106,7 @@ struct RecoveryTests {
         let again = try #require(try bench.start().first)
         #expect(again.notification.id == lost.notification.id && again.number == lost.number)
         #expect(again.payload == nil)
-        #expect(try bench.store.payload(of: again.notification.sequence) == Array("precious".utf8))
+        #expect(try bench.store.payload(of: again.notification.sequence) == .json(Array("precious".utf8)))
     }
 
     @Test("Retries keep their times, and timers are set again")

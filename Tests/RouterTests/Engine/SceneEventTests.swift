@@ -271,18 +271,20 @@ extension AttemptStart {
     /// The type that its receiver sees.
     var kind: String {
         notification.event?.kind.rawValue
-            ?? session.map { WebhookEnvelope.type(of: notification.kind, for: $0.activationState) } ?? "nobody"
+            ?? session.map { WebhookType.name(of: notification.kind, for: $0.activationState) } ?? "nobody"
     }
 }
 
 extension Workbench {
     /// The data of the webhook that an attempt at an event sends.
     func sent(_ attempt: AttemptStart) throws -> JSONValue {
-        let event = try #require(attempt.notification.event)
-        let payload = try store.payload(of: attempt.notification.sequence) ?? []
-        let body = WebhookEnvelope.body(
-            of: event, at: attempt.notification.receivedAt, data: payload, session: attempt.session)
-        return try #require(try JSONValue(parsing: body)["data"])
+        try #require(try JSONValue(parsing: try body(of: attempt))["data"])
+    }
+
+    /// The body of the webhook that an attempt sends, in the standard format.
+    func body(of attempt: AttemptStart) throws -> [UInt8] {
+        let payload = try #require(try store.payload(of: attempt.notification.sequence))
+        return DeliveryMessage(attempt, payload).standardEnvelope
     }
 
     /// Delivers all that may start, one after another; everybody takes everything.

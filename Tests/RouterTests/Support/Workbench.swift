@@ -152,7 +152,7 @@ extension ApplicationDraft {
 
 extension EndpointDraft {
     static func of(_ endpoint: Endpoint) -> EndpointDraft {
-        EndpointDraft(url: endpoint.url, keys: endpoint.keys, freshSecret: "fresh")
+        EndpointDraft(url: endpoint.url, keys: endpoint.keys, freshSecret: "fresh", format: endpoint.format)
     }
 }
 

@@ -160,7 +160,7 @@ func withDaemon<Value>(
     let transport = try CurlTransport(configuration: CurlConfiguration(egress: options.egress, slots: options.slots))
     let plugins = try PluginRegistry(
         sourceKinds: BuiltInPlugins.sourceKinds, rules: options.rules, passcodeValidators: options.passcodeValidators,
-        observers: options.observers)
+        observers: options.observers, deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
     let host = try EngineHost(
         store: store, transport: transport, rules: options.rules, caps: DeliveryCaps(slots: options.slots),
         retention: options.retention, userAgent: "routerd/test", feed: options.feed,

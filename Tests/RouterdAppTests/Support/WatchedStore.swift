@@ -73,7 +73,7 @@ final class WatchedStore: Store {
 
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
 
-    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? {
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         hasLostPayloads.withLock { $0 } ? nil : try base.payload(of: sequence)
     }
 

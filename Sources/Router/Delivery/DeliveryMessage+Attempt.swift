@@ -1,0 +1,142 @@
+package import RouterPlugin
+
+extension DeliveryMessage {
+    /// The message that an attempt brings.
+    ///
+    /// A notification is told to its session as the notification finds it. An event was fixed when it came about, but
+    /// for what a scene that connects was doing: the scene may still have been asked then, and is told what is known now.
+    package init(_ attempt: AttemptStart, _ payload: MessagePayload) {
+        let notification = attempt.notification
+        self.init(
+            id: Identity.delivery(of: notification.id), attempt: attempt.number, type: "",
+            timestamp: notification.receivedAt, application: notification.application, session: nil,
+            content: .event(JSONObject()))
+        switch payload {
+        case .facts(let facts): tell(facts, of: notification.event, attempt.session)
+        case .received(let bytes, let contentType): bring(bytes, contentType, of: attempt)
+        }
+    }
+
+    /// The message of an event, by itself: as the store and the API show it.
+    package init(of event: SceneEvent, _ facts: EventFacts, for application: ApplicationID, at time: Timestamp) {
+        self.init(
+            id: "", attempt: 0, type: "", timestamp: time, application: application, session: nil,
+            content: .event(JSONObject()))
+        tell(facts, of: event, nil)
+    }
+
+    private mutating func bring(_ bytes: [UInt8], _ contentType: String, of attempt: AttemptStart) {
+        let notification = attempt.notification
+        let state = attempt.session?.activationState
+        type = WebhookType.name(of: notification.kind, for: state)
+        if let session = attempt.session {
+            self.session = SessionView(session)
+            if state == .unattached {
+                self.session?.userInfo = session.shownUserInfo
+                let content = SceneContent(
+                    kind: notification.kind, contentID: notification.contentID,
+                    payload: notification.kind == .notification ? [] : bytes)
+                connection = ConnectionView(ConnectionOptions(bringing: content), of: session)
+            }
+        }
+        step = attempt.connects.map(SessionStep.init)
+        content = .notification(
+            DeliveredNotification(
+                kind: notification.kind, targetContentIdentifier: notification.contentID,
+                tier: notification.decision.tier, rerouteOf: notification.decision.rerouteOf, payload: bytes,
+                payloadContentType: contentType))
+    }
+
+    /// - Parameter now: The session as it is now, which only a scene that connects is shown.
+    private mutating func tell(_ facts: EventFacts, of event: SceneEvent?, _ now: SceneSession?) {
+        type = event?.kind.rawValue ?? ""
+        session = facts.session
+        step = event?.number.map(SessionStep.init)
+        var details = JSONObject()
+        switch facts {
+        case .session: break
+        case .connection(_, let options):
+            let now = event?.kind == .willConnect ? now : nil
+            session?.userInfo = now?.shownUserInfo
+            connection = ConnectionView(options, of: now)
+        case .disconnection(_, let dismissal): details["dismissal"] = dismissal.map { .string($0.rawValue) }
+        case .gate(let gate, _): details["gate"] = .object(gate.json)
+        case .discarded(let sessions): details["sessions"] = .array(sessions.map { .object($0.json) })
+        }
+        content = .event(details)
+    }
+}
+
+/// The types of messages for sessions.
+package enum WebhookType {
+    /// The type of a notification: an unattached session is told to connect, a connected one is told of the notification.
+    package static func name(of kind: NotificationKind, for state: ActivationState?) -> String {
+        state == .unattached ? SceneEventKind.willConnect.rawValue : name(of: kind)
+    }
+
+    /// The type of a notification for a session that is connected, which names the callback of UIKit that takes it.
+    package static func name(of kind: NotificationKind) -> String {
+        switch kind {
+        case .notification: "scene.notification"
+        case .userActivity: "scene.continueUserActivity"
+        case .url: "scene.openURLContexts"
+        case .shortcutItem: "scene.performAction"
+        }
+    }
+}
+
+extension SessionStep {
+    fileprivate init(_ number: EventNumber) { self.init(epoch: number.epoch, sequence: number.sequence) }
+}
+
+extension ConnectionView {
+    /// - Parameter session: The session whose scene connects; nil if what it was doing is not said.
+    fileprivate init(_ options: ConnectionOptions, of session: SceneSession?) {
+        self.init(
+            options: options.members(for: session), activation: options.activation,
+            userActivity: options.userActivity(of: session))
+    }
+}
+
+extension SceneSession {
+    /// The dictionary, unless there is nothing in it.
+    fileprivate var shownUserInfo: JSONValue? {
+        guard userInfo != .emptyObject else { return nil }
+        return userInfo.value
+    }
+}
+
+extension DiscardedSession {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object["id"] = .string(id.text)
+        object["role"] = .string(role)
+        if !configuration.isEmpty { object["configuration"] = .string(configuration) }
+        if let device { object["device"] = .string(device.text) }
+        object["userInfo"] = userInfo.value
+        return object
+    }
+}
+
+extension OnboardingGate {
+    /// The gate as receivers and clients see it.
+    package var json: JSONObject {
+        func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
+        var object = JSONObject()
+        object["device"] = text(key.device?.text)
+        object["state"] = .string(state.rawValue)
+        object["responsible"] = text(responsible?.text)
+        object["term"] = .number(JSONNumber(term))
+        object["onboardingId"] = text(onboardingID)
+        guard let progress else { return object }
+        var report = JSONObject()
+        report["operationId"] = .string(progress.operationID)
+        report["step"] = .string(progress.step)
+        report["currentStepNumber"] = .number(JSONNumber(Int64(progress.currentStepNumber)))
+        report["totalNumberOfSteps"] = .number(JSONNumber(Int64(progress.totalNumberOfSteps)))
+        report["parameters"] = .array(progress.parameters.map { .string($0) })
+        report["defaultMessage"] = .string(progress.defaultMessage)
+        object["progress"] = .object(report)
+        return object
+    }
+}

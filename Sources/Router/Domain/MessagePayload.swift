@@ -1,0 +1,102 @@
+package import RouterPlugin
+
+/// The large part of a message: it is kept apart from the rows that change, and read when an attempt needs it.
+package enum MessagePayload: Hashable, Sendable {
+    /// The payload of a notification, as received.
+    case received([UInt8], contentType: String)
+    /// The facts of an event, as they were when it came about.
+    case facts(EventFacts)
+
+    /// The media type that payloads have unless their source says otherwise.
+    package static let jsonContentType = "application/json"
+
+    /// The payload of a notification in JSON.
+    package static func json(_ bytes: [UInt8]) -> MessagePayload { .received(bytes, contentType: jsonContentType) }
+
+    /// The bytes as received; none of an event.
+    package var bytes: [UInt8] { if case .received(let bytes, _) = self { bytes } else { [] } }
+
+    /// The media type of what was received; nil of an event.
+    package var contentType: String? { if case .received(_, let contentType) = self { contentType } else { nil } }
+
+    /// The facts of an event; nil for a notification.
+    package var facts: EventFacts? { if case .facts(let facts) = self { facts } else { nil } }
+
+    /// About how much memory it takes, in bytes.
+    package var weight: Int {
+        switch self {
+        case .received(let bytes, _): bytes.count
+        case .facts(let facts): facts.weight
+        }
+    }
+}
+
+/// The facts of an event, as domain values. Formats make of them what receivers see.
+package enum EventFacts: Hashable, Sendable {
+    /// A session, as it is after the event.
+    case session(SessionView)
+    /// A session that is to connect, or whose configuration is asked for, and why.
+    case connection(SessionView, ConnectionOptions)
+    /// A session whose scene has gone, and how, where that could be seen.
+    case disconnection(SessionView, Dismissal?)
+    /// A gate as it is now, and the session that is told of it; nil for the delegate.
+    case gate(OnboardingGate, SessionView?)
+    /// Sessions that are gone for good.
+    case discarded([DiscardedSession])
+
+    /// The session that the event is about or for.
+    package var session: SessionView? {
+        switch self {
+        case .session(let session), .connection(let session, _), .disconnection(let session, _): session
+        case .gate(_, let session): session
+        case .discarded: nil
+        }
+    }
+
+    /// The reason why a session connects.
+    package var connectionOptions: ConnectionOptions? {
+        if case .connection(_, let options) = self { options } else { nil }
+    }
+
+    /// The sessions that are gone; none if the event is another one.
+    package var discardedSessions: [DiscardedSession] {
+        if case .discarded(let sessions) = self { sessions } else { [] }
+    }
+
+    fileprivate var weight: Int { discardedSessions.reduce(512) { $0 + 128 + $1.userInfo.bytes.count } }
+}
+
+/// All that is left of a session for the delegate, which has to tidy up after it.
+package struct DiscardedSession: Hashable, Sendable {
+    package var id: SessionID
+    package var role: String
+    /// Empty if it never had one.
+    package var configuration: String
+    package var device: DeviceID?
+    package var userInfo: JSONDocument
+
+    package init(
+        id: SessionID, role: String, configuration: String, device: DeviceID?, userInfo: JSONDocument = .emptyObject
+    ) {
+        self.id = id
+        self.role = role
+        self.configuration = configuration
+        self.device = device
+        self.userInfo = userInfo
+    }
+
+    init(_ session: SceneSession) {
+        self.init(
+            id: session.key.session, role: session.role, configuration: session.configuration, device: session.device,
+            userInfo: session.userInfo)
+    }
+}
+
+extension SessionView {
+    /// A session as receivers see it, without what is kept for it.
+    init(_ session: SceneSession) {
+        self.init(
+            id: session.key.session, role: session.role, configuration: session.configuration,
+            activationState: session.activationState)
+    }
+}
