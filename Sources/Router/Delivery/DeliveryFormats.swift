@@ -35,7 +35,7 @@ package struct DeliveryFormats: Sendable {
         do throws(PluginConfigurationError) {
             _ = try kind.make(.object(object))
         } catch {
-            // Whoever names a kind alone has an error in no option.
+            // A name alone has no options that a pointer could name.
             throw isShort ? PluginConfigurationError(code: error.code, pointer: "", message: error.message) : error
         }
         return choice

@@ -3,8 +3,9 @@ package import RouterPlugin
 extension DeliveryMessage {
     /// The message that an attempt brings.
     ///
-    /// A notification is told to its session as the notification finds it. An event was fixed when it came about, but
-    /// for what a scene that connects was doing: the scene may still have been asked then, and is told what is known now.
+    /// A notification is told to its session as the notification finds it. An event keeps
+    /// the facts of its time. Only a scene that connects is told its restoration activity and user info as they are now,
+    /// because the scene may still have been asked for them at the time of the event.
     package init(_ attempt: AttemptStart, _ payload: MessagePayload) {
         let notification = attempt.notification
         self.init(
@@ -90,7 +91,7 @@ extension SessionStep {
 }
 
 extension ConnectionView {
-    /// - Parameter session: The session whose scene connects; nil if what it was doing is not said.
+    /// - Parameter session: The session whose scene connects; nil leaves its restoration activity out.
     fileprivate init(_ options: ConnectionOptions, of session: SceneSession?) {
         self.init(
             options: options.members(for: session), activation: options.activation,

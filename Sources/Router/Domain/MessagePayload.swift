@@ -16,7 +16,7 @@ package enum MessagePayload: Hashable, Sendable {
     /// The bytes as received; none of an event.
     package var bytes: [UInt8] { if case .received(let bytes, _) = self { bytes } else { [] } }
 
-    /// The media type of what was received; nil of an event.
+    /// The media type of a received payload; nil of an event.
     package var contentType: String? { if case .received(_, let contentType) = self { contentType } else { nil } }
 
     /// The facts of an event; nil for a notification.
@@ -93,7 +93,7 @@ package struct DiscardedSession: Hashable, Sendable {
 }
 
 extension SessionView {
-    /// A session as receivers see it, without what is kept for it.
+    /// A session as receivers see it, without its user info.
     init(_ session: SceneSession) {
         self.init(
             id: session.key.session, role: session.role, configuration: session.configuration,

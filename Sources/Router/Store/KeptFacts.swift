@@ -7,7 +7,8 @@ extension EventFacts {
         DeliveryMessage(of: event, self, for: application, at: Timestamp(milliseconds: 0)).envelopeData
     }
 
-    /// Reads what was kept; nil if it cannot be read. Versions that kept the data of the webhook itself kept the same.
+    /// Reads kept bytes; nil if they are damaged. Earlier versions, which kept the data of the webhook itself, have
+    /// written the same bytes.
     package init?(kept bytes: [UInt8], of event: SceneEvent, for application: ApplicationID) {
         let limits = JSONLimits(
             maximumBytes: bytes.count, maximumDepth: JSONLimits.deepest, maximumNumberLength: bytes.count)

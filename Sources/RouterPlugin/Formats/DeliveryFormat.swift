@@ -21,7 +21,7 @@ public protocol DeliveryFormat: Sendable {
 ///
 /// `make` is given the options of the endpoint's format, an object in which `id` has been read already, and refuses
 /// options that it does not know. It is called when the endpoint is registered and when the daemon first needs the
-/// format, so it must take today what it has taken before.
+/// format, so options that were accepted before must stay acceptable.
 public typealias DeliveryFormatKind = PluginKind<any DeliveryFormat>
 
 /// Bounds of what formats make.

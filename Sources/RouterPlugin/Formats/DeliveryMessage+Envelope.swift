@@ -55,7 +55,7 @@ extension SessionView {
 }
 
 extension DeliveredNotification {
-    /// The payload where a connected scene looks for it. One that is about to connect finds it in its options.
+    /// The payload where a connected scene looks for it. A scene that is about to connect finds it in its options.
     fileprivate func write(isConnected: Bool, to data: inout JSONObjectWriter) {
         guard MediaType.isJSON(payloadContentType) else {
             data.field("payloadContentType", payloadContentType)

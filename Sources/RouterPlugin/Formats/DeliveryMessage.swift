@@ -129,7 +129,7 @@ public struct SessionStep: Hashable, Sendable {
 public struct ConnectionView: Hashable, Sendable {
     /// The members of `connectionOptions`.
     public var options: JSONObject
-    /// The way in which the scene is to be activated; nil if it connects for what is brought to it.
+    /// The way in which the scene is to be activated; nil if it connects for its content.
     public var activation: JSONObject?
     /// The activity that the scene goes on with, if there is one.
     public var userActivity: JSONValue?

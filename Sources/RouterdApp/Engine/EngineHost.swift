@@ -341,7 +341,7 @@ package actor EngineHost {
         rendering.async { self.transmit(attempt, finish) }
     }
 
-    /// Reads what is to be sent, renders it, and hands it to the transport; away from the engine's queue.
+    /// Reads the payload, renders the message, and hands the request to the transport; away from the engine's queue.
     private nonisolated func transmit(
         _ attempt: AttemptStart, _ finish: @escaping @Sendable (TransferResult) -> Void
     ) {

@@ -4,7 +4,7 @@ package import RouterPlugin
 
 /// Endpoints on the wire.
 package enum EndpointBody {
-    /// The URL, the format if it is not the standard one, and of each key what is no secret.
+    /// The URL, the format if it is not the standard one, and the public parts of each key.
     ///
     /// - Parameter freshSecret: The secret that was made for this very answer: if it is the endpoint's, it is shown, once
     ///   and never again.

@@ -34,7 +34,7 @@ struct EnvelopeSnapshotTests {
             guard data["decision"] == nil, let kind = body["type"]?.asString.flatMap(SceneEventKind.init) else {
                 continue
             }
-            // A scene that connects is shown what is kept for it, which is no fact of the event.
+            // User info and restoration activity of a scene that connects are no facts of the event.
             guard data["session"]?["userInfo"] == nil, data["connectionOptions"]?["stateRestorationActivity"] == nil
             else {
                 continue

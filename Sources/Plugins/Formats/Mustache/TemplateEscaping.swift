@@ -1,7 +1,7 @@
 internal import Mustache
 import RouterPlugin
 
-/// The way in which values get into a template, by the content type of what it writes.
+/// The escaping of values in a template, by the content type of the body.
 ///
 ///     content type                        {{value}}                           {{{value}}}
 ///     application/json, …+json            the inside of a JSON string         a whole JSON value, quotes included
