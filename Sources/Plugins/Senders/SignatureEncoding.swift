@@ -1,3 +1,5 @@
+import RouterPlugin
+
 /// The spelling of a signature's bytes in a header.
 enum SignatureEncoding: String, CaseIterable, Sendable {
     /// Two digits a byte, in upper or lower case.

@@ -104,6 +104,7 @@ extension Receipt {
     fileprivate init(_ notification: NewNotification) {
         self.init(
             sequence: notification.sequence, id: notification.id, device: notification.device,
-            payload: notification.payload, decision: notification.decision, state: notification.placement.state)
+            payload: notification.payload.bytes, decision: notification.decision,
+            state: notification.placement.state)
     }
 }
