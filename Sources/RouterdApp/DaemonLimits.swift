@@ -18,6 +18,8 @@ package enum DaemonLimits {
     static let formatsKept = 1024
     /// Greatest body of a request that is one JSON document.
     package static let bodyBytes = 256 * 1024
+    /// Most test webhooks of an application in a second.
+    package static let sessionTestsPerSecond = 5
     /// Greatest secret of a source, in bytes.
     package static let sourceSecretBytes = 4096
     /// Greatest description of a sample request to a source: a payload in base64, and its headers.

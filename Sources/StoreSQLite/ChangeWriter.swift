@@ -31,6 +31,7 @@ struct ChangeWriter {
         case .deleteApplication(let id): try delete(id)
         case .putSource(let source): try put(source)
         case .deleteSource(let id): try delete(id)
+        case .putResourceSet(let set): try put(set)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
         case .putGate(let gate): try put(gate)

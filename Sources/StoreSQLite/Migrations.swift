@@ -29,6 +29,7 @@ enum Migrations {
         ("required-content-ids", [requiredContentIDs]),
         ("sources", [sources]),
         ("delivery-formats", [deliveryFormats]),
+        ("resource-sets", [resourceSets]),
     ]
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
@@ -437,5 +438,13 @@ enum Migrations {
         ALTER TABLE session ADD COLUMN endpoint_format TEXT;
         -- The media type of the payload; NULL for application/json.
         ALTER TABLE notification ADD COLUMN content_type TEXT;
+        """
+
+    private static let resourceSets = """
+        -- The resources that were applied together under a name: a JSON array of kind, application, id, kind, …
+        CREATE TABLE resource_set (
+          name TEXT NOT NULL PRIMARY KEY,
+          members TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """
 }

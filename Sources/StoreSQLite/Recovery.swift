@@ -13,6 +13,7 @@ enum Recovery {
         let ledger = try Ledger.read(db)
         return RecoveredState(
             applications: try applications(db, keys), sources: try SourceRows.all(db, keys),
+            resourceSets: try ResourceSetRows.all(db),
             sessions: try sessions(db, keys), gates: try GateReader.all(db),
             unsettled: try unsettled(db), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),

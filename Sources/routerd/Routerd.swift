@@ -14,7 +14,9 @@ struct Routerd: AsyncParsableCommand {
         version: RouterdVersion.current,
         subcommands: [
             Serve.self, Check.self, Keys.self, Database.self, Receive.self,
-            Applications.self, Sessions.self, Send.self, Explain.self, Notifications.self, Lanes.self, Replays.self,
+            Apply.self, Diff.self, Export.self,
+            Applications.self, Sessions.self, SourceCommands.self, Send.self, Explain.self, Notifications.self,
+            Lanes.self, Replays.self,
             Gates.self, Status.self, Tail.self,
             Eval.self, Decide.self, Bench.self,
         ])

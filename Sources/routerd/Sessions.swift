@@ -15,7 +15,7 @@ struct Sessions: ParsableCommand {
         subcommands: [
             ListSessions.self, ShowSession.self, PutSession.self, ActivateSession.self, RefreshSession.self,
             DisconnectSession.self,
-            DiscardSession.self, RotateSecret.self,
+            DiscardSession.self, RotateSecret.self, TestSession.self,
         ],
         defaultSubcommand: ListSessions.self)
 }
@@ -81,6 +81,21 @@ struct PutSession: AsyncParsableCommand {
         let bytes = body.hasPrefix("{") ? Array(body.utf8) : try Console.read(argument: body)
         let answer = try await server.send(.put, path: session.path, body: bytes)
         if !server.json { Console.print(indented: answer) }
+    }
+}
+
+struct TestSession: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test", abstract: "Send one signed test webhook to a session's endpoint, and show its outcome.",
+        discussion: "Nothing is queued, and nothing is tried again. The status is 1 unless the endpoint answers 2xx.")
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var session: SessionOptions
+
+    func run() async throws {
+        let answer = try await server.send(path: "\(session.path)/test")
+        if !server.json { Console.print(indented: answer) }
+        guard let status = answer["status"]?.asInt64, (200...299).contains(status) else { throw ExitCode(1) }
     }
 }
 

@@ -7,6 +7,8 @@ package enum Command: Sendable {
     /// The notifications of one request, all of them or none.
     case acceptAll([AcceptRequest])
     case putSource(SourceDraft)
+    /// Resources that belong together, all of them or none.
+    case applySet(ResourceSetDraft)
     case deleteSource(SourceID)
     /// A new secret of a source; those that it has are good for a while longer.
     case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int)
@@ -280,6 +282,7 @@ package enum Reply: Sendable {
     /// One for each notification of the request, in its order: each is accepted, or a duplicate.
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
+    case applied([AppliedResource])
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
     /// The session was put before, under the same key.
@@ -316,6 +319,8 @@ package enum Refusal: Error, Hashable, Sendable {
     case tooManySources(limit: Int)
     /// The source would have no secret, or too many.
     case sourceSecrets(limit: Int)
+    /// A resource of a set, by its place, and the reason.
+    indirect case resource(Int, Refusal)
     /// So many are under way already.
     case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.

@@ -21,6 +21,7 @@ extension Engine {
             case .deleteApplication(let id): closed.formUnion(delete(id))
             case .putSource(let source): sources[source.id] = source
             case .deleteSource(let id): sources[id] = nil
+            case .putResourceSet(let set): sets[set.name] = set
             case .putSession(let session):
                 let place = place(of: session.key)
                 put(session, &closed)

@@ -207,18 +207,9 @@ extension Engine {
     }
 
     private func record(_ attempt: FinishedAttempt) -> AttemptRecord {
-        var record = AttemptRecord(
+        AttemptRecord(
             sequence: attempt.sequence, number: attempt.number, session: attempt.session,
-            startedAt: attempt.startedAt, status: nil, failure: nil, retryAfterSeconds: nil,
-            metrics: attempt.result.metrics, responseExcerpt: [])
-        switch attempt.result.outcome {
-        case .failure(let failure): record.failure = failure
-        case .response(let response):
-            record.status = response.status
-            record.retryAfterSeconds = response.retryAfterSeconds
-            record.responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
-        }
-        return record
+            startedAt: attempt.startedAt, attempt.result)
     }
 }
 

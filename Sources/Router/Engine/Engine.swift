@@ -20,6 +20,7 @@ package struct Engine: Sendable {
     /// The held ones that wait for a gate; none is empty.
     var behindGates: [GateKey: HeldNotifications] = [:]
     package internal(set) var sources: [SourceID: SourceDefinition] = [:]
+    package internal(set) var sets: [String: ResourceSet] = [:]
     /// Those that are under way, and the last ones that have ended.
     package internal(set) var replays: [ReplayID: Replay] = [:]
     /// Of the applications that have passcodes.
@@ -78,6 +79,7 @@ package struct Engine: Sendable {
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
         }
         for source in state.sources { sources[source.id] = source }
+        for set in state.resourceSets { sets[set.name] = set }
         for gate in state.gates { tenants[gate.key.application]?.gates[gate.key.device] = gate }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled {
@@ -153,6 +155,7 @@ package struct Engine: Sendable {
         case .acceptAll(let requests): try planAcceptAll(requests, at: now, lookup: lookup)
         case .putSource(let draft): planPut(draft, at: now)
         case .deleteSource(let id): planDelete(id)
+        case .applySet(let draft): try planApply(draft, at: now, lookup: lookup)
         case .rotateSourceSecret(let id, let secret, let overlap):
             planRotate(id, secret: secret, overlapSeconds: overlap, at: now)
         case .putApplication(let draft): planPut(draft, at: now)

@@ -30,6 +30,8 @@ package struct Plan: Sendable {
 package enum PlanKey: Hashable, Sendable {
     case application(ApplicationID)
     case source(SourceID)
+    /// Which resources belong to sets.
+    case resourceSets
     /// Which sources there are.
     case sources
     case session(SessionKey)

@@ -59,7 +59,8 @@ extension Engine {
             guard let delivery = known(sequence, told) else { return }
             told.add(RouterEventType(settlement), delivery, .settlement(delivery.view, reason: settlement.reason))
         case .addDedupeKeys, .recall, .reschedule, .keepAnswer, .forget, .forgetAnswer, .putReplay, .forgetReplay,
-            .putPasscodeLock, .putSource, .deleteSource:
+            .putPasscodeLock, .putSource, .deleteSource,
+            .putResourceSet:
             break
         }
     }

@@ -60,6 +60,7 @@ package enum StoreChange: Hashable, Sendable {
     /// A source of an application that is there. It goes with its application.
     case putSource(SourceDefinition)
     case deleteSource(SourceID)
+    case putResourceSet(ResourceSet)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
     /// A gate as it is from now on; its term never falls.
@@ -221,6 +222,24 @@ package struct AttemptRecord: Hashable, Sendable {
         self.metrics = metrics
         self.responseExcerpt = responseExcerpt
         self.answerFault = answerFault
+    }
+}
+
+extension AttemptRecord {
+    /// The record of an attempt and its result.
+    package init(
+        sequence: NotificationSequence, number: Int, session: SessionID, startedAt: Timestamp, _ result: TransferResult
+    ) {
+        self.init(
+            sequence: sequence, number: number, session: session, startedAt: startedAt, status: nil, failure: nil,
+            retryAfterSeconds: nil, metrics: result.metrics, responseExcerpt: [])
+        switch result.outcome {
+        case .failure(let failure): self.failure = failure
+        case .response(let response):
+            status = response.status
+            retryAfterSeconds = response.retryAfterSeconds
+            responseExcerpt = Array(response.body.prefix(RouterLimits.responseExcerptBytes))
+        }
     }
 }
 
@@ -415,6 +434,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var applications: [Application]
     /// In order of their names.
     package var sources: [SourceDefinition]
+    /// In order of their names.
+    package var resourceSets: [ResourceSet]
     /// In order of creation.
     package var sessions: [SceneSession]
     /// In order of their keys.
@@ -431,12 +452,15 @@ package struct RecoveredState: Hashable, Sendable {
     package var lastCreationSequence: Int64
 
     package init(
-        applications: [Application] = [], sources: [SourceDefinition] = [], sessions: [SceneSession] = [],
-        gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [], passcodeLocks: [PasscodeLock] = [],
+        applications: [Application] = [], sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
+        sessions: [SceneSession] = [],
+        gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
+        passcodeLocks: [PasscodeLock] = [],
         lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
     ) {
         self.applications = applications
         self.sources = sources
+        self.resourceSets = resourceSets
         self.sessions = sessions
         self.gates = gates
         self.unsettled = unsettled

@@ -13,7 +13,7 @@ extension Witness {
         let held = heldByGates(before)
         for change in changes {
             switch change {
-            case .putReplay, .forgetReplay, .putSource, .deleteSource: break
+            case .putReplay, .forgetReplay, .putSource, .deleteSource, .putResourceSet: break
             case .putPasscodeLock(let lock): put(lock, at: now)
             case .putGate(let gate): put(gate)
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)

@@ -9,6 +9,7 @@ extension World {
         case .deleteApplication(let id): "delete \(id)"
         case .putSource(let source): "put the source \(source.id)"
         case .deleteSource(let id): "delete the source \(id)"
+        case .putResourceSet(let set): "put the set \(set.name)"
         case .putSession(let session):
             """
             put \(session.key) \(session.activationState) \(session.connection.epoch).\(session.connection.lastEvent)\

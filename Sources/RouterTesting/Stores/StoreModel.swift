@@ -22,6 +22,7 @@ import RouterPlugin
 struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
     private(set) var sources: [SourceID: SourceDefinition] = [:]
+    private(set) var resourceSets: [String: ResourceSet] = [:]
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
@@ -59,6 +60,7 @@ struct StoreModel: Sendable {
     private enum Undo: Sendable {
         case application(ApplicationID, Application?)
         case source(SourceID, SourceDefinition?)
+        case resourceSet(String, ResourceSet?)
         case session(SessionKey, SceneSession?)
         case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
@@ -90,6 +92,7 @@ struct StoreModel: Sendable {
             switch change {
             case .application(let id, let before): applications[id] = before
             case .source(let id, let before): sources[id] = before
+            case .resourceSet(let name, let before): resourceSets[name] = before
             case .session(let key, let before): sessions[key] = before
             case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
@@ -114,6 +117,9 @@ struct StoreModel: Sendable {
         case .deleteApplication(let id): delete(id)
         case .putSource(let source): try put(source)
         case .deleteSource(let id): set(nil, for: id)
+        case .putResourceSet(let resources):
+            journal.append(.resourceSet(resources.name, resourceSets[resources.name]))
+            resourceSets[resources.name] = resources
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
         case .putGate(let gate): try put(gate)

@@ -28,7 +28,18 @@ package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConver
     }
 }
 
-/// All that is wrong in a configuration.
+extension ConfigurationFault {
+    /// Writes the fault for scripts.
+    func write(to object: inout JSONObjectWriter) {
+        object.field("file", file)
+        object.field("line", line)
+        object.field("column", column)
+        object.field("pointer", pointer)
+        object.field("message", message)
+    }
+}
+
+/// All faults of a configuration.
 package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package var faults: [ConfigurationFault]
 
@@ -43,15 +54,7 @@ extension ConfigurationFaults {
         JSONWriter.object { object in
             object.field("valid", false)
             object.array("faults") { list in
-                for fault in faults {
-                    list.object {
-                        $0.field("file", fault.file)
-                        $0.field("line", fault.line)
-                        $0.field("column", fault.column)
-                        $0.field("pointer", fault.pointer)
-                        $0.field("message", fault.message)
-                    }
-                }
+                for fault in faults { list.object(fault.write) }
             }
         }
     }

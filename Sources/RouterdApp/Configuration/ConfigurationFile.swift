@@ -48,6 +48,28 @@ package struct ConfigurationFile: Sendable {
         faults = converter.faults
     }
 
+    /// Reads a text of several documents, each with the places of its values in the whole text.
+    package static func documents(path: String, text: String) throws(ConfigurationFaults) -> [ConfigurationFile] {
+        do {
+            return try Yams.compose_all(yaml: text).map { node in
+                var converter = NodeConverter(path: path)
+                let root = converter.convert(node, at: "")
+                return ConfigurationFile(path: path, root: root, marks: converter.marks, faults: converter.faults)
+            }
+        } catch {
+            throw ConfigurationFaults([fault(of: error, path: path)])
+        }
+    }
+
+    private init(
+        path: String, root: JSONValue, marks: [String: (line: Int, column: Int)], faults: [ConfigurationFault]
+    ) {
+        self.path = path
+        self.root = root
+        self.marks = marks
+        self.faults = faults
+    }
+
     /// A fault at a value of this file, or at the nearest value around it.
     package func fault(_ pointer: String, _ message: String) -> ConfigurationFault {
         var place = pointer[...]
@@ -115,6 +137,8 @@ private struct NodeConverter {
             }
             return .number(JSONNumber(Int64(number)))
         }
+        // Numbers of YAML that JSON writes in the same way; others, such as .inf, are texts.
+        if let value = try? JSONValue(parsing: Array(scalar.string.utf8)), case .number = value { return value }
         return .string(scalar.string)
     }
 

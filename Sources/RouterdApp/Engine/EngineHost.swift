@@ -370,6 +370,33 @@ package actor EngineHost {
         }
     }
 
+    /// Sends one signed webhook of the type `scene.test` to the endpoint of a session, now: no lane, no retry, nothing is kept.
+    ///
+    /// - Returns: The attempt; nil if there is no such session, or it has no endpoint yet.
+    package func test(_ key: SessionKey) async -> AttemptRecord? {
+        guard let tenant = engine.tenants[key.application], let session = tenant.sessions[key.session],
+            let endpoint = tenant.endpoint(of: session)
+        else { return nil }
+        let now = clock.now
+        let message = DeliveryMessage(
+            id: "dlv_test_\(now.milliseconds)", attempt: 1, type: "scene.test", timestamp: now,
+            application: key.application, session: SessionView(session), content: .event(JSONObject()))
+        let result: TransferResult
+        do {
+            let request = try sender.request(
+                of: message, to: endpoint, signedBy: endpoint.keys.signing(at: clock.wall),
+                timeoutSeconds: tenant.application.delivery.timeoutSeconds, at: clock.wall)
+            result = await transport.send(request)
+        } catch let error as DeliveryFormatError {
+            result = WebhookSender.formatFailed(error)
+        } catch let error as WebhookSecretError {
+            result = WebhookSender.unusable(because: error)
+        } catch {
+            result = WebhookSender.notSent(because: error)
+        }
+        return AttemptRecord(sequence: NotificationSequence(0), number: 1, session: key.session, startedAt: now, result)
+    }
+
     // MARK: Time
 
     private func armTimer() {

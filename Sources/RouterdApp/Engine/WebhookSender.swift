@@ -20,27 +20,34 @@ package struct WebhookSender: Sendable {
     package func request(
         for attempt: AttemptStart, payload: MessagePayload, at wall: Timestamp
     ) throws -> WebhookRequest {
-        let message = DeliveryMessage(attempt, payload)
-        let rendered = try formats.format(attempt.endpoint.format).render(message)
+        var request = try request(
+            of: DeliveryMessage(attempt, payload), to: attempt.endpoint, signedBy: attempt.keys,
+            timeoutSeconds: attempt.timeoutSeconds, traceparent: attempt.notification.traceparent, at: wall)
+        if attempt.session == nil { request.responseLimit = RouterLimits.responseBytes }
+        return request
+    }
+
+    /// The request that brings a message to an endpoint.
+    package func request(
+        of message: DeliveryMessage, to endpoint: Endpoint, signedBy keys: [SigningKey], timeoutSeconds: Int,
+        traceparent: TraceParent? = nil, at wall: Timestamp
+    ) throws -> WebhookRequest {
+        let rendered = try formats.format(endpoint.format).render(message)
         if let fault = rendered.fault { throw fault }
         let seconds = wall.milliseconds / 1000
-        let keys = try attempt.keys.map { key throws(WebhookSecretError) in try WebhookSigningKey(key.secret) }
+        let keys = try keys.map { key throws(WebhookSecretError) in try WebhookSigningKey(key.secret) }
         let signatures = try StandardWebhooksSigner.signatures(
             id: message.id, timestampSeconds: seconds, body: rendered.body, keys: keys)
         var headers = [
             HeaderField("content-type", rendered.contentType), HeaderField("user-agent", userAgent),
             HeaderField("webhook-id", message.id), HeaderField("webhook-timestamp", String(seconds)),
-            HeaderField("webhook-signature", signatures), HeaderField("webhook-attempt", String(attempt.number)),
+            HeaderField("webhook-signature", signatures), HeaderField("webhook-attempt", String(message.attempt)),
         ]
-        if let traceparent = attempt.notification.traceparent {
-            headers.append(HeaderField("traceparent", traceparent.text))
-        }
+        if let traceparent { headers.append(HeaderField("traceparent", traceparent.text)) }
         headers += rendered.headers.map { HeaderField($0.name, $0.value) }
         return WebhookRequest(
-            url: attempt.endpoint.url, headers: headers, body: rendered.body,
-            timeoutMilliseconds: attempt.timeoutSeconds * 1000,
-            responseLimit: attempt.session == nil ? RouterLimits.responseBytes : RouterLimits.answerBytes,
-            application: attempt.notification.application)
+            url: endpoint.url, headers: headers, body: rendered.body, timeoutMilliseconds: timeoutSeconds * 1000,
+            responseLimit: RouterLimits.answerBytes, application: message.application)
     }
 
     /// The outcome of an attempt that never left: it counts as not made.

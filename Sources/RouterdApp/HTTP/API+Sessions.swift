@@ -50,6 +50,19 @@ extension API {
         return Response(status: .noContent)
     }
 
+    /// One test webhook now, and its outcome.
+    @Sendable func testSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        _ = try request.query()
+        let key = try context.sessionKey()
+        try sessionTests.take(
+            key.application, perSecond: DaemonLimits.sessionTestsPerSecond, at: context.channel.eventLoop.now)
+        guard await host.read({ $0.tenants[key.application] != nil }) else {
+            throw Problem(.unknownApplication(key.application))
+        }
+        guard let attempt = await host.test(key) else { throw Problem(.unknownSession(key)) }
+        return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, to: &$0) })
+    }
+
     @Sendable func disconnectSession(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {

@@ -15,6 +15,7 @@ package struct API: Sendable {
     let keyRates = SharedRates<[UInt8]>()
     let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
+    let sessionTests = SharedRates<ApplicationID>()
     let hasher: PasscodeHasher
     /// What endpoints may be registered.
     let egress: EgressPolicy
@@ -63,6 +64,7 @@ package struct API: Sendable {
         on(router, .post, "\(application)/sessions/{session}/activate", .sessions, activateSession)
         on(router, .post, "\(application)/sessions/{session}/refresh", .sessions, refreshSession)
         on(router, .post, "\(application)/sessions/{session}/disconnect", .sessions, disconnectSession)
+        on(router, .post, "\(application)/sessions/{session}/test", .sessions, testSession)
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
         let source = "v1/sources/{source}"
@@ -105,6 +107,7 @@ package struct API: Sendable {
         on(router, .get, "v1/replays/{replay}", .ingest, getReplay)
         on(router, .post, "v1/replays/{replay}/cancel", .ingest, cancelReplay)
 
+        on(router, .post, "v1/apply", .admin, applySet)
         on(router, .get, "v1/status", .admin, status)
         on(router, .get, "v1/stream", .sessions, stream)
         on(router, .get, "v1/lanes", .sessions, listLanes)

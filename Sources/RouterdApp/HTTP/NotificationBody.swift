@@ -97,7 +97,7 @@ package enum NotificationBody {
     /// Null for the delegate.
     private static func shown(_ session: SessionID?) -> SessionID? { session?.isDelegate == true ? nil : session }
 
-    private static func write(_ attempt: AttemptRecord, to object: inout JSONObjectWriter) {
+    static func write(_ attempt: AttemptRecord, to object: inout JSONObjectWriter) {
         object.field("number", attempt.number)
         object.field("startedAt", attempt.startedAt)
         object.field("session", shown(attempt.session))

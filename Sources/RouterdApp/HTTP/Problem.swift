@@ -29,6 +29,8 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     package var triesRemaining: Int?
     /// The rule that a passcode does not meet.
     package var rule: String?
+    /// The faults of a document that was refused, each with its place.
+    package var faults: [ConfigurationFault]?
     /// The methods that the path takes, if it does not take the one that was asked for.
     package var allow: String?
 
@@ -65,6 +67,7 @@ package struct Problem: Error, HTTPResponseError, Sendable {
             if let pointer { problem.field("pointer", pointer) }
             if let offset { problem.field("offset", offset) }
             if let caret { problem.field("caret", caret) }
+            if let faults { problem.array("faults") { list in for fault in faults { list.object(fault.write) } } }
             if let triesRemaining { problem.field("triesRemaining", triesRemaining) }
             if let rule { problem.field("rule", rule) }
             if let legalStates {
@@ -144,6 +147,7 @@ extension Problem {
             self.init(.notFound, "unknown-source", "There is no source \(id).")
         case .sourceTaken(let id):
             self.init(.conflict, "source-taken", "The name \(id) is taken by another application's source.")
+        case .resource(_, let refusal): self.init(refusal)
         case .tooManySources(let limit):
             self.init(.conflict, "too-many-sources", "An application may have \(limit) sources.")
         case .sourceSecrets(let limit):

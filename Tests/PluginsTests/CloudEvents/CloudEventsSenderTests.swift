@@ -26,9 +26,9 @@ struct CloudEventsSenderTests {
 
     @Test func otherTokensAreRefused() {
         #expect(fault([])?.code == "signature-missing")
-        #expect(fault([("authorization", "Bearer x")])?.code == "signature-invalid")
-        #expect(fault([], query: [("access_token", "x")])?.code == "signature-invalid")
-        #expect(fault([], query: [("access_token", "")])?.code == "signature-invalid")
+        #expect(fault([("authorization", "Bearer x")])?.code == "credentials-invalid")
+        #expect(fault([], query: [("access_token", "x")])?.code == "credentials-invalid")
+        #expect(fault([], query: [("access_token", "")])?.code == "credentials-invalid")
         #expect(fault([], query: [("Access_Token", "old")])?.code == "signature-missing")
         let both = fault([("authorization", "Bearer old")], query: [("access_token", "old")])
         #expect(both?.code == "credentials-invalid")

@@ -1,0 +1,126 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// Sets of resources.
+extension API {
+    /// Applies documents in YAML or JSON, all of them or none.
+    @Sendable func applySet(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        guard caller.key?.application == nil else {
+            throw Problem(
+                .forbidden, "key-of-one-application", "A set may hold all applications; the key is for one.")
+        }
+        let query = try request.query("dryRun", "prune", "set")
+        let name = query["set"] ?? "default"
+        guard (1...128).contains(name.utf8.count) else {
+            throw Problem(.badRequest, "invalid-parameter", "set must be a name of 1 to 128 bytes.")
+        }
+        let (isDryRun, prunes) = (try query.flag("dryRun"), try query.flag("prune"))
+        let bytes = try await request.bytes(atMost: DaemonLimits.batchBytes)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(.badRequest, "not-utf-8", "The documents must be UTF-8.")
+        }
+        let sources = await host.read { $0.sources }
+        let documents: ResourceDocuments
+        do throws(ConfigurationFaults) {
+            documents = try ResourceDocuments(text, scope: scope) { (value, id) throws(Problem) in
+                try SourceBody.read(value, id: id, kinds: plugins, existing: sources[id])
+            }
+        } catch {
+            throw Problem(error)
+        }
+        let draft = ResourceSetDraft(name: name, resources: documents.drafts, prunes: prunes, isDryRun: isDryRun)
+        guard let reply = await host.submit([.applySet(draft)])?.first else { throw Problem.overloaded }
+        switch reply {
+        case .applied(let applied): return .json(.ok, AppliedBody.write(applied, of: draft))
+        case .refused(.resource(let place, let refusal)):
+            throw Problem(ConfigurationFaults([documents.fault(of: place, Problem(refusal))]))
+        case .refused(let refusal): throw Problem(refusal)
+        default: throw Problem.unexpectedReply
+        }
+    }
+}
+
+extension Dictionary where Key == String, Value == String {
+    /// A parameter that is true, false or left out.
+    fileprivate func flag(_ name: String) throws(Problem) -> Bool {
+        switch self[name] {
+        case nil, "false"?: false
+        case "true"?, ""?: true
+        default: throw Problem(.badRequest, "invalid-parameter", "\(name) must be true or false.")
+        }
+    }
+}
+
+extension Problem {
+    /// The faults of a set's documents; nothing of the set is applied.
+    fileprivate init(_ faults: ConfigurationFaults) {
+        let count = faults.faults.count
+        self.init(
+            .unprocessableContent, "invalid-set",
+            "\(count == 1 ? "A fault" : "\(count) faults") in the set; nothing was changed: \(faults)")
+        self.faults = faults.faults
+    }
+}
+
+/// The changes of a set on the wire.
+enum AppliedBody {
+    static func write(_ applied: [AppliedResource], of draft: ResourceSetDraft) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("dryRun", draft.isDryRun)
+            body.array("changes") { list in
+                for one in applied { list.object { write(one, of: draft, to: &$0) } }
+            }
+        }
+    }
+
+    private static func write(
+        _ one: AppliedResource, of draft: ResourceSetDraft, to change: inout JSONObjectWriter
+    ) {
+        let (before, after) = (one.before.map(ResourceSpec.of), one.after.map(ResourceSpec.of))
+        var differences = ResourceSpec.differences(before, after)
+        // Secrets differ without showing.
+        if differences.isEmpty, !one.isLiveStateAlone {
+            differences = [ResourceSpec.Difference(pointer: "/secret", before: nil, after: nil)]
+        }
+        let action =
+            one.before == nil ? "create" : one.after == nil ? "delete" : differences.isEmpty ? "unchanged" : "update"
+        change.field("kind", one.ref.kind.rawValue)
+        if one.ref.kind != .application { change.field("application", one.ref.application) }
+        change.field("id", one.ref.id)
+        change.field("action", action)
+        change.array("fields") { fields in
+            guard action == "update" else { return }
+            for difference in differences {
+                fields.object { field in
+                    field.field("field", difference.pointer)
+                    field.field("before", difference.before)
+                    field.field("after", difference.after)
+                }
+            }
+        }
+        guard !draft.isDryRun, let secret = one.issuedSecret(in: draft) else { return }
+        change.field("secret", secret)
+    }
+}
+
+extension AppliedResource {
+    /// Whether both have the same specification and the same secrets.
+    fileprivate var isLiveStateAlone: Bool {
+        switch (before, after) {
+        case (.session(let left)?, .session(let right)?): left.endpoint == right.endpoint
+        default: before == after
+        }
+    }
+
+    /// The secret that was made for a session's endpoint, shown this once.
+    fileprivate func issuedSecret(in draft: ResourceSetDraft) -> String? {
+        guard case .session(let session)? = after else { return nil }
+        for case .session(let key, let wanted) in draft.resources where key == session.key {
+            guard let endpoint = wanted.endpoint, endpoint.isIssued(in: session.endpoint) else { return nil }
+            return endpoint.freshSecret
+        }
+        return nil
+    }
+}

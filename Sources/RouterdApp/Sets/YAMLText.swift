@@ -1,0 +1,32 @@
+package import RouterPlugin
+import Yams
+
+/// JSON values as YAML for people. Reading the text gives the same values.
+package enum YAMLText {
+    package static func write(_ value: JSONValue) throws -> String {
+        try Yams.serialize(node: node(value), width: -1, allowUnicode: true)
+    }
+
+    private static func node(_ value: JSONValue) -> Node {
+        switch value {
+        case .null: Node("null", Tag(.null))
+        case .bool(let flag): Node(flag ? "true" : "false", Tag(.bool))
+        case .number(let number): Node(number.text, Tag(.int))
+        case .string(let text): .scalar(Node.Scalar(text, Tag(.str), isPlain(text) ? .plain : .doubleQuoted))
+        case .array(let elements): Node(elements.map(node), Tag(.seq), elements.isEmpty ? .flow : .block)
+        case .object(let object):
+            Node(
+                object.members.map { (Node($0.key, Tag(.str)), node($0.value)) }, Tag(.map),
+                object.isEmpty ? .flow : .block)
+        }
+    }
+
+    /// Whether a text without quotes is read as a text by every reader: words of letters, and no word with a meaning.
+    private static func isPlain(_ text: String) -> Bool {
+        let words = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "~"]
+        guard let first = text.utf8.first, isLetter(first), !words.contains(text.lowercased()) else { return false }
+        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || [0x2D, 0x2E, 0x5F].contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) }
+}
