@@ -23,7 +23,7 @@ struct PushHeaders {
         for field in request.headers where field.name.hasPrefix("apns-") { _ = try request.header(field.name) }
     }
 
-    private static func priority(_ value: String?) throws(SourceError) -> Priority? {
+    static func priority(_ value: String?) throws(SourceError) -> Priority? {
         switch value {
         case nil: nil
         case "1": .low
@@ -34,7 +34,7 @@ struct PushHeaders {
     }
 
     /// Decimal seconds since the epoch; 0 is once and at once.
-    private static func expiration(_ value: String?) throws(SourceError) -> Expiration? {
+    static func expiration(_ value: String?) throws(SourceError) -> Expiration? {
         guard let value else { return nil }
         // Int64 alone would take a sign as well.
         guard value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -47,7 +47,7 @@ struct PushHeaders {
         return seconds == 0 ? .immediate : .at(Timestamp(milliseconds: milliseconds))
     }
 
-    private static func collapseID(_ value: String?) throws(SourceError) -> String? {
+    static func collapseID(_ value: String?) throws(SourceError) -> String? {
         guard let value else { return nil }
         guard (1...64).contains(value.utf8.count), !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             let message = "The header apns-collapse-id must have 1 to 64 bytes and no control characters."
@@ -57,19 +57,23 @@ struct PushHeaders {
     }
 
     /// A UUID in lower case, so that the same one repeated in upper case is still the same.
-    private static func messageID(_ value: String?) throws(SourceError) -> String? {
+    static func messageID(_ value: String?) throws(SourceError) -> String? {
         guard let value else { return nil }
         let groups = value.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard groups.map(\.count) == [8, 4, 4, 4, 12], groups.allSatisfy({ $0.allSatisfy(isHexadecimal) }) else {
+        guard groups.map(\.count) == [8, 4, 4, 4, 12], groups.allSatisfy({ $0.allSatisfy(\.isHexadecimalDigit) }) else {
             throw SourceError(code: "bad-message-id", message: "The header apns-id must be a UUID.")
         }
         return value.lowercased()
     }
+}
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): true
+extension UInt8 {
+    /// Whether the byte is an ASCII hexadecimal digit of either case.
+    var isHexadecimalDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
         default: false
         }
     }
