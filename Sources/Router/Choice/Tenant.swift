@@ -87,6 +87,14 @@ package struct Tenant: Sendable {
         return registry.count(of: device) > 0 || gone[device] != nil
     }
 
+    /// Whether the device has sessions, and all of them are disabled because their endpoints are gone.
+    package func isRetired(_ device: DeviceID) -> Bool { gone[device] != nil && registry.count(of: device) == 0 }
+
+    /// The time at which the last session of a retired device was disabled; nil if it was not kept.
+    package func retirement(of device: DeviceID) -> Timestamp? {
+        gone[device]?.compactMap { sessions[$0]?.disabled?.since }.max()
+    }
+
     /// Whether a session that is still registered was reached there, and answered 410.
     package func isGone(_ place: Endpoint) -> Bool {
         gone.values.joined().contains { id in

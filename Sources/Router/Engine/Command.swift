@@ -82,12 +82,25 @@ package struct AcceptRequest: Sendable {
     /// Whether a key alone makes a request a repetition. Senders of sources name their events; what else they say of one,
     /// such as a counter of deliveries, may change.
     package var isRepeatedByKey: Bool
+    package var deviceDemand: DeviceDemand
+
+    /// The demand of a request on its device.
+    package enum DeviceDemand: Hashable, Sendable {
+        /// Any device, also one without sessions.
+        case none
+        /// Not one whose sessions are all disabled because their endpoints are gone.
+        case notRetired
+        /// One that has a session which takes part in routing.
+        case registered
+    }
 
     package init(
         application: ApplicationID, source: PluginID, device: DeviceID?, traceparent: TraceParent? = nil,
-        replayOf: NotificationID? = nil, notification: IncomingNotification, isRepeatedByKey: Bool = false
+        replayOf: NotificationID? = nil, notification: IncomingNotification, isRepeatedByKey: Bool = false,
+        deviceDemand: DeviceDemand = .none
     ) {
         self.isRepeatedByKey = isRepeatedByKey
+        self.deviceDemand = deviceDemand
         self.application = application
         self.source = source
         self.device = device
@@ -356,6 +369,10 @@ package enum Refusal: Error, Hashable, Sendable {
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)
+    /// No session of the application is on the device; whether one of another application is.
+    case unknownDevice(isElsewhere: Bool)
+    /// All sessions of the device are disabled; since when, as far as it is known.
+    case retiredDevice(since: Timestamp?)
 }
 
 /// Why a scene was not shown, in the words of `UISceneError`.

@@ -7,6 +7,7 @@ extension Engine {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
+        if let refusal = refusal(ofDeviceOf: request, in: tenant) { return .refused(refusal) }
         if request.lacksContentID(in: tenant.application) { return .refused(.contentIDMissing(request.application)) }
         let collapse = CollapseKey(
             application: request.application, device: request.device, collapseID: request.notification.collapseID)
@@ -43,6 +44,14 @@ extension Engine {
             plan.reply = .accepted(add(request, decision, placement, newSession, at: now, to: &plan))
         }
         return plan
+    }
+
+    /// The refusal of a request whose device does not meet its demand.
+    private func refusal(ofDeviceOf request: AcceptRequest, in tenant: Tenant) -> Refusal? {
+        guard request.deviceDemand != .none, let device = request.device else { return nil }
+        if tenant.isRetired(device) { return .retiredDevice(since: tenant.retirement(of: device)) }
+        guard request.deviceDemand == .registered, !tenant.hasSessions(for: device) else { return nil }
+        return .unknownDevice(isElsewhere: tenants.values.contains { $0.hasSessions(for: device) })
     }
 
     /// Adds what is accepted to a plan, and before it the session that is made for it.

@@ -102,6 +102,14 @@ package actor EngineHost {
         }
     }
 
+    /// Submits a command and returns at once.
+    ///
+    /// - Parameter answer: Called on the engine's queue when the command has been committed or refused.
+    /// - Returns: False if the daemon has more than enough to do already; `answer` is not called then.
+    package nonisolated func submit(_ command: Command, answer: @escaping @Sendable (Reply) -> Void) -> Bool {
+        offer(Inbox.Entry(commands: [command]) { replies in answer(replies.first ?? .none) })
+    }
+
     @discardableResult
     private nonisolated func offer(_ entry: Inbox.Entry) -> Bool {
         switch inbox.offer(entry) {

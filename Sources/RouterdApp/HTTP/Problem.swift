@@ -154,10 +154,7 @@ extension Problem {
             self.init(
                 .unprocessableContent, "secret-limit", "A source may have \(limit) secrets at a time.",
                 pointer: "/secrets")
-        case .tooManyReplays(let limit):
-            self.init(
-                .tooManyRequests, "too-many-replays", "\(limit) replays are under way; end one, or wait for its end.",
-                retryAfter: 60)
+        case .tooManyReplays(let limit): self = .tooManyReplays(limit)
         case .settled(let id, let state):
             self.init(
                 .conflict, "notification-settled",
@@ -208,6 +205,8 @@ extension Problem {
             self.init(
                 .unprocessableContent, "user-info-too-large",
                 "userInfo and stateRestorationActivity may have \(limit) bytes each.")
+        // Only the APNs listeners demand anything of devices.
+        case .unknownDevice, .retiredDevice: self = .unexpectedReply
         case .storeUnavailable(let error):
             self.init(
                 .serviceUnavailable, error.code.rawValue, "The store cannot take this now; nothing was changed.",
@@ -232,6 +231,12 @@ extension Problem {
 
     private static func gateOff(_ id: ApplicationID) -> Problem {
         Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+    }
+
+    private static func tooManyReplays(_ limit: Int) -> Problem {
+        Problem(
+            .tooManyRequests, "too-many-replays", "\(limit) replays are under way; end one, or wait for its end.",
+            retryAfter: 60)
     }
 
     private static func notInForeground(_ session: SessionID) -> Problem {
