@@ -9,8 +9,8 @@ package import UnixSignals
 
 /// The daemon: store, transport, engine and HTTP API, started in this order and stopped in the opposite one.
 ///
-///     start   store ─▶ transport ─▶ engine (recovers) ─▶ HTTP
-///     stop    HTTP (requests under way are answered) ─▶ engine (attempts under way end, outcomes are committed)
+///     start   store ─▶ transport ─▶ engine (recovers) ─▶ HTTP ─▶ APNs
+///     stop    APNs, HTTP (requests under way are answered) ─▶ engine (attempts under way end, outcomes are committed)
 ///             ─▶ transport ─▶ store, last
 package struct Daemon: Sendable {
     package let configuration: DaemonConfiguration
@@ -59,16 +59,22 @@ package struct Daemon: Sendable {
     ///
     /// Throws what the store has refused if it stops because memory and store disagree.
     ///
-    /// - Parameter onListening: Called once, with the port that requests are taken at.
+    /// - Parameters:
+    ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
+    ///   - onListening: Called once, with the port that requests are taken at.
     package func run(
-        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], onListening: @escaping @Sendable (Int) async -> Void
+        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint],
+        onAPNsListening: @escaping @Sendable (String) async -> Void = { _ in },
+        onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
         announce()
+        let (opened, open) = AsyncStream.makeStream(of: Void.self)
         let http = HTTPService(
             api: api, listen: configuration.listen, settings: configuration.edge, logger: quiet(logger),
             onListening: { port in
                 StartMemory.giveBack()
                 await onListening(port)
+                open.finish()
             })
         let delivery = DeliveryService(host: host, transport: transport)
         // It ends by throwing; the others then stop as they do at a signal.
@@ -76,8 +82,9 @@ package struct Daemon: Sendable {
             service: ContradictionService(host: host), failureTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
             services: [
-                .init(service: delivery), .init(service: http), .init(service: HangUpService(logger: logger)),
-                contradictions,
+                .init(service: delivery), .init(service: http),
+                .init(service: APNsService(listeners: apnsListeners(onAPNsListening), after: opened)),
+                .init(service: HangUpService(logger: logger)), contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(2 * DaemonLimits.drainMilliseconds)
@@ -89,6 +96,23 @@ package struct Daemon: Sendable {
         }
         await close()
         logger.info("stopped")
+    }
+
+    private func apnsListeners(_ onListening: @escaping @Sendable (String) async -> Void) -> [APNsListener] {
+        let settings = configuration.apns
+        let ingest = APNsIngest(host: host, settings: settings)
+        let clock = SteadyClock()
+        let desk = APNsDesk(
+            checks: APNsChecks(tokens: settings.tokens, topics: settings.topics), times: settings.times,
+            streams: settings.streams, connections: settings.connections, now: { clock.wall }, take: ingest.take)
+        let places = [("https", settings.listen, settings.tls), ("http", settings.cleartextListen, nil)]
+        return places.compactMap { scheme, address, tls in
+            address.map { address in
+                APNsListener(at: address, tls: tls, desk: desk) { port in
+                    await onListening("\(scheme)://\(address.shown(port: port))")
+                }
+            }
+        }
     }
 
     /// Closes what `run` would close; for those who never ran.
@@ -154,6 +178,24 @@ private struct DeliveryService: Service {
         await host.stopStarting()
         await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
         await host.drained()
+    }
+}
+
+/// The APNs listeners as a service, opened when the HTTP API is.
+private struct APNsService: Service {
+    let listeners: [APNsListener]
+    let after: AsyncStream<Void>
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { for await _ in after {} }
+        guard !listeners.isEmpty else {
+            try? await gracefulShutdown()
+            return
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for listener in listeners { group.addTask { try await listener.run() } }
+            try await group.waitForAll()
+        }
     }
 }
 

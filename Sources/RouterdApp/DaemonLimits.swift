@@ -148,4 +148,32 @@ package enum DaemonLimits {
     static let languageTagBytes = 35
     /// How many notifications a replay sends in a second, unless it says otherwise.
     package static let replaysPerSecond = 100
+
+    // MARK: The APNs listeners
+
+    /// Most connections, and most requests under way on each, unless the configuration says otherwise.
+    package static let apnsConnections = 256
+    package static let apnsStreams = 1000
+    /// Greatest numbers that can be asked for.
+    static let apnsStreamsMaximum = 10_000
+    static let apnsConnectionsMaximum = 65_536
+    /// Connections that wait to be accepted.
+    static let apnsBacklog: Int32 = 256
+    /// Greatest head of a request, in bytes as HTTP/2 counts them.
+    static let apnsHeadBytes = 16 * 1024
+    /// Window of a connection for each request that it may have under way: most payloads have less.
+    static let apnsWindowBytesPerStream = 4096
+    /// Bytes of bodies that are held at once, over all connections.
+    static let apnsBodyBytesHeld = 64 * 1024 * 1024
+    /// Bytes of a body that are thrown away after the answer; then the request is cut.
+    static let apnsDiscardedBytes = 64 * 1024
+    /// Seconds that a connection may take; see `APNsTimes`.
+    static let apnsFirstRequestSeconds: Int64 = 30
+    static let apnsIdleSeconds: Int64 = 600
+    static let apnsRequestSeconds: Int64 = 30
+    static let apnsStallSeconds: Int64 = 30
+    /// Most topics of a provider's key.
+    static let providerTopics = 1000
+    /// Greatest file with certificates or keys.
+    static let pemFileBytes = 256 * 1024
 }

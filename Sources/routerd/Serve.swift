@@ -36,14 +36,14 @@ struct Serve: AsyncParsableCommand {
         signal(SIGHUP, SIG_IGN)
         do {
             let daemon = try Daemon(configuration, logger: logger)
-            try await daemon.run { port in
+            try await daemon.run(onAPNsListening: { Console.error("APNs listening on \($0)") }) { port in
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
         } catch {
             if error is StoreError || error is TooFewOpenFiles {
                 Console.error("\(error)")
-            } else if let failure = ListenFailure(error, at: configuration.listen) {
+            } else if let failure = error as? ListenFailure ?? ListenFailure(error, at: configuration.listen) {
                 Console.error("\(failure)")
             } else {
                 throw error

@@ -16,7 +16,7 @@ package struct ConfigurationLoader {
     private static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets",
-            "passcodes",
+            "passcodes", "apns",
             "apiKeys", "rules", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
@@ -29,6 +29,10 @@ package struct ConfigurationLoader {
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
         "/passcodes": ["logRounds", "parallelism"],
+        "/apns": [
+            "listen", "cleartextListen", "certificateFile", "privateKeyFile", "clientCertificateAuthorityFile",
+            "providers", "topics", "devices", "unknownDevices", "streams", "connections", "requestsPerSecondPerDevice",
+        ],
     ]
 
     package var faults: [ConfigurationFault] = []
@@ -149,7 +153,8 @@ package struct ConfigurationLoader {
         }
     }
 
-    private mutating func elements(_ name: String) -> [(Int, JSONValue)] {
+    /// The elements of a list of the file, with their places.
+    mutating func elements(_ name: String) -> [(Int, JSONValue)] {
         guard let file, let value = Self.value(at: "/\(name)", in: file.root), value != .null else { return [] }
         guard let elements = value.asArray else {
             faults.append(file.fault("/\(name)", "This must be a list."))
@@ -158,7 +163,8 @@ package struct ConfigurationLoader {
         return Array(elements.enumerated()).map { ($0.offset, $0.element) }
     }
 
-    private mutating func report(_ problem: Problem) {
+    /// Notes a fault of a value of the file.
+    mutating func report(_ problem: Problem) {
         guard let file else { return }
         faults.append(file.fault(problem.pointer ?? "", problem.detail))
     }
@@ -204,6 +210,9 @@ package struct ConfigurationLoader {
             }
         }
     }
+
+    /// A value of the file, by the names of its levels with slashes between them.
+    func value(at path: String) -> JSONValue? { file.flatMap { Self.value(at: "/\(path)", in: $0.root) } }
 
     private static func value(at pointer: String, in root: JSONValue) -> JSONValue? {
         pointer.split(separator: "/").reduce(Optional(root)) { value, key in value?[String(key)] }

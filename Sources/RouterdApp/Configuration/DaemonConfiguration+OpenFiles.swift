@@ -15,6 +15,7 @@ extension DaemonConfiguration {
     ///
     ///     64                     the daemon's own
     ///     an eighth, 64 at most  clients that are turned away
+    ///     an eighth of the rest  connections to the APNs listeners, where there are any
     ///     a quarter of the rest  clients
     ///     a third at most        attempts, and with them the names that are looked up for the first time
     ///     what is left           half of it for further look-ups, then connections to receivers that are kept, then clients
@@ -26,6 +27,10 @@ extension DaemonConfiguration {
         var files = openFiles - DaemonLimits.openFilesReserved
         fitted.edge.connectionsTurnedAway = min(edge.connectionsTurnedAway, files / 8)
         files -= fitted.edge.connectionsTurnedAway
+        if !apns.addresses.isEmpty {
+            fitted.apns.connections = min(apns.connections, files / 8)
+            files -= fitted.apns.connections
+        }
         fitted.slots = min(slots, files / 3)
         let wanted = fitted.transport
         let clients = min(edge.connections, files / 4)

@@ -35,6 +35,8 @@ package struct DaemonConfiguration: Sendable {
     /// What a hash of a passcode costs that is made from now on.
     package var passcodeCost = DaemonLimits.passcodeCost
     package var keys: [APIKey] = []
+    /// How the APNs provider API is served.
+    package var apns = APNsSettings()
     package var rules: [any RoutingRule] = []
     package var passcodeValidators: [any PasscodeValidator] = []
     package var observers: [any SceneObserver] = []
@@ -57,6 +59,9 @@ package struct DaemonConfiguration: Sendable {
         }
         if passcodeCost.parallelism << passcodeCost.logRounds < DaemonLimits.passcodeWork {
             warnings.append("passcodes: hashes are cheaper than OWASP asks of scrypt, and so are guesses")
+        }
+        if let address = apns.cleartextListen, !address.isLoopback {
+            warnings.append("apns.cleartextListen: provider tokens come in clear text over the network")
         }
         return warnings
     }
@@ -104,6 +109,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.passcodeCost = loader.passcodeCost()
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
+        configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
         configuration.rules = loader.rules(ruleKinds)
         configuration.passcodeValidators = loader.passcodeValidators(passcodeValidatorKinds)
         configuration.observers = loader.observers(observerKinds)

@@ -1,0 +1,69 @@
+import NIOCore
+package import Plugins
+import Router
+package import RouterPlugin
+import Synchronization
+
+/// The part of the APNs listeners that their connections share: the checks, the bounds, and the way of a push into the
+/// router.
+///
+///     TLS ─▶ APNsConnection ─▶ HTTP/2 ─▶ APNsStream, one a request ─▶ APNsDesk ─▶ engine
+///
+/// Thread-safe.
+package final class APNsDesk: Sendable {
+    /// Takes a push; calls `answer` once, on any thread.
+    package typealias Take = @Sendable (_ push: APNsPush, _ answer: @escaping @Sendable (APNsVerdict) -> Void) -> Void
+    /// Notes a request that was refused.
+    package typealias NoteRefusal = @Sendable (_ request: APNsRequest, _ refusal: APNsRefusal) -> Void
+
+    let checks: APNsChecks
+    let times: APNsTimes
+    let streams: Int
+    let now: @Sendable () -> Timestamp
+    let take: Take
+    let noteRefusal: NoteRefusal
+    private let book: Mutex<ConnectionBook>
+    private let held = Atomic<Int>(0)
+    private let draining = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - streams: How many requests a connection may have under way.
+    ///   - connections: How many connections are served at once; others are closed.
+    ///   - now: The wall clock.
+    package init(
+        checks: APNsChecks, times: APNsTimes = APNsTimes(), streams: Int = DaemonLimits.apnsStreams,
+        connections: Int = DaemonLimits.apnsConnections, now: @escaping @Sendable () -> Timestamp,
+        noteRefusal: @escaping NoteRefusal = { _, _ in }, take: @escaping Take
+    ) {
+        self.checks = checks
+        self.times = times
+        self.streams = streams
+        self.now = now
+        self.noteRefusal = noteRefusal
+        self.take = take
+        book = Mutex(ConnectionBook(connections: connections, perAddress: connections, tooMany: 0))
+    }
+
+    /// Whether the connection is served; one that is has to be closed in the end.
+    func open(from address: IPAddress?) -> Bool {
+        book.withLock { $0.open(from: address) } == .served
+    }
+
+    func close(from address: IPAddress?) {
+        book.withLock { $0.close(from: address, .served) }
+    }
+
+    /// Holds bytes of bodies that have not come to their end, if there is room.
+    func hold(_ bytes: Int) -> Bool {
+        if held.add(bytes, ordering: .relaxed).newValue <= DaemonLimits.apnsBodyBytesHeld { return true }
+        release(bytes)
+        return false
+    }
+
+    func release(_ bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
+
+    /// Whether the listeners stop: requests that still come are refused.
+    var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+    func startDraining() { draining.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,121 @@
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+package import NIOSSL
+import Router
+import ServiceLifecycle
+import Synchronization
+
+/// A listener of APNs' provider API: HTTP/2 over TLS, or in clear text by prior knowledge.
+///
+/// It takes HTTP/2 whatever the client negotiates: some provider libraries do without ALPN. When it is told to stop it
+/// takes no more connections, says GOAWAY on those that it has, and ends when their requests are answered.
+package struct APNsListener: Service {
+    let address: ListenAddress
+    /// Nil serves clear text.
+    let tls: NIOSSLContext?
+    let desk: APNsDesk
+    /// Called once, with the port that requests are taken at.
+    let onListening: @Sendable (Int) async -> Void
+
+    package init(
+        at address: ListenAddress, tls: NIOSSLContext?, desk: APNsDesk,
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.address = address
+        self.tls = tls
+        self.desk = desk
+        self.onListening = onListening
+    }
+
+    package func run() async throws {
+        let connections = OpenConnections()
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: DaemonLimits.apnsBacklog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try setUp(channel, connections) }
+            }
+        let server: any Channel
+        do {
+            server = try await bootstrap.bind(host: address.host, port: address.port).get()
+        } catch {
+            throw ListenFailure(error, at: address) ?? error
+        }
+        await onListening(server.localAddress?.port ?? 0)
+        try? await gracefulShutdown()
+        try? await server.close()
+        desk.startDraining()
+        await connections.end()
+    }
+
+    private func setUp(_ channel: any Channel, _ connections: OpenConnections) throws {
+        let holder = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
+        guard desk.open(from: holder) else { throw ChannelError.ioOnClosedChannel }
+        channel.closeFuture.whenComplete { [desk] _ in desk.close(from: holder) }
+        connections.add(channel)
+        let pipeline = channel.pipeline.syncOperations
+        if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+        let connection = APNsConnection(desk: desk)
+        let loopBound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+        try pipeline.addHandler(BackPressureHandler())
+        try pipeline.addHandler(connection)
+        let management = NIOHTTP2ServerConnectionManagementHandler(
+            eventLoop: channel.eventLoop,
+            configuration: .init(maxIdleTime: nil, maxAge: nil, maxGraceTime: desk.times.drain, keepalive: nil))
+        var settings = NIOHTTP2Handler.ConnectionConfiguration()
+        settings.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: desk.streams),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: DaemonLimits.apnsHeadBytes),
+        ]
+        // Some provider libraries send until the window is full, and fail then.
+        settings.targetWindowSize = desk.streams * DaemonLimits.apnsWindowBytesPerStream
+        _ = try pipeline.configureHTTP2Pipeline(
+            mode: .server, connectionConfiguration: settings, streamConfiguration: .init(),
+            streamDelegate: management.http2StreamDelegate
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture {
+                let connection = loopBound.value
+                connection.streamOpened()
+                stream.closeFuture.whenComplete { _ in loopBound.value.streamClosed() }
+                try stream.pipeline.syncOperations.addHandler(APNsStream(on: connection))
+            }
+        }
+        try pipeline.addHandler(management)
+        try pipeline.addHandler(APNsConnectionEnd())
+    }
+}
+
+/// The connections of a listener.
+///
+/// Thread-safe.
+private final class OpenConnections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isEnding = false
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ channel: any Channel) {
+        let isEnding = state.withLock {
+            $0.channels[ObjectIdentifier(channel)] = channel
+            return $0.isEnding
+        }
+        channel.closeFuture.whenComplete { _ in
+            self.state.withLock { $0.channels[ObjectIdentifier(channel)] = nil }
+        }
+        if isEnding { channel.close(promise: nil) }
+    }
+
+    /// Tells all of them to end, and returns when they have. Each closes itself in a bounded time.
+    func end() async {
+        let channels = state.withLock {
+            $0.isEnding = true
+            return Array($0.channels.values)
+        }
+        for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+        for channel in channels { try? await channel.closeFuture.get() }
+    }
+}

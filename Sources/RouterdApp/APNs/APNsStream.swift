@@ -1,0 +1,182 @@
+import Foundation
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import Plugins
+import RouterPlugin
+
+/// One request: gathers head and body, has them checked, hands the push over, writes the answer.
+///
+///     head ──checked──▶ body ──whole and checked──▶ submitted ──verdict──▶ answered
+///       └─────────────────┴──a fault, or too late──────────────────────────▲
+///
+/// A request that is refused early is answered at once; the rest of its body is thrown away, a bounded part of it.
+/// The answer works on HTTP/2's own frames: some provider libraries send `host` in place of `:authority`, which codecs to
+/// HTTP/1 refuse, and some read a body only if it is one DATA frame that ends the stream.
+final class APNsStream: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private enum State {
+        case head
+        case body(APNsHead)
+        case submitted
+        case answered
+    }
+
+    private let connection: APNsConnection
+    private let desk: APNsDesk
+    private var state = State.head
+    private var request = APNsRequest(method: "", path: "", headers: [])
+    private var messageID = ""
+    private var body: [UInt8] = []
+    /// Bytes that came after the answer.
+    private var discarded = 0
+    private var timer: Scheduled<Void>?
+    private var context: ChannelHandlerContext?
+
+    init(on connection: APNsConnection) {
+        self.connection = connection
+        desk = connection.desk
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: desk.times.request) { self.timeIsUp() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        timer?.cancel()
+        forgetBody()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let headers):
+            if case .head = state { begin(headers.headers) }
+            if headers.endStream { ended() }
+        case .data(let data):
+            if case .byteBuffer(let bytes) = data.data { take(bytes) }
+            if data.endStream { ended() }
+        default: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    // MARK: What comes in
+
+    private func begin(_ headers: HPACKHeaders) {
+        request = APNsRequest(headers)
+        messageID = request.messageID(fresh: UUID().uuidString.lowercased())
+        guard !desk.isDraining else {
+            return refuse(APNsRefusal(.shutdown, "The daemon stops: connect again."))
+        }
+        do throws(APNsRefusal) {
+            let head = try desk.checks.head(
+                of: request, certificateTopic: connection.certificateTopic, at: desk.now(), last: &connection.lastToken)
+            state = .body(head)
+            // A body that says that it is too long is refused before it comes.
+            if let length = request.declaredLength, length > head.pushType.payloadBytes { finish(head, length) }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    private func take(_ bytes: ByteBuffer) {
+        let count = bytes.readableBytes
+        guard case .body(let head) = state else {
+            discarded += count
+            if discarded > DaemonLimits.apnsDiscardedBytes { end() }
+            return
+        }
+        guard desk.hold(count) else {
+            return refuse(APNsRefusal(.serviceUnavailable, "Too many bodies are under way: try again."))
+        }
+        body += bytes.readableBytesView
+        if body.count > head.pushType.payloadBytes { finish(head, body.count) }
+    }
+
+    private func ended() {
+        if case .body(let head) = state { finish(head, body.count) }
+        if case .answered = state { timer?.cancel() }
+    }
+
+    /// The body is whole, or more than there may be.
+    private func finish(_ head: APNsHead, _ length: Int) {
+        defer { forgetBody() }
+        let push: APNsPush
+        do throws(APNsRefusal) { push = try APNsPush(head, body: body, length: length) } catch { return refuse(error) }
+        guard let context else { return }
+        state = .submitted
+        timer?.cancel()
+        let loop = context.eventLoop
+        let stream = NIOLoopBound(self, eventLoop: loop)
+        desk.take(push) { verdict in loop.execute { stream.value.answer(verdict) } }
+    }
+
+    private func forgetBody() {
+        desk.release(body.count)
+        body = []
+    }
+
+    private func timeIsUp() {
+        switch state {
+        case .head, .body:
+            refuse(APNsRefusal(.idleTimeout, "The request did not come to its end in time."))
+            end()
+        case .submitted: break
+        case .answered: end()
+        }
+    }
+
+    // MARK: What goes out
+
+    private func refuse(_ refusal: APNsRefusal) {
+        answer(.refused(refusal))
+    }
+
+    private func answer(_ verdict: APNsVerdict) {
+        if case .refused(let refusal) = verdict { desk.noteRefusal(request, refusal) }
+        state = .answered
+        forgetBody()
+        guard let context else { return }
+        let response = verdict.response(messageID: messageID)
+        var headers = HPACKHeaders([(":status", String(response.status))])
+        for field in response.headers { headers.add(name: field.name, value: field.value) }
+        let isEmpty = response.body.isEmpty
+        context.write(
+            wrapOutboundOut(.headers(.init(headers: headers, endStream: isEmpty))), promise: nil)
+        if !isEmpty {
+            let bytes = IOData.byteBuffer(ByteBuffer(bytes: response.body))
+            context.write(wrapOutboundOut(.data(.init(data: bytes, endStream: true))), promise: nil)
+        }
+        context.flush()
+    }
+
+    /// Ends the request although the client goes on with its body (RFC 9113, 8.1).
+    private func end() {
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension APNsStream: Sendable {}
+
+extension APNsRequest {
+    /// The pseudo-headers become method and path; names are in lower case already, as HTTP/2 has them.
+    fileprivate init(_ fields: HPACKHeaders) {
+        self.init(method: "", path: "", headers: [])
+        headers.reserveCapacity(fields.count)
+        for (name, value, _) in fields {
+            switch name {
+            case ":method": method = value
+            case ":path": path = value
+            default: if !name.hasPrefix(":") { headers.append((name, value)) }
+            }
+        }
+    }
+}
