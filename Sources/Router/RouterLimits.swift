@@ -14,6 +14,8 @@ package enum RouterLimits {
     /// them, and some for each question to one.
     package static let explanationSteps = 64 * 1024 * 1024
     package static let explanationStepsOfQuestion = 512
+    /// With more applications than that, none is asked whether a device that a request names is its own.
+    package static let applicationsAsked = 1000
     /// Most commands that share one transaction.
     package static let commandsPerTransaction = 512
     /// Most notifications that a transaction forgets, and how many bytes of payloads: nobody waits long for it.

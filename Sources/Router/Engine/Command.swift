@@ -86,11 +86,11 @@ package struct AcceptRequest: Sendable {
 
     /// The demand of a request on its device.
     package enum DeviceDemand: Hashable, Sendable {
-        /// Any device, also one without sessions.
+        /// No device is refused.
         case none
-        /// Not one whose sessions are all disabled because their endpoints are gone.
+        /// A device is refused if it has sessions and all of them are disabled.
         case notRetired
-        /// One that has a session which takes part in routing.
+        /// A device without sessions is refused too.
         case registered
     }
 
@@ -369,7 +369,8 @@ package enum Refusal: Error, Hashable, Sendable {
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)
-    /// No session of the application is on the device; whether one of another application is.
+    /// No session of the application is on the device. `isElsewhere` tells whether a session of another application is, as
+    /// long as there are no more than `RouterLimits.applicationsAsked`.
     case unknownDevice(isElsewhere: Bool)
     /// All sessions of the device are disabled; since when, as far as it is known.
     case retiredDevice(since: Timestamp?)

@@ -51,7 +51,8 @@ extension Engine {
         guard request.deviceDemand != .none, let device = request.device else { return nil }
         if tenant.isRetired(device) { return .retiredDevice(since: tenant.retirement(of: device)) }
         guard request.deviceDemand == .registered, !tenant.hasSessions(for: device) else { return nil }
-        return .unknownDevice(isElsewhere: tenants.values.contains { $0.hasSessions(for: device) })
+        let mayAsk = tenants.count <= RouterLimits.applicationsAsked
+        return .unknownDevice(isElsewhere: mayAsk && tenants.values.contains { $0.hasSessions(for: device) })
     }
 
     /// Adds what is accepted to a plan, and before it the session that is made for it.
