@@ -87,7 +87,7 @@ package struct Daemon: Sendable {
                 .init(service: HangUpService(logger: logger)), contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
-        group.maximumGracefulShutdownDuration = .milliseconds(2 * DaemonLimits.drainMilliseconds)
+        group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
         do {
             try await ServiceGroup(configuration: group).run()
         } catch {
@@ -104,7 +104,14 @@ package struct Daemon: Sendable {
         let clock = SteadyClock()
         let desk = APNsDesk(
             checks: APNsChecks(tokens: settings.tokens, topics: settings.topics), times: settings.times,
-            streams: settings.streams, connections: settings.connections, now: { clock.wall }, take: ingest.take)
+            streams: settings.streams, connections: settings.connections, now: { clock.wall },
+            noteRefusal: { [logger] request, refusal in
+                let metadata: Logger.Metadata = [
+                    "reason": "\(refusal.reason)", "detail": "\(refusal.detail)",
+                    "topic": "\(request.header("apns-topic") ?? "")",
+                ]
+                logger.debug("a push was refused", metadata: metadata)
+            }, take: ingest.take)
         let places = [("https", settings.listen, settings.tls), ("http", settings.cleartextListen, nil)]
         return places.compactMap { scheme, address, tls in
             address.map { address in

@@ -164,7 +164,7 @@ package enum DaemonLimits {
     /// Window of a connection for each request that it may have under way: most payloads have less.
     static let apnsWindowBytesPerStream = 4096
     /// Bytes of bodies that are held at once, over all connections.
-    static let apnsBodyBytesHeld = 64 * 1024 * 1024
+    package static let apnsBodyBytesHeld = 64 * 1024 * 1024
     /// Bytes of a body that are thrown away after the answer; then the request is cut.
     static let apnsDiscardedBytes = 64 * 1024
     /// Seconds that a connection may take; see `APNsTimes`.
@@ -172,6 +172,7 @@ package enum DaemonLimits {
     static let apnsIdleSeconds: Int64 = 600
     static let apnsRequestSeconds: Int64 = 30
     static let apnsStallSeconds: Int64 = 30
+    static let apnsDrainSeconds: Int64 = 5
     /// Most topics of a provider's key.
     static let providerTopics = 1000
     /// Greatest file with certificates or keys.

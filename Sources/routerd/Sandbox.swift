@@ -10,7 +10,7 @@ import RouterdApp
 struct Sandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-sandbox",
-        abstract: "Be APNs, for tests of a provider: take pushes, check them as APNs does, and print them.",
+        abstract: "Stand in for APNs in tests of a provider: check pushes as APNs does, and print them.",
         discussion: """
             At the first start it makes a certificate authority and a certificate; let the provider trust ca.pem. A script is a \
             list, in YAML or JSON, of the answers to give instead of 200: token, topic, reason, status, timestamp, times.

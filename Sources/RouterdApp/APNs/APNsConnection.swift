@@ -1,5 +1,5 @@
-import NIOCore
-import NIOHTTP2
+package import NIOCore
+package import NIOHTTP2
 import NIOSSL
 import Plugins
 import SwiftASN1
@@ -7,20 +7,24 @@ import X509
 
 /// Watches one connection: it ends if no request comes, if it is idle, or if the client does not take its answers.
 ///
-///     opening ──first request──▶ serving ──idle, or the listener stops──▶ ending: GOAWAY, then the end
+///     opening ──first request──▶ serving ──the listener stops──▶ draining
+///                                   └──idle──▶ lingering ◀──no request under way──┘
 ///
-/// It stands before the HTTP/2 handler. Requests that are under way have clocks of their own, in ``APNsStream``.
-final class APNsConnection: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
+/// It stands before the HTTP/2 handler. Requests that are under way have clocks of their own, in ``APNsStream``. GOAWAY is
+/// said when none is under way: some libraries take no frame after it, and would lose the answers.
+package final class APNsConnection: ChannelInboundHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
 
     private enum Phase {
         /// No request has come. Can transition to: serving.
         case opening
-        /// Requests are taken. Can transition to: ending.
+        /// Requests are taken. Can transition to: draining, lingering.
         case serving
-        /// No new request is taken.
-        case ending
+        /// Requests under way are answered, new ones refused. Can transition to: lingering.
+        case draining
+        /// GOAWAY is said; the client has a moment to close the connection itself.
+        case lingering
     }
 
     let desk: APNsDesk
@@ -28,6 +32,7 @@ final class APNsConnection: ChannelInboundHandler {
     var lastToken: VerifiedProviderToken?
     private var phase = Phase.opening
     private var openStreams = 0
+    private var lastStream = HTTP2StreamID.rootStream
     private var timer: Scheduled<Void>?
     private var stallTimer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
@@ -39,49 +44,52 @@ final class APNsConnection: ChannelInboundHandler {
         case topic(String)
     }
 
-    init(desk: APNsDesk) {
+    package init(desk: APNsDesk) {
         self.desk = desk
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         watch()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    package func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         timer?.cancel()
         stallTimer?.cancel()
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is ChannelShouldQuiesceEvent {
-            // Before the first request there may be no HTTP/2 to say goodbye in.
-            guard phase != .opening else { return context.close(promise: nil) }
-            phase = .ending
+    package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
+        switch phase {
+        // There may be no HTTP/2 to say goodbye in.
+        case .opening: context.close(promise: nil)
+        case .serving:
+            phase = .draining
             watch()
+        case .draining, .lingering: break
         }
-        context.fireUserInboundEventTriggered(event)
     }
 
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
+    package func channelWritabilityChanged(context: ChannelHandlerContext) {
         stallTimer?.cancel()
         stallTimer = nil
         if !context.channel.isWritable {
-            stallTimer = context.eventLoop.assumeIsolated().scheduleTask(in: desk.times.stall) {
+            stallTimer = context.eventLoop.assumeIsolated().scheduleTask(in: desk.waits.stall) {
                 context.close(promise: nil)
             }
         }
         context.fireChannelWritabilityChanged()
     }
 
-    func streamOpened() {
+    package func streamOpened(_ stream: HTTP2StreamID) {
         if phase == .opening { phase = .serving }
+        lastStream = max(lastStream, stream)
         openStreams += 1
         watch()
     }
 
-    func streamClosed() {
+    package func streamClosed() {
         openStreams -= 1
         watch()
     }
@@ -109,14 +117,18 @@ final class APNsConnection: ChannelInboundHandler {
         timer = nil
         guard let context else { return }
         switch phase {
-        case .opening: after(desk.times.firstRequest) { context.close(promise: nil) }
-        case .serving:
-            guard openStreams == 0 else { return }
-            after(desk.times.idle) {
-                context.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-            }
-        case .ending: after(desk.times.drain) { context.close(promise: nil) }
+        case .opening: after(desk.waits.firstRequest) { context.close(promise: nil) }
+        case .serving: if openStreams == 0 { after(desk.waits.idle) { self.sayGoodbye() } }
+        case .draining: if openStreams == 0 { sayGoodbye() } else { after(desk.waits.drain) { self.sayGoodbye() } }
+        case .lingering: after(desk.waits.linger) { context.close(promise: nil) }
         }
+    }
+
+    private func sayGoodbye() {
+        guard phase != .lingering else { return }
+        phase = .lingering
+        watch()
+        context?.fireUserInboundEventTriggered(APNsGoodbye(lastStream: lastStream))
     }
 
     private func after(_ time: TimeAmount, _ act: @escaping () -> Void) {
@@ -127,9 +139,25 @@ final class APNsConnection: ChannelInboundHandler {
 @available(*, unavailable)
 extension APNsConnection: Sendable {}
 
-/// Closes a connection whose HTTP/2 is at fault. Faults of single requests end those.
+/// The wish of a connection to end.
+package struct APNsGoodbye: Sendable {
+    /// The last request that was taken.
+    package let lastStream: HTTP2StreamID
+}
+
+/// Speaks for a connection as a whole: says GOAWAY, and closes it when its HTTP/2 is at fault. Faults of single requests
+/// end those.
 final class APNsConnectionEnd: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
+    typealias OutboundOut = HTTP2Frame
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let goodbye = event as? APNsGoodbye else { return context.fireUserInboundEventTriggered(event) }
+        let frame = HTTP2Frame(
+            streamID: .rootStream,
+            payload: .goAway(lastStreamID: goodbye.lastStream, errorCode: .noError, opaqueData: nil))
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if !(error is NIOHTTP2Errors.StreamError) { context.close(promise: nil) }

@@ -17,27 +17,32 @@ package final class APNsDesk: Sendable {
     package typealias NoteRefusal = @Sendable (_ request: APNsRequest, _ refusal: APNsRefusal) -> Void
 
     let checks: APNsChecks
-    let times: APNsTimes
+    /// For how long connections and requests may take.
+    package let waits: APNsTimes
     let streams: Int
     let now: @Sendable () -> Timestamp
     let take: Take
     let noteRefusal: NoteRefusal
     private let book: Mutex<ConnectionBook>
+    private let bodyBytesHeld: Int
     private let held = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - streams: How many requests a connection may have under way.
     ///   - connections: How many connections are served at once; others are closed.
+    ///   - bodyBytesHeld: How many bytes of bodies that are not whole are held, over all connections.
     ///   - now: The wall clock.
     package init(
         checks: APNsChecks, times: APNsTimes = APNsTimes(), streams: Int = DaemonLimits.apnsStreams,
-        connections: Int = DaemonLimits.apnsConnections, now: @escaping @Sendable () -> Timestamp,
+        connections: Int = DaemonLimits.apnsConnections,
+        bodyBytesHeld: Int = DaemonLimits.apnsBodyBytesHeld, now: @escaping @Sendable () -> Timestamp,
         noteRefusal: @escaping NoteRefusal = { _, _ in }, take: @escaping Take
     ) {
         self.checks = checks
-        self.times = times
+        waits = times
         self.streams = streams
+        self.bodyBytesHeld = bodyBytesHeld
         self.now = now
         self.noteRefusal = noteRefusal
         self.take = take
@@ -55,7 +60,7 @@ package final class APNsDesk: Sendable {
 
     /// Holds bytes of bodies that have not come to their end, if there is room.
     func hold(_ bytes: Int) -> Bool {
-        if held.add(bytes, ordering: .relaxed).newValue <= DaemonLimits.apnsBodyBytesHeld { return true }
+        if held.add(bytes, ordering: .relaxed).newValue <= bodyBytesHeld { return true }
         release(bytes)
         return false
     }
@@ -65,5 +70,5 @@ package final class APNsDesk: Sendable {
     /// Whether the listeners stop: requests that still come are refused.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-    func startDraining() { draining.store(true, ordering: .relaxed) }
+    package func startDraining() { draining.store(true, ordering: .relaxed) }
 }

@@ -61,9 +61,6 @@ package struct APNsListener: Service {
         let loopBound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         try pipeline.addHandler(BackPressureHandler())
         try pipeline.addHandler(connection)
-        let management = NIOHTTP2ServerConnectionManagementHandler(
-            eventLoop: channel.eventLoop,
-            configuration: .init(maxIdleTime: nil, maxAge: nil, maxGraceTime: desk.times.drain, keepalive: nil))
         var settings = NIOHTTP2Handler.ConnectionConfiguration()
         settings.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: desk.streams),
@@ -72,17 +69,15 @@ package struct APNsListener: Service {
         // Some provider libraries send until the window is full, and fail then.
         settings.targetWindowSize = desk.streams * DaemonLimits.apnsWindowBytesPerStream
         _ = try pipeline.configureHTTP2Pipeline(
-            mode: .server, connectionConfiguration: settings, streamConfiguration: .init(),
-            streamDelegate: management.http2StreamDelegate
+            mode: .server, connectionConfiguration: settings, streamConfiguration: .init()
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 let connection = loopBound.value
-                connection.streamOpened()
+                connection.streamOpened(try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID) ?? 0)
                 stream.closeFuture.whenComplete { _ in loopBound.value.streamClosed() }
                 try stream.pipeline.syncOperations.addHandler(APNsStream(on: connection))
             }
         }
-        try pipeline.addHandler(management)
         try pipeline.addHandler(APNsConnectionEnd())
     }
 }

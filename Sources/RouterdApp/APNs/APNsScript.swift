@@ -9,7 +9,7 @@ package import RouterPlugin
 ///
 /// The first entry answers that fits the push and has times left. A push that none fits is taken.
 package struct APNsScript: Sendable {
-    /// An entry; what it leaves out fits every push.
+    /// An entry. A missing token or topic fits every push.
     private struct Entry: Sendable {
         let token: String?
         let topic: String?

@@ -1,7 +1,7 @@
 import Foundation
-import NIOCore
+package import NIOCore
 import NIOHPACK
-import NIOHTTP2
+package import NIOHTTP2
 import Plugins
 import RouterPlugin
 
@@ -13,9 +13,9 @@ import RouterPlugin
 /// A request that is refused early is answered at once; the rest of its body is thrown away, a bounded part of it.
 /// The answer works on HTTP/2's own frames: some provider libraries send `host` in place of `:authority`, which codecs to
 /// HTTP/1 refuse, and some read a body only if it is one DATA frame that ends the stream.
-final class APNsStream: ChannelInboundHandler {
-    typealias InboundIn = HTTP2Frame.FramePayload
-    typealias OutboundOut = HTTP2Frame.FramePayload
+package final class APNsStream: ChannelInboundHandler {
+    package typealias InboundIn = HTTP2Frame.FramePayload
+    package typealias OutboundOut = HTTP2Frame.FramePayload
 
     private enum State {
         case head
@@ -35,23 +35,23 @@ final class APNsStream: ChannelInboundHandler {
     private var timer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
 
-    init(on connection: APNsConnection) {
+    package init(on connection: APNsConnection) {
         self.connection = connection
         desk = connection.desk
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: desk.times.request) { self.timeIsUp() }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: desk.waits.request) { self.timeIsUp() }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    package func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         timer?.cancel()
         forgetBody()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let headers):
             if case .head = state { begin(headers.headers) }
@@ -63,7 +63,7 @@ final class APNsStream: ChannelInboundHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
 

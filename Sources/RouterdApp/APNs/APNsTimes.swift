@@ -8,10 +8,12 @@ package struct APNsTimes: Equatable, Sendable {
     package var idle = TimeAmount.seconds(DaemonLimits.apnsIdleSeconds)
     /// For a whole request to come in.
     package var request = TimeAmount.seconds(DaemonLimits.apnsRequestSeconds)
-    /// For the client to take what is written to it.
+    /// For the client to read its answers.
     package var stall = TimeAmount.seconds(DaemonLimits.apnsStallSeconds)
+    /// For requests under way to be answered when the listener stops; then GOAWAY is said all the same.
+    package var drain = TimeAmount.seconds(DaemonLimits.apnsDrainSeconds)
     /// From GOAWAY to the end of the connection.
-    package var drain = TimeAmount.milliseconds(Int64(DaemonLimits.drainMilliseconds))
+    package var linger = TimeAmount.seconds(DaemonLimits.lingerSeconds)
 
     package init() {}
 }

@@ -15,7 +15,7 @@ package struct SandboxCertificates: Sendable {
 
     private static let validity: TimeInterval = 800 * 24 * 60 * 60
 
-    /// Uses what is in the folder; makes what is not there, or is no longer valid at `now`.
+    /// Uses the files in the folder. Makes new ones if a file is missing, is for another host, or is not valid at `now`.
     ///
     /// - Parameter host: The host that clients connect to, beside `localhost` and loopback's addresses.
     package init(in folder: String, host: String, now: Date) throws {

@@ -13,7 +13,7 @@ struct HelpTests {
         "replays start", "status", "keys", "keys new", "bench load", "database", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
-        "bench post",
+        "bench post", "apns-sandbox",
     ])
     func isAsRecorded(command: String) async throws {
         let words = command.split(separator: " ").map(String.init)
