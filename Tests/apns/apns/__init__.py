@@ -1,0 +1,1 @@
+"""The parts of the check of APNs' provider API."""
