@@ -16,17 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/apns-venv"
-LIBRARIES = ["aioapns==4.0", "pyapns-client3==3.0.6"]
+LIBRARIES = ["aioapns==4.0", "pyapns-client3==3.0.6", "httpx==0.28.1"]
 
 
 def enter_environment() -> None:
     """Starts this script again in the virtual environment, made at the first time."""
     python = ENVIRONMENT / "bin/python"
-    if Path(sys.prefix) == ENVIRONMENT:
+    if ENVIRONMENT.exists() and ENVIRONMENT.samefile(sys.prefix):
         return
-    installed = subprocess.run(
-        [python, "-c", "import aioapns, pyapns_client"], capture_output=True).returncode == 0 if python.exists() else False
-    if not installed:
+    imports = [python, "-c", "import aioapns, pyapns_client"]
+    if not python.exists() or subprocess.run(imports, capture_output=True).returncode != 0:
         subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *LIBRARIES], check=True)
     os.execv(python, [python, __file__, *sys.argv[1:]])
