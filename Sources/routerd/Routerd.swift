@@ -13,7 +13,7 @@ struct Routerd: AsyncParsableCommand {
             """,
         version: RouterdVersion.current,
         subcommands: [
-            Serve.self, Check.self, Keys.self, Database.self, Receive.self, APNsSandbox.self,
+            Serve.self, Check.self, Keys.self, Database.self, Receive.self, Sandbox.self,
             Apply.self, Diff.self, Export.self,
             Applications.self, Sessions.self, SourceCommands.self, Send.self, Explain.self, Notifications.self,
             Lanes.self, Replays.self,

@@ -127,6 +127,7 @@ class Walk:
         self.receiver: Terminal | None = None
         self.command = ""
         self.id = ""
+        self.sent = 0
         self.checks: dict[str, Callable[[str], None]] = {
             "variables": self.variables_are_set, "receiver": self.receiver_listens,
             "application": lambda block: self.is_put(block, "com.example.Gallery"),
@@ -134,6 +135,8 @@ class Walk:
             "inspector": lambda block: self.is_put(block, "inspector"), "seven": self.inspector_has_seven,
             "eight": self.main_has_eight, "explain": self.decision_is_explained, "refused": self.receiver_is_away,
             "waiting": self.first_attempt_failed, "resume": self.receiver_is_back, "delivered": self.is_delivered,
+            "push": self.inspector_is_chosen, "github": self.inspector_is_chosen,
+            "cloudevents": self.inspector_is_chosen, "alertmanager": self.inspector_is_chosen,
         }
 
     def variables_are_set(self, block: str) -> None:
@@ -193,6 +196,14 @@ class Walk:
         assert self.receiver is not None
         self.receiver.wait_for(" /inspector ", seconds=RETRY_SECONDS)
 
+    def inspector_is_chosen(self, block: str) -> None:
+        """A way in: the last line of the answer is the decision, and the webhook comes."""
+        decision = json.loads(self.shell.run(block).strip().splitlines()[-1])
+        require(decision["session"] == "inspector", f"the sender's request goes to the inspector: {decision}")
+        self.sent += 1
+        # One came in the first scene, and one after the receiver was back.
+        self.comes_to("/inspector", 1 + self.sent)
+
     def is_delivered(self, block: str) -> None:
         end = time.monotonic() + RETRY_SECONDS
         while True:
@@ -220,7 +231,7 @@ def check_installed(routerd: Path) -> None:
 
 def walk(routerd: Path) -> int:
     blocks = BLOCK.findall(ROOT.joinpath("README.md").read_text())
-    chapter = ROOT.joinpath("README.md").read_text().split("## Five minutes")[1].split("\n## ")[0]
+    chapter = ROOT.joinpath("README.md").read_text().split("## Five minutes")[1].split("\n## Where next")[0]
     with tempfile.TemporaryDirectory(prefix="readme-") as name:
         folder = Path(name)
         (folder / ".build/release").mkdir(parents=True)

@@ -94,7 +94,7 @@ package struct DiscardedSession: Hashable, Sendable {
 
 extension SessionView {
     /// A session as receivers see it, without its user info.
-    init(_ session: SceneSession) {
+    package init(_ session: SceneSession) {
         self.init(
             id: session.key.session, role: session.role, configuration: session.configuration,
             activationState: session.activationState)

@@ -6,6 +6,15 @@ public struct SourceSecret: Hashable, Sendable, CustomStringConvertible, CustomR
     /// Wraps a text.
     public init(_ text: String) { self.text = text }
 
+    /// Whether a text is the secret; takes a time that depends on the text's length alone.
+    public func matches(_ given: String) -> Bool {
+        let (secret, given) = (Array(text.utf8), Array(given.utf8))
+        guard !secret.isEmpty else { return false }
+        var difference = secret.count ^ given.count
+        for place in given.indices { difference |= Int(given[place] ^ secret[place % secret.count]) }
+        return difference == 0
+    }
+
     /// Never the text.
     public var description: String { "SourceSecret(hidden)" }
     /// Never the text.

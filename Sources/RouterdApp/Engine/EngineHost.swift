@@ -394,7 +394,9 @@ package actor EngineHost {
             let request = try sender.request(
                 of: message, to: endpoint, signedBy: endpoint.keys.signing(at: clock.wall),
                 timeoutSeconds: tenant.application.delivery.timeoutSeconds, at: clock.wall)
-            result = await transport.send(request)
+            result = await withCheckedContinuation { continuation in
+                transport.start(request) { continuation.resume(returning: $0) }
+            }
         } catch let error as DeliveryFormatError {
             result = WebhookSender.formatFailed(error)
         } catch let error as WebhookSecretError {

@@ -1,4 +1,5 @@
-package import Router
+import HTTPTypes
+import Router
 import RouterPlugin
 
 /// The documents of a set: YAML or JSON, each `{"kind", "application"?, "id", "spec"}`.
