@@ -15,7 +15,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: install uninstall check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -40,6 +40,7 @@ test: setup check release check-benchmarks race  ## Check the style and what dec
 	@$(BUILD) --build-tests
 	$(SWIFT) test --skip-build --no-color-diagnostics
 	$(MAKE) check-readme
+	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 
@@ -84,6 +85,10 @@ chaos: release  ## Break things around the daemon for some fifteen minutes and j
 check-chaos: setup  ## The short form: the verdict's own tests, the zoo, three kills, a few crash points.
 	python3 -m unittest discover -s Tests/chaos -q
 	python3 Tests/chaos/run.py zoo storm sweep --kills 3 --points 1 --without-open --routerd $(ROUTERD)
+
+check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders, from PyPI, against the daemon.
+	@Scripts/setup.sh python3-venv curl openssl jq
+	python3 Tests/sources/run.py --routerd $(ROUTERD)
 
 check-apns:  ## Push by provider libraries of APNs, from PyPI, to the daemon and to apns-sandbox.
 	@Scripts/setup.sh python3-venv curl

@@ -206,7 +206,7 @@ private struct APNsService: Service {
     }
 }
 
-/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and says what it means here.
+/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and explains in the log why nothing changes.
 private struct HangUpService: Service {
     let logger: Logger
 

@@ -9,16 +9,11 @@ of its outcome below; a block without a check fails, and so does a check without
 where the README's ports are free and no other address can be reached.
 """
 import argparse
-import ctypes
-import fcntl
 import json
 import os
 import pty
-import re
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -28,31 +23,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BLOCK = re.compile(r"<!-- check: ([a-z]+) -->\n```sh\n(.*?)```", re.S)
-SECONDS = 60
+sys.path.insert(0, str(ROOT / "Tests/support_py"))
+
+from walkthrough import BLOCK, SECONDS, Failure, Shell, enter_namespace, require  # noqa: E402
+
 # The promise of the retry paragraph.
 RETRY_SECONDS = 30
-CLONE_NEW_NETWORK = 0x40000000
-
-
-class Failure(Exception):
-    """A promise of the README that did not hold."""
-
-
-def require(holds: bool, promise: str) -> None:
-    if not holds:
-        raise Failure(promise)
-
-
-def enter_namespace() -> None:
-    """Moves this process to a network namespace with a loopback interface and nothing else."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEW_NETWORK) != 0:
-        print("readme: no network namespace here; the README's ports must be free", file=sys.stderr)
-        return
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        up = struct.pack("16sh", b"lo", 0x1)
-        fcntl.ioctl(probe, 0x8914, up + bytes(24 - len(up)))  # SIOCSIFFLAGS, IFF_UP
 
 
 class Terminal:
@@ -98,24 +74,6 @@ class Terminal:
                     break
                 time.sleep(0.05)
             self.pid = 0
-
-
-class Shell:
-    """A shell that runs block after block, as the third terminal of the README."""
-
-    def __init__(self, folder: Path, variables: dict[str, str]) -> None:
-        self.folder, self.variables, self.setup = folder, variables, ""
-
-    def run(self, block: str, keeps: bool = False) -> str:
-        """The output of a block; with `keeps` its variables are there for the blocks after it."""
-        script = f"set -e -o pipefail\n{self.setup}\n{block}"
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=self.folder, env=self.variables, capture_output=True, text=True,
-            timeout=SECONDS, check=False)
-        require(done.returncode == 0, f"the command ends with {done.returncode}: {block}\n{done.stdout}{done.stderr}")
-        if keeps:
-            self.setup += block + "\n"
-        return done.stdout
 
 
 class Walk:
@@ -263,7 +221,7 @@ def main() -> int:
         if shutil.which(tool) is None:
             print(f"readme: {tool} is missing", file=sys.stderr)
             return 1
-    enter_namespace()
+    enter_namespace("readme", "the README's ports")
     try:
         check_installed(routerd)
         count = walk(routerd)

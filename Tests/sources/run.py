@@ -10,9 +10,9 @@ Usage: Tests/sources/run.py [--routerd .build/debug/routerd] [page] [github] [cl
 | cloudevents | CloudEvents made by the Python SDK of the CNCF, structured, binary and batched |
 | standardwebhooks | webhooks that the reference library of Standard Webhooks has signed |
 
-The libraries come from PyPI and are installed in a virtual environment, .build/sources-venv, in which this script starts
-itself again. The daemon, the receiver and all requests are in a network namespace of their own, where the page's ports
-are free and no other address can be reached.
+The libraries come from PyPI and are installed in a virtual environment, .build/sources-venv, in which this script
+starts itself again. The daemon, the receiver and all requests are in a network namespace of their own, where the
+page's ports are free and no other address can be reached.
 """
 import argparse
 import os
@@ -37,7 +37,8 @@ def enter_environment() -> None:
         return
     if not note.exists() or note.read_text().split() != LIBRARIES or not python.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *LIBRARIES], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *LIBRARIES], check=True)
         note.write_text("\n".join(LIBRARIES))
     os.execv(python, [str(python), __file__, *sys.argv[1:]])
 

@@ -83,7 +83,7 @@ public struct CloudEventsSource: PayloadSource {
         }
         guard secrets.contains(where: { ConstantTime.equal(Array($0.text.utf8), Array(tokens[0].value.utf8)) }) else {
             let message = "The query parameter access_token is not one of the source's secrets."
-            throw SourceError(code: "signature-invalid", message: message, kind: .unauthenticated)
+            throw SourceError(code: "credentials-invalid", message: message, kind: .unauthenticated)
         }
     }
 

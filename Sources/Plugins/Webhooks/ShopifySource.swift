@@ -28,7 +28,7 @@ public struct ShopifySource: PayloadSource {
     public init() {}
 
     /// Shopify's own global id of the thing, such as `gid://shopify/Order/820982911946154508`.
-    public var defaults: SourceDefaults { SourceDefaults(contentID: ["*": "{admin_graphql_api_id}"]) }
+    public var defaults: SourceDefaults { SourceDefaults(contentID: ["*": "{+admin_graphql_api_id}"]) }
 
     /// Checks the signature of the body.
     public func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {

@@ -326,12 +326,7 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
     case unknownReplay(ReplayID)
-    case unknownSource(SourceID)
-    /// The name of the source is taken by another application.
-    case sourceTaken(SourceID)
-    case tooManySources(limit: Int)
-    /// The source would have no secret, or too many.
-    case sourceSecrets(limit: Int)
+    case source(SourceRefusal)
     /// A resource of a set, by its place, and the reason.
     indirect case resource(Int, Refusal)
     /// So many are under way already.
@@ -374,6 +369,17 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownDevice(isElsewhere: Bool)
     /// All sessions of the device are disabled; since when, as far as it is known.
     case retiredDevice(since: Timestamp?)
+}
+
+/// The refusal of a change of a source.
+package enum SourceRefusal: Hashable, Sendable {
+    case unknown(SourceID)
+    /// The name is taken by another application's source.
+    case taken(SourceID)
+    /// The application has as many sources as it may have.
+    case tooMany(limit: Int)
+    /// The source would have more secrets than it may have.
+    case secrets(limit: Int)
 }
 
 /// Why a scene was not shown, in the words of `UISceneError`.

@@ -19,9 +19,7 @@ extension Engine {
                 followUps += put(application, &closed)
                 gates.formUnion(behindGates.keys.lazy.filter { $0.application == application.id })
             case .deleteApplication(let id): closed.formUnion(delete(id))
-            case .putSource(let source): sources[source.id] = source
-            case .deleteSource(let id): sources[id] = nil
-            case .putResourceSet(let set): sets[set.name] = set
+            case .putSource, .deleteSource, .putResourceSet: applyConfiguration(change)
             case .putSession(let session):
                 let place = place(of: session.key)
                 put(session, &closed)

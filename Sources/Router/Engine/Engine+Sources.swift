@@ -5,16 +5,16 @@ extension Engine {
         var source = draft.definition
         guard tenants[source.application] != nil else { return .refused(.unknownApplication(source.application)) }
         let existing = sources[source.id]
-        if let existing, existing.application != source.application { return .refused(.sourceTaken(source.id)) }
+        if let existing, existing.application != source.application { return .refused(.source(.taken(source.id))) }
         if existing == nil {
             let count = sources.values.count { $0.application == source.application }
             guard count < RouterLimits.sourcesPerApplication else {
-                return .refused(.tooManySources(limit: RouterLimits.sourcesPerApplication))
+                return .refused(.source(.tooMany(limit: RouterLimits.sourcesPerApplication)))
             }
         }
-        source.secrets = draft.secrets ?? existing?.secrets.filter { !$0.hasEnded(at: now) } ?? []
+        source.secrets = draft.secrets ?? Self.kept(existing?.secrets ?? [], at: now)
         guard source.secrets.count <= RouterLimits.secretsPerSource else {
-            return .refused(.sourceSecrets(limit: RouterLimits.secretsPerSource))
+            return .refused(.source(.secrets(limit: RouterLimits.secretsPerSource)))
         }
         return Plan(
             changes: existing == source ? [] : [.putSource(source)], reply: .source(source, created: existing == nil),
@@ -22,32 +22,50 @@ extension Engine {
             writes: [.source(source.id), .sources])
     }
 
+    /// The secrets that a source keeps. Where all of them have ended they stay, for a source without a secret would no longer
+    /// verify its sender.
+    private static func kept(_ secrets: [SigningKey], at now: Timestamp) -> [SigningKey] {
+        let good = secrets.filter { !$0.hasEnded(at: now) }
+        return good.isEmpty ? secrets : good
+    }
+
+    /// Applies a committed change of sources and sets, on which nothing else in memory depends.
+    mutating func applyConfiguration(_ change: StoreChange) {
+        switch change {
+        case .putSource(let source): sources[source.id] = source
+        case .deleteSource(let id): sources[id] = nil
+        case .putResourceSet(let set): sets[set.name] = set
+        default: break
+        }
+    }
+
     func planDelete(_ id: SourceID) -> Plan {
-        guard sources[id] != nil else { return .refused(.unknownSource(id)) }
+        guard sources[id] != nil else { return .refused(.source(.unknown(id))) }
         return Plan(
             changes: [.deleteSource(id)], reply: .deleted, reads: [.source(id)], writes: [.source(id), .sources])
     }
 
     /// The secrets that the source has are good for the overlap, unless they end before.
     func planRotate(_ id: SourceID, secret: String, overlapSeconds: Int, at now: Timestamp) -> Plan {
-        guard var source = sources[id] else { return .refused(.unknownSource(id)) }
+        guard var source = sources[id] else { return .refused(.source(.unknown(id))) }
         let end = now.advanced(byMilliseconds: Int64(overlapSeconds) * 1000)
         let kept = source.secrets.filter { !$0.hasEnded(at: now) && !$0.secret.isSame(as: secret) }.map { key in
             var key = key
-            if !key.hasEnded(at: end) { key.notAfter = end }
+            // A secret whose window begins later is not touched: its window must not become empty.
+            if !key.hasEnded(at: end), key.notBefore.map({ $0 < end }) ?? true { key.notAfter = end }
             return key
         }
         source.secrets = (overlapSeconds > 0 ? kept : []) + [SigningKey(secret)]
         guard source.secrets.count <= RouterLimits.secretsPerSource else {
-            return .refused(.sourceSecrets(limit: RouterLimits.secretsPerSource))
+            return .refused(.source(.secrets(limit: RouterLimits.secretsPerSource)))
         }
         return Plan(
             changes: [.putSource(source)], reply: .source(source, created: false), reads: [.source(id)],
             writes: [.source(id)])
     }
 
-    /// The notifications of one request in one plan. None of them is applied before the last one is planned, so what they
-    /// have to do with one another is seen to here: a key or a collapse id that comes again, and a session that is made.
+    /// The notifications of one request in one plan. None of them is applied before the last one is planned, so their
+    /// relations are settled here: a key or a collapse id that comes again, and a session that is made.
     mutating func planAcceptAll(
         _ requests: [AcceptRequest], at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {

@@ -7,7 +7,7 @@ extension SourceDefinition {
         "expiresInSeconds",
     ]
 
-    /// Reads a definition in the words of the API, without its secrets. The kind is checked by whoever knows the kinds.
+    /// Reads a definition in the words of the API, without its secrets. The caller checks the kind and its options.
     ///
     /// - Throws: The first fault with its pointer; faults of templates and of the filter keep their own codes.
     package init(id: SourceID, reading value: JSONValue) throws(PluginConfigurationError) {

@@ -9,6 +9,8 @@ package import RouterPlugin
 package struct SourceRun: Sendable {
     package let definition: SourceDefinition
     private let source: any PayloadSource
+    /// Whether the kind takes no request without a secret.
+    private let needsSecret: Bool
     private let contentIDs: TemplateTable?
     private let device: PayloadTemplate?
     private let dedupeID: PayloadTemplate?
@@ -23,7 +25,10 @@ package struct SourceRun: Sendable {
     /// The run of a definition by a source of its kind.
     ///
     /// - Throws: A fault of the kind's own default templates.
-    package init(_ definition: SourceDefinition, by source: any PayloadSource) throws(TemplateError) {
+    package init(
+        _ definition: SourceDefinition, by source: any PayloadSource, needsSecret: Bool = false
+    ) throws(TemplateError) {
+        self.needsSecret = needsSecret
         self.definition = definition
         self.source = source
         let defaults = source.defaults
@@ -49,7 +54,7 @@ package struct SourceRun: Sendable {
     /// The status that tells the sender to repeat a request later.
     package var retryStatus: Int { source.retryStatus }
     /// Whether the source knows its sender by itself.
-    package var verifiesSender: Bool { !definition.secrets.isEmpty }
+    package var verifiesSender: Bool { needsSecret || !definition.secrets.isEmpty }
 
     /// The answer to a request that asks whether this is the right place; nil if the request asks nothing of that kind.
     package func handshake(_ request: SourceRequest) -> SourceResponse? { source.handshake(request) }

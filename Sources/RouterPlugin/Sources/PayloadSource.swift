@@ -26,7 +26,7 @@ public protocol PayloadSource: Sendable {
     /// Checks on the raw bytes that one of the secrets' holders has sent the request. All comparisons take constant time.
     ///
     /// - Parameter secrets: The secrets that are good at the time of the request; never empty.
-    /// - Throws: An error of the kind `unauthenticated`, which says what is wrong without helping a forger.
+    /// - Throws: An error of the kind `unauthenticated`, which names the fault without helping a forger.
     func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError)
 
     /// The events of the request, in order; throws if it is not of the form that this source takes.

@@ -61,7 +61,7 @@ enum StoreSamples {
         }
     }
 
-    private static func facts(of kind: SceneEventKind, _ text: String) -> EventFacts {
+    static func facts(of kind: SceneEventKind, _ text: String) -> EventFacts {
         let session = SessionView(
             id: SessionID(unchecked: text), role: text, configuration: text, activationState: .foregroundInactive)
         switch kind {

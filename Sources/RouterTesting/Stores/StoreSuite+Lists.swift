@@ -63,7 +63,11 @@ extension StoreSuite {
             new.receivedAt = Timestamp(milliseconds: number % 10 == 9 ? number * 10 - 45 : number * 10)
             let kinds = SceneEventKind.allCases
             if index % 6 == 1 { new.kind = NotificationKind.allCases[index % 4] }
-            if index % 5 == 2 { new.event = SceneEvent(kinds[index % kinds.count]) }
+            if index % 5 == 2 {
+                let kind = kinds[index % kinds.count]
+                new.event = SceneEvent(kind)
+                new.payload = .facts(StoreSamples.facts(of: kind, "s1"))
+            }
             if index % 8 == 1 { new.placement = .held(until: Timestamp(milliseconds: 9)) }
             changes.append(.insert(new))
             let settlement: Settlement? =

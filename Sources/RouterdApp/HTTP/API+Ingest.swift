@@ -5,7 +5,7 @@ import RouterPlugin
 
 /// The way in of configured sources.
 extension API {
-    /// What a sender calls. A source that knows its sender needs no API key.
+    /// The handler of a sender's requests. A source that knows its sender needs no API key.
     @Sendable func ingest(_ request: Request, _ context: RouterdContext) async throws -> Response {
         if authenticator.isOpen,
             let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
@@ -13,7 +13,7 @@ extension API {
             throw refusal
         }
         let id = try context.identifier("source", of: IdentifierKinds.Source.self)
-        guard let source = await host.read({ $0.sources[id] }) else { throw Problem(.unknownSource(id)) }
+        guard let source = await host.read({ $0.sources[id] }) else { throw Problem(.source(.unknown(id))) }
         guard let run = sourceRuns.run(of: source) else { throw Self.kindIsGone(source) }
         do {
             return try await ingest(request, context, run)
@@ -63,7 +63,7 @@ extension API {
         if let key = caller.key, let perSecond = key.requestsPerSecond {
             try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
         }
-        guard caller.mayUse(source.application) else { throw Problem(.unknownSource(source.id)) }
+        guard caller.mayUse(source.application) else { throw Problem(.source(.unknown(source.id))) }
     }
 
     /// 200 where the whole request came before.

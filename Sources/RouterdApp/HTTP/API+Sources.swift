@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Plugins
 import Router
 import RouterPlugin
 
@@ -25,8 +26,8 @@ extension API {
         _ = try request.query()
         let id = try context.identifier("source", of: IdentifierKinds.Source.self)
         let existing = await host.read { $0.sources[id] }
-        // As if it did not exist: a key says nothing of other tenants, and must not replace what is theirs.
-        if let existing, !caller.mayUse(existing.application) { throw Problem(.sourceTaken(id)) }
+        // A key says nothing of other tenants, and replaces no source of theirs.
+        if let existing, !caller.mayUse(existing.application) { throw Problem(.source(.taken(id))) }
         let draft = try SourceBody.read(try await request.json(), id: id, kinds: plugins, existing: existing)
         guard caller.mayUse(draft.definition.application) else {
             throw Problem(.unknownApplication(draft.definition.application))
@@ -65,6 +66,12 @@ extension API {
         try reader.finish()
         guard let kind = plugins.sourceKind(named: source.kind.text) else { throw Self.kindIsGone(source) }
         let secret = given ?? ObjectReader.freshSecret()
+        if given == nil, let reason = kind.secretFault(SourceSecret(secret)) {
+            throw Problem(
+                .unprocessableContent, "missing-field",
+                "A secret of this kind cannot be made here, because one \(reason): send it in secret.",
+                pointer: "/secret")
+        }
         try SourceBody.check(secret, of: kind, at: "/secret")
         let reply = try await submit(
             .rotateSourceSecret(
@@ -77,7 +84,7 @@ extension API {
     private func source(_ context: RouterdContext, _ caller: Caller) async throws -> SourceDefinition {
         let id = try context.identifier("source", of: IdentifierKinds.Source.self)
         guard let source = await host.read({ $0.sources[id] }), caller.mayUse(source.application) else {
-            throw Problem(.unknownSource(id))
+            throw Problem(.source(.unknown(id)))
         }
         return source
     }
@@ -123,10 +130,14 @@ extension API {
 }
 
 extension AcceptRequest {
+    /// Kinds whose senders choose the keys of requests themselves: another body under a known key is a conflict, as it is
+    /// where notifications are posted.
+    private static let comparesPayloads = [PushPayloadSource.id, ScenePayloadSource.id]
+
     /// The request of an event that the filter lets through.
     init(_ outcome: SourceRun.Accepted, from source: SourceDefinition, traceparent: TraceParent?) {
         self.init(
             application: source.application, source: source.scope, device: outcome.device, traceparent: traceparent,
-            notification: outcome.notification, isRepeatedByKey: true)
+            notification: outcome.notification, isRepeatedByKey: !Self.comparesPayloads.contains(source.kind))
     }
 }

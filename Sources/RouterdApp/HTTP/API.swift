@@ -67,32 +67,9 @@ package struct API: Sendable {
         on(router, .post, "\(application)/sessions/{session}/test", .sessions, testSession)
         on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
 
-        let source = "v1/sources/{source}"
-        on(router, .get, "v1/sources", .sessions, listSources)
-        on(router, .put, source, .sessions, putSource)
-        on(router, .get, source, .sessions, getSource)
-        on(router, .delete, source, .sessions, deleteSource)
-        on(router, .post, "\(source)/rotate-secret", .sessions, rotateSourceSecret)
-        on(router, .post, "\(source)/test", .sessions, testSource)
-        for method in [HTTPRequest.Method.post, .options] { router.on(RouterPath(source), method: method, use: ingest) }
-
+        addSources(to: router)
+        addGates(of: application, to: router)
         on(router, .post, "\(application)/activations", .sessions, postActivation)
-        on(router, .get, "\(application)/gates", .sessions, listGates)
-        on(router, .get, "\(application)/gate", .sessions, getGate)
-        on(router, .post, "\(application)/gate/open", .sessions, openGate)
-        on(router, .post, "\(application)/gate/progress", .sessions, reportProgress)
-        on(router, .post, "\(application)/gate/succeed", .sessions, succeedAtGate)
-        on(router, .post, "\(application)/gate/fail", .sessions, failAtGate)
-        on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
-        let passcode = "\(application)/gate/passcode"
-        on(router, .get, passcode, .sessions, getPasscode)
-        on(router, .post, "\(passcode)/check", .sessions, checkPasscode)
-        on(router, .post, "\(passcode)/create", .sessions, createPasscode)
-        on(router, .post, "\(passcode)/input", .sessions, inputPasscode)
-        on(router, .post, "\(passcode)/change", .sessions, changePasscode)
-        on(router, .post, "\(passcode)/challenge", .sessions, challengeDevice)
-        on(router, .post, "\(passcode)/answer", .sessions, answerChallenge)
-
         on(router, .post, "\(application)/notifications", .ingest, postNotification)
         on(router, .post, "\(application)/events", .ingest, postEvent)
         on(router, .post, "\(application)/notifications:batch", .ingest, postNotificationBatch)
@@ -114,6 +91,35 @@ package struct API: Sendable {
         on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)
         refuseOtherMethods(on: router)
         return router
+    }
+
+    private func addSources(to router: Hummingbird.Router<RouterdContext>) {
+        let source = "v1/sources/{source}"
+        on(router, .get, "v1/sources", .sessions, listSources)
+        on(router, .put, source, .sessions, putSource)
+        on(router, .get, source, .sessions, getSource)
+        on(router, .delete, source, .sessions, deleteSource)
+        on(router, .post, "\(source)/rotate-secret", .sessions, rotateSourceSecret)
+        on(router, .post, "\(source)/test", .sessions, testSource)
+        for method in [HTTPRequest.Method.post, .options] { router.on(RouterPath(source), method: method, use: ingest) }
+    }
+
+    private func addGates(of application: String, to router: Hummingbird.Router<RouterdContext>) {
+        on(router, .get, "\(application)/gates", .sessions, listGates)
+        on(router, .get, "\(application)/gate", .sessions, getGate)
+        on(router, .post, "\(application)/gate/open", .sessions, openGate)
+        on(router, .post, "\(application)/gate/progress", .sessions, reportProgress)
+        on(router, .post, "\(application)/gate/succeed", .sessions, succeedAtGate)
+        on(router, .post, "\(application)/gate/fail", .sessions, failAtGate)
+        on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
+        let passcode = "\(application)/gate/passcode"
+        on(router, .get, passcode, .sessions, getPasscode)
+        on(router, .post, "\(passcode)/check", .sessions, checkPasscode)
+        on(router, .post, "\(passcode)/create", .sessions, createPasscode)
+        on(router, .post, "\(passcode)/input", .sessions, inputPasscode)
+        on(router, .post, "\(passcode)/change", .sessions, changePasscode)
+        on(router, .post, "\(passcode)/challenge", .sessions, challengeDevice)
+        on(router, .post, "\(passcode)/answer", .sessions, answerChallenge)
     }
 
     /// The framework takes a path with another method for an unknown one; clients are told what the path does take.

@@ -143,29 +143,14 @@ extension Problem {
             self.init(.notFound, "unknown-notification", "There is no notification \(id).")
         case .unknownReplay(let id):
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
-        case .unknownSource(let id):
-            self.init(.notFound, "unknown-source", "There is no source \(id).")
-        case .sourceTaken(let id):
-            self.init(.conflict, "source-taken", "The name \(id) is taken by another application's source.")
+        case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
-        case .tooManySources(let limit):
-            self.init(.conflict, "too-many-sources", "An application may have \(limit) sources.")
-        case .sourceSecrets(let limit):
-            self.init(
-                .unprocessableContent, "secret-limit", "A source may have \(limit) secrets at a time.",
-                pointer: "/secrets")
         case .tooManyReplays(let limit): self = .tooManyReplays(limit)
         case .settled(let id, let state):
             self.init(
                 .conflict, "notification-settled",
                 "The notification \(id) is \(state.rawValue); nothing can be called back.")
-        case .illegalTransition(let from, let to):
-            let legal = from.successors.map(\.name).joined(separator: ", ")
-            self.init(
-                .conflict, "illegal-transition",
-                "A session does not go from \(from.name) to \(to.name); from there it goes to: \(legal).",
-                pointer: "/activationState")
-            legalStates = from.successors
+        case .illegalTransition(let from, let to): self = .illegalTransition(from: from, to: to)
         case .unknownConfiguration(let name):
             self.init(
                 .unprocessableContent, "unknown-configuration",
@@ -211,6 +196,30 @@ extension Problem {
             self.init(
                 .serviceUnavailable, error.code.rawValue, "The store cannot take this now; nothing was changed.",
                 retryAfter: 1)
+        }
+    }
+
+    private static func illegalTransition(from: ActivationState, to: ActivationState) -> Problem {
+        let legal = from.successors.map(\.name).joined(separator: ", ")
+        var problem = Problem(
+            .conflict, "illegal-transition",
+            "A session does not go from \(from.name) to \(to.name); from there it goes to: \(legal).",
+            pointer: "/activationState")
+        problem.legalStates = from.successors
+        return problem
+    }
+
+    private init(_ refusal: SourceRefusal) {
+        switch refusal {
+        case .unknown(let id): self.init(.notFound, "unknown-source", "There is no source \(id).")
+        case .taken(let id):
+            self.init(.conflict, "source-taken", "The name \(id) is taken by another application's source.")
+        case .tooMany(let limit):
+            self.init(.conflict, "too-many-sources", "An application may have \(limit) sources.")
+        case .secrets(let limit):
+            self.init(
+                .unprocessableContent, "secret-limit", "A source may have \(limit) secrets at a time.",
+                pointer: "/secrets")
         }
     }
 

@@ -35,7 +35,7 @@ package enum ResourceSpec {
         }
     }
 
-    /// Keys of endpoints are kept by whoever applies the specification; a null says the same as a field left out.
+    /// A daemon keeps the keys of endpoints when it applies the specification again; a null says the same as a field left out.
     private static func withoutSecretsAndNulls(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object(let object):

@@ -34,6 +34,14 @@ package enum SourceBody {
             throw Problem(.unprocessableContent, "invalid-field", "The kind cannot be used: \(error)")
         }
         let secrets = try given.map { (value) throws(Problem) in try Self.secrets(value, of: kind) }
+        if secrets == nil, let existing, existing.kind != kind.id {
+            for key in existing.secrets where kind.secretFault(SourceSecret(key.secret)) != nil {
+                throw Problem(
+                    .unprocessableContent, "invalid-field",
+                    "A secret that the source has cannot be one of the kind \(shortName(of: kind.id)): send secrets.",
+                    pointer: "/secrets")
+            }
+        }
         let count = secrets?.count ?? existing?.secrets.count ?? 0
         if kind.secrets == .required, count == 0 {
             throw Problem(
@@ -49,7 +57,7 @@ package enum SourceBody {
             throw Problem(.badRequest, "wrong-type", "The field secrets must be an array.", pointer: "/secrets")
         }
         guard elements.count <= RouterLimits.secretsPerSource else {
-            throw Problem(.sourceSecrets(limit: RouterLimits.secretsPerSource))
+            throw Problem(.source(.secrets(limit: RouterLimits.secretsPerSource)))
         }
         if kind.secrets == .none, !elements.isEmpty {
             throw Problem(

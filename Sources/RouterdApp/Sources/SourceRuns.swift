@@ -13,7 +13,7 @@ package final class SourceRuns: Sendable {
     package func run(of definition: SourceDefinition) -> SourceRun? {
         if let run = runs.withLock({ $0[definition.id] }), run.definition == definition { return run }
         guard let kind = kinds.sourceKind(named: definition.kind.text), let source = try? kind.make(definition.options),
-            let run = try? SourceRun(definition, by: source)
+            let run = try? SourceRun(definition, by: source, needsSecret: kind.secrets == .required)
         else { return nil }
         runs.withLock { $0[definition.id] = run }
         return run

@@ -66,6 +66,12 @@ struct SourceTrial: Sendable {
             add("decode", .ok, "a handshake, answered \(answer.status)")
             return
         }
+        guard run.methods.contains(request.method) else {
+            isRefused = true
+            let methods = run.methods.joined(separator: ", ")
+            add("verify", .refused, "method-not-allowed: The source takes \(methods), not \(request.method).")
+            return
+        }
         if run.verifiesSender {
             attempt("verify", "the sender is known") { () throws(SourceError) in try run.verify(request) }
         } else {

@@ -74,12 +74,12 @@ struct SetTests {
     }
 
     private static let faults: [(find: String, put: String, line: Int64, column: Int64, document: String)] = [
-        ("timeoutSeconds: 20", "timeoutSeconds: 0", 5, 29, "document 1"),
+        ("timeoutSeconds: 20", "timeoutSeconds: 0", 5, 30, "document 1"),
         ("BEGINSWITH 'photo/'", "BEGINS 'photo/'", 13, 53, "document 2"),
         ("kind: github", "kind: gitbuh", 20, 9, "document 3"),
-        ("issue.number}\"", "issue.number\"", 22, 24, "document 3"),
+        ("issue.number}\"", "issue.number\"", 22, 23, "document 3"),
         ("kind: Session", "kind: Sesion", 7, 7, "document 2"),
-        ("application: com.example.gallery\nid: win-1", "application: no.such\nid: win-1", 10, 3, "document 2"),
+        ("application: com.example.gallery\nid: win-1", "application: no.such\nid: win-1", 11, 3, "document 2"),
     ]
 
     @Test(arguments: faults)

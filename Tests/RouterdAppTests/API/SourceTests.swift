@@ -218,7 +218,8 @@ struct SourceTests {
         (#"{"kind":"push","application":"com.example.gallery","priority":3}"#, 422, "invalid-value", "/priority"),
         (#"{"kind":"push","application":"com.example.gallery","secrets":[""]}"#, 422, "invalid-field", "/secrets/0"),
         (
-            #"{"kind":"hmac","application":"com.example.gallery","secrets":["x"],"options":{"header":"x-sig","algorithm":"md5"}}"#, 422,
+            #"{"kind":"hmac","application":"com.example.gallery","secrets":["x"],"options":{"header":"x-sig","algorithm":"md5"}}"#,
+            422,
             "invalid-value", "/options/algorithm"
         ),
     ]
@@ -272,6 +273,46 @@ struct SourceTests {
             #expect(answer.status == 202, "\(answer.text)")
             #expect(try await daemon.call(.delete, TestDaemon.gallery).status == 204)
             #expect(try await daemon.call(.get, "/v1/sources/hooks").status == 404)
+        }
+    }
+}
+
+extension SourceTests {
+    /// A source that has a secret goes on to verify its sender, whatever becomes of the secret's window.
+    @Test func anEndedSecretLeavesNoOpenDoor() async throws {
+        let ended = #"""
+            {"kind":"github","application":"com.example.gallery",
+             "secrets":[{"secret":"s","notAfter":"2020-01-01T00:00:00Z"}]}
+            """#
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/")
+            for body in [ended, #"{"kind":"github","application":"com.example.gallery"}"#] {
+                #expect(try await daemon.call(.put, "/v1/sources/hooks", body).status < 300)
+                let answer = try await daemon.call(
+                    .post, "/v1/sources/hooks", "{}",
+                    headers: ["x-github-event": "push", "content-type": "application/json"])
+                #expect(answer.status == 401, "\(answer.text)")
+            }
+            let other = try await daemon.call(
+                .put, "/v1/sources/hooks", #"{"kind":"basic","application":"com.example.gallery"}"#)
+            #expect(other.status == 422 && other["pointer"] == "/secrets", "\(other.text)")
+            try await daemon.call(
+                .put, "/v1/sources/door", #"{"kind":"basic","application":"com.example.gallery","secrets":["u:p"]}"#)
+            let fresh = try await daemon.call(.post, "/v1/sources/door/rotate-secret")
+            #expect(fresh.status == 422 && fresh["code"] == "missing-field", "\(fresh.text)")
+        }
+    }
+
+    @Test func aKeyOfAPushStandsForOneBody() async throws {
+        try await withDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/")
+            try await daemon.call(.put, "/v1/sources/p", #"{"kind":"push","application":"com.example.gallery"}"#)
+            let key = ["idempotency-key": "k"]
+            #expect(try await daemon.call(.post, "/v1/sources/p", #"{"a":1}"#, headers: key).status == 202)
+            #expect(try await daemon.call(.post, "/v1/sources/p", #"{"a":1}"#, headers: key).status == 200)
+            #expect(try await daemon.call(.post, "/v1/sources/p", #"{"a":2}"#, headers: key).status == 409)
         }
     }
 }

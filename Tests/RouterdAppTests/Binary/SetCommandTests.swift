@@ -28,7 +28,7 @@ struct SetCommandTests {
                 SetTests.gallery.replacing("timeoutSeconds: 20", with: "timeoutSeconds: x"), to: "faulty.yaml")
             #expect(try await run("apply", "-f", bad).status == 0)
             let refused = try await run("apply", "-f", faulty)
-            #expect(refused.status == 1 && refused.errors.contains("document 1:5:29: /spec/delivery/timeoutSeconds: "))
+            #expect(refused.status == 1 && refused.errors.contains("document 1:5:30: /spec/delivery/timeoutSeconds: "))
         }
     }
 

@@ -95,7 +95,8 @@ def templates(sender: Sender) -> None:
     path = "/v1/sources/templates"
     sender.stage.put_source(
         "templates", "cloudevents", SECRET,
-        contentId="ce://{attribute.tenant}/{type}/{data.order.id|order.id}", filter="data.order.id == 42 OR order.id == 42")
+        contentId="ce://{attribute.tenant}/{type}/{data.order.id|order.id}",
+        filter="data.order.id == 42 OR order.id == 42")
     for number, write in enumerate((http.to_structured_event, http.to_binary_event)):
         event = CloudEvent(attributes=attributes(f"{number}", tenant="acme"), data=DATA)
         sender.arrives(write.__name__, write(event), "ce://acme/com.example.order.paid/42", None, path)

@@ -12,7 +12,7 @@ from sources.stage import Stage
 from walkthrough import require
 
 FIXTURES = Path(__file__).resolve().parents[3] / "Tests/PluginsTests/Fixtures/github"
-SECRET = "It's a Secret to Everybody"
+SECRET = "correct horse battery staple"
 REPOSITORY = "github://{repository.full_name}"
 
 # Types whose content stands in another place than the payload's member of that name.
@@ -66,7 +66,8 @@ def filled(text: str, payload: Any) -> str:
         place = payload
         for step in re.findall(r"\w+|\[\w+\]", path):
             if step.startswith("["):
-                place = place[-1 if step == "[LAST]" else int(step[1:-1])] if isinstance(place, list) and place else None
+                index = -1 if step == "[LAST]" else int(step[1:-1])
+                place = place[index] if isinstance(place, list) and place else None
             else:
                 place = place.get(step) if isinstance(place, dict) else None
         return None if place is None or isinstance(place, (dict, list)) else str(place) or None

@@ -2,7 +2,7 @@
 
 A block is followed by a paragraph that begins with "The answer is" and says the status, and perhaps the code, the body,
 or the content ids that arrive. Blocks that make something (`…-source`, `application`, `session`) are answered 201, as
-the page says once. A block that comes after such a sentence in the same paragraph is fine too.
+the page says once.
 """
 import json
 import re
@@ -102,6 +102,22 @@ class Walk:
             example = PAGE.read_text().split("<!-- check: trial -->")[1].split("```json\n")[1].split("```")[0]
             require(json.loads(output.body) == json.loads(example), f"the trial is as the page shows it: {output.body}")
 
+    def require_encodings(self) -> None:
+        """The table of encodings says what templates make of its samples."""
+        table = PAGE.read_text().split("\n### Encoding\n")[1].split("\n\n|")[1].split("\n\n")[0]
+        head, _, *rows = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.split("\n")]
+        require(len(rows) == 3 and len(head) == 5, f"the table of encodings has its rows: {rows}")
+        samples = [QUOTED.findall(cell)[0] for cell in head[2:]]
+        for row in rows:
+            hole = QUOTED.findall(row[0])[0]
+            self.stage.daemon.put(
+                "/v1/sources/encodings", {"kind": "push", "application": "com.example.Gallery", "contentId": hole})
+            for sample, cell in zip(samples, row[2:], strict=True):
+                answer = self.stage.daemon.call(
+                    "POST", "/v1/sources/encodings/test", {"body": json.dumps({"x": sample})})
+                content = answer.json["notifications"][0]["contentId"]
+                require(content == QUOTED.findall(cell)[0], f"{hole} makes {cell} of {sample}, not {content}")
+
     def require_every_kind(self) -> None:
         """Every kind that the daemon has is set up on the page, and a sample of it arrives."""
         answer = self.stage.daemon.call(
@@ -127,5 +143,7 @@ def check(stage: Stage) -> int:
     for block in blocks[1:]:
         walk.run(block[1], block[2], promised(block[1], text[block.end():]))
         print(f"sources: page: {block[1]} holds")
+    walk.require_encodings()
     walk.require_every_kind()
-    return len(blocks)
+    print("sources: page: encodings and kinds hold")
+    return len(blocks) + 2

@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Router
@@ -39,6 +40,18 @@ package final class Edge: Sendable {
     ) -> Problem? {
         if let fault = head.fault { return fault }
         if head.isHealthCheck { return nil }
+        guard var refusal = refusal(ofSound: head, from: address, standing, at: now) else { return nil }
+        // Senders such as Alertmanager give up at 429 and come again after 503.
+        if refusal.status == .tooManyRequests, head.uri.hasPrefix("/v1/sources/") {
+            refusal.status = .serviceUnavailable
+        }
+        return refusal
+    }
+
+    private func refusal(
+        ofSound head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing,
+        at now: NIODeadline
+    ) -> Problem? {
         switch standing {
         case .served: break
         case .tooManyOfAddress: return .tooManyConnections
