@@ -177,7 +177,7 @@ struct TemplateParser {
             let message = "A name follows \(word), such as \(word).id; the payload's member is payload.\(word)."
             throw fault(.missingName, message, at: start..<position)
         }
-        let lower = ByteExactText(name.text.lowercased())
+        let lower = ByteExactText(Self.lowercased(name.text))
         let isSecret = word == "header" ? Self.secretHeaders.contains(lower.text) : name.text == "access_token"
         guard word == "attribute" || !isSecret else {
             throw fault(
@@ -188,6 +188,14 @@ struct TemplateParser {
         case "query": TemplatePath(.query(name))
         default: TemplatePath(.attribute(lower))
         }
+    }
+
+    /// The text with `A` to `Z` in lower case. Names of headers and attributes are ASCII, and the lower case of other
+    /// letters may take more bytes: the printed template would be too long to be read.
+    private static func lowercased(_ text: String) -> String {
+        String(
+            decoding: text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
+            as: UTF8.self)
     }
 
     /// Headers that senders present secrets in.

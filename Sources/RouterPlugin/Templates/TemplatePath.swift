@@ -77,8 +77,9 @@ public struct TemplatePath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The text in quotes; a quote within is doubled.
+    /// The text in quotes; a quote within is doubled. By scalars: a quote and a combining mark behind it are one
+    /// `Character`, and still the quote would end the text when it is read.
     static func quoted(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        "'" + String(text.unicodeScalars.map { $0 == "'" ? "''" : String($0) }.joined()) + "'"
     }
 }
