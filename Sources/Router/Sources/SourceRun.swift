@@ -110,7 +110,8 @@ package struct SourceRun: Sendable {
         case .missing(let paths)?:
             return try missing("The template of the content id finds nothing at \(Self.shown(paths)).")
         case .unusable(let fault)?:
-            return try missing("The template of the content id cannot be used: \(fault).")
+            return try missing(
+                "The template of the content id cannot be used: \(PayloadTemplate.Outcome.unusable(fault))")
         case nil: return try missing("There is no template of the content id for this type of event.")
         }
     }
@@ -121,11 +122,18 @@ package struct SourceRun: Sendable {
     }
 
     private func device(of scope: TemplateScope) throws(SourceError) -> DeviceID? {
-        guard case .text(let text)? = device?.evaluate(scope) else { return nil }
-        do throws(InvalidIdentifier) {
-            return try DeviceID(text)
-        } catch {
-            throw SourceError(code: error.code, message: error.description, kind: .unprocessable)
+        switch device?.evaluate(scope) {
+        case .text(let text)?:
+            do throws(InvalidIdentifier) {
+                return try DeviceID(text)
+            } catch {
+                throw SourceError(code: error.code, message: error.description, kind: .unprocessable)
+            }
+        // The event names a device. Without one it would go to a session of any other.
+        case .unusable(let fault)?:
+            let message = "The template of the device cannot be used: \(PayloadTemplate.Outcome.unusable(fault))"
+            throw SourceError(code: "invalid-device-id", message: message, kind: .unprocessable)
+        case .missing?, nil: return nil
         }
     }
 
