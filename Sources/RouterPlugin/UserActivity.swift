@@ -88,7 +88,7 @@ public struct ShortcutItem: Hashable, Sendable {
 private struct SceneFields {
     private let object: JSONObject
     private let name: String
-    private var known: Set<String> = []
+    private var known: Set<ByteExactText> = []
 
     init(_ value: JSONValue, of name: String) throws(SourceError) {
         guard case .object(let object) = value else {
@@ -99,7 +99,7 @@ private struct SceneFields {
     }
 
     mutating func value(_ key: String) -> JSONValue? {
-        known.insert(key)
+        known.insert(ByteExactText(key))
         guard let value = object[key], value != .null else { return nil }
         return value
     }
@@ -126,8 +126,8 @@ private struct SceneFields {
     }
 
     func finish() throws(SourceError) {
-        guard !object.members.allSatisfy({ known.contains($0.key) }) else { return }
-        let names = known.sorted().joined(separator: ", ")
+        guard !object.members.allSatisfy({ known.contains(ByteExactText($0.key)) }) else { return }
+        let names = known.map(\.text).sorted().joined(separator: ", ")
         throw SourceError(
             code: "unknown-field", message: "There is a field that \(name) does not have; it has: \(names).")
     }

@@ -5,7 +5,9 @@ package import RouterPlugin
 package struct ObjectReader {
     private let object: JSONObject
     private let pointer: String
-    private var known: Set<String> = []
+    /// The names that were asked for, as bytes: to Swift's own equality `signing\u{212A}eys`, with the Kelvin sign, is
+    /// `signingKeys`, and the field would be passed over in silence.
+    private var known: Set<[UInt8]> = []
 
     package init(_ value: JSONValue, at pointer: String = "") throws(Problem) {
         guard case .object(let object) = value else {
@@ -20,14 +22,14 @@ package struct ObjectReader {
 
     /// The value of a member; null counts as absent.
     package mutating func value(_ key: String) -> JSONValue? {
-        known.insert(key)
+        known.insert(Array(key.utf8))
         guard let value = object[key], value != .null else { return nil }
         return value
     }
 
     /// Whether a member is there, and whether it is null.
     package mutating func presence(_ key: String) -> Presence {
-        known.insert(key)
+        known.insert(Array(key.utf8))
         guard let value = object[key] else { return .absent }
         return value == .null ? .null : .value(value)
     }
@@ -91,8 +93,8 @@ package struct ObjectReader {
 
     /// Call last: refuses members that were not asked for.
     package func finish() throws(Problem) {
-        guard let unknown = object.members.first(where: { !known.contains($0.key) }) else { return }
-        let names = known.sorted().joined(separator: ", ")
+        guard let unknown = object.members.first(where: { !known.contains(Array($0.key.utf8)) }) else { return }
+        let names = known.map { String(decoding: $0, as: UTF8.self) }.sorted().joined(separator: ", ")
         throw Problem(
             .badRequest, "unknown-field", "There is no such field here; the fields are: \(names).",
             pointer: pointer(to: escaped(unknown.key)))
