@@ -97,6 +97,13 @@ public struct GitLabSource: PayloadSource {
         guard let event = try request.deliveryID(in: "x-gitlab-event-uuid") else { return [] }
         // Hooks of the same event have different ones.
         guard let hook = try request.deliveryID(in: "x-gitlab-webhook-uuid") else { return ["event:\(event)"] }
+        // Both are UUIDs. Longer texts would make a key for which stores have no room.
+        guard event.utf8.count + hook.utf8.count <= SenderLimits.maximumIDLength else {
+            let message =
+                "The headers x-gitlab-event-uuid and x-gitlab-webhook-uuid must have "
+                + "\(SenderLimits.maximumIDLength) characters together at most."
+            throw SourceError(code: "bad-delivery-id", message: message)
+        }
         return ["event:\(event):\(hook)"]
     }
 
