@@ -77,7 +77,7 @@ public struct CloudEventsSource: PayloadSource {
     public func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError) {
         let tokens = request.query.filter { $0.name == "access_token" }
         guard !tokens.isEmpty else { return try BearerToken.verify(request, with: secrets) }
-        guard tokens.count == 1, try request.header("authorization") == nil else {
+        guard tokens.count == 1, try request.proof("authorization", code: "credentials-invalid") == nil else {
             let message = "The token must be either in the header authorization or once in the query as access_token."
             throw SourceError(code: "credentials-invalid", message: message, kind: .unauthenticated)
         }
