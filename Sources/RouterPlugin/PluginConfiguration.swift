@@ -14,8 +14,9 @@ public struct PluginConfiguration: Sendable {
         }
         let known = ["id"] + fields
         for member in object.members where !known.contains(where: { sameBytes($0, member.key) }) {
-            let pointer = "/" + escapedForPointer(member.key)
-            let message = "There is no field \(member.key); the fields are: \(known.joined(separator: ", "))."
+            let pointer =
+                "/" + escapedForPointer(String(String.UnicodeScalarView(member.key.unicodeScalars.prefix(64))))
+            let message = "There is no such field; the fields are: \(known.joined(separator: ", "))."
             throw PluginConfigurationError(code: "unknown-field", pointer: pointer, message: message)
         }
         self.object = object

@@ -211,6 +211,6 @@ struct BuiltInPluginsTests {
         let error = #expect(throws: PluginConfigurationError.self) {
             try catalog.rules(configuredBy: parsed(#"[{"id":"routerd.rule.state-floor","flor":"background"}]"#))
         }
-        #expect(error?.description == "/0/flor: There is no field flor; the fields are: id, floor, atOrBelowPriority.")
+        #expect(error?.description == "/0/flor: There is no such field; the fields are: id, floor, atOrBelowPriority.")
     }
 }

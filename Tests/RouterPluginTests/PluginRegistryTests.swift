@@ -97,7 +97,7 @@ struct PluginRegistryTests {
         (#"[{"id":"r.a"},{"id":"r.a"}]"#, "duplicate-plugin", "/1/id", "The rule r.a is configured twice."),
         (
             #"[{"id":"r.a"},{"id":"r.b","le/vel":1}]"#, "unknown-field", "/1/le~1vel",
-            "There is no field le/vel; the fields are: id, level."
+            "There is no such field; the fields are: id, level."
         ),
         (#"[{"id":"r.b","level":"1"}]"#, "wrong-type", "/0/level", "The field level must be a whole number."),
         (#"[{"id":"r.b","level":10}]"#, "invalid-value", "/0/level", "The field level must be from 0 to 9."),

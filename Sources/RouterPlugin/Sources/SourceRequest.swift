@@ -35,14 +35,21 @@ public struct SourceRequest: Sendable {
         var found: String?
         for field in headers where field.name == name {
             guard found == nil else {
-                throw SourceError(code: "duplicate-header", message: "The header \(name) occurs more than once.")
+                throw SourceError(
+                    code: "duplicate-header", message: "The header \(Self.shown(name)) occurs more than once.")
             }
             guard !field.value.unicodeScalars.contains("\u{FFFD}") else {
-                throw SourceError(code: "header-not-utf8", message: "The header \(name) is not UTF-8.")
+                throw SourceError(code: "header-not-utf8", message: "The header \(Self.shown(name)) is not UTF-8.")
             }
             found = field.value
         }
         return found
+    }
+
+    /// The name as messages show it: some names are the sender's own, such as those that begin with `ce-`.
+    private static func shown(_ name: String) -> String {
+        String(
+            decoding: name.utf8.prefix(64).map { (0x21...0x7E).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 
     /// The key under which the sender may repeat the request: the header `Idempotency-Key`.
