@@ -68,8 +68,11 @@ package enum ForeignMarks: Sendable {
         return first < marks.count ? (marks[first].kind, marks[first].text) : nil
     }
 
+    /// Looks at each of several values: a header that occurs twice is one text with commas here.
     private static func isCloudEvents(_ contentType: String) -> Bool {
-        let type = "application/cloudevents"
-        return contentType.utf8.count >= type.utf8.count && contentType.prefix(type.count).lowercased() == type
+        contentType.utf8.split(separator: UInt8(ascii: ",")).contains { value in
+            let type = value.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            return String(decoding: type, as: UTF8.self).lowercased().utf8.starts(with: "application/cloudevents".utf8)
+        }
     }
 }

@@ -9,7 +9,7 @@ struct FormBody {
     /// Whether the request says that its body is a form.
     static func isForm(_ request: SourceRequest) throws(SourceError) -> Bool {
         guard let type = try request.header("content-type") else { return false }
-        let essence = type.prefix { $0 != ";" && $0 != " " }
+        let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
         return essence.lowercased() == "application/x-www-form-urlencoded"
     }
 

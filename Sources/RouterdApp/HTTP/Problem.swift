@@ -125,6 +125,7 @@ extension Problem {
             case .unprocessable: .unprocessableContent
             }
         self.init(status, error.code, error.message, offset: error.offset)
+        if error.code == "json-too-long" { self.status = .contentTooLarge }
     }
 
     package init(_ error: PredicateError, in text: String, side: String, pointer: String) {

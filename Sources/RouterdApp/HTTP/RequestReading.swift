@@ -69,11 +69,11 @@ extension Request {
 
     /// The body as a JSON value.
     func json(atMost limit: Int = DaemonLimits.bodyBytes) async throws -> JSONValue {
-        try Self.parse(try await bytes(atMost: limit))
+        try Self.parse(try await bytes(atMost: limit), limits: JSONLimits(maximumBytes: limit))
     }
 
-    static func parse(_ bytes: [UInt8]) throws(Problem) -> JSONValue {
-        do { return try JSONValue(parsing: bytes) } catch { throw Problem(error) }
+    static func parse(_ bytes: [UInt8], limits: JSONLimits = .ingest) throws(Problem) -> JSONValue {
+        do { return try JSONValue(parsing: bytes, limits: limits) } catch { throw Problem(error) }
     }
 
     /// The header fields as sources see them.
