@@ -98,7 +98,7 @@ sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS
 	@$(BUILD) --build-tests
 	ROUTERD_STORY_POINTS=$(or $(POINTS),25) $(SWIFT) test --skip-build --no-color-diagnostics --filter StoryCrashTests
 
-fuzz: setup  ## Give the parsers and the index bytes from libFuzzer; SECONDS=60 says how long each.
+fuzz: setup  ## Give parsers, index, templates and sources bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
 
 measure: release  ## Measure CPU per notification; docs/PERFORMANCE.md explains this one and the next three.

@@ -11,22 +11,51 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / ".build" / "fuzz"
-TESTS = ROOT / "Tests" / "PredicateEngineTests"
-REGRESSIONS = TESTS / "Fixtures" / "fuzz"
-DICTIONARY = ROOT / "Fuzzing" / "predicates.dict"
-TARGETS = ("parser", "payload", "index")
-# What the targets share with the tests that replay what they found.
-SHARED = [
-    *(TESTS / "Fuzzing" / name for name in (
-        "ByteReader.swift", "ByteReader+Trees.swift", "IndexProbe.swift", "ParserProbe.swift",
-        "PayloadProbe.swift")),
-    TESTS / "Index" / "IndexModel.swift", TESTS / "RandomPayloads.swift", TESTS / "RandomPredicates.swift",
-    TESTS / "SplitMix64.swift",
-]
+SOURCES, TESTS = ROOT / "Sources", ROOT / "Tests"
+ENGINE, TEMPLATES, PLUGINS = (TESTS / f"{name}Tests" for name in ("PredicateEngine", "RouterPlugin", "Plugins"))
+# Packages of others come from the package's own debug build: `decoders` builds that first. Their C parts have module maps.
+PACKAGE = ROOT / ".build" / "debug"
+CHECKOUTS = ROOT / ".build" / "checkouts"
+LIBRARIES = ("Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL", "CCryptoBoringSSLShims", "CXKCP", "CXKCPShims", "Mustache")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The modules of ours that a target is built on, in order; the test target that replays what it found; the files that
+    both share; its dictionary."""
+    modules: tuple[str, ...]
+    tests: Path
+    shared: tuple[str, ...]
+    dictionary: str
+
+    @property
+    def regressions(self) -> Path:
+        return self.tests / "Fixtures" / "fuzz"
+
+
+PREDICATES = Target(
+    ("PredicateEngine",), ENGINE,
+    ("Fuzzing/ByteReader.swift", "Fuzzing/ByteReader+Trees.swift", "Fuzzing/IndexProbe.swift",
+     "Fuzzing/ParserProbe.swift", "Fuzzing/PayloadProbe.swift", "Index/IndexModel.swift", "RandomPayloads.swift",
+     "RandomPredicates.swift", "SplitMix64.swift"),
+    "predicates.dict")
+TARGETS = {
+    "parser": PREDICATES,
+    "payload": PREDICATES,
+    "index": PREDICATES,
+    "templates": Target(("RouterPlugin",), TEMPLATES, ("Fuzzing/TemplateProbe.swift",), "templates.dict"),
+    "decoders": Target(
+        ("RouterPlugin", "Plugins", "RouterTesting"), PLUGINS, ("Fuzzing/DecoderProbe.swift",), "decoders.dict"),
+}
+# Of RouterTesting the suite for plugins alone: the rest needs the router.
+PARTS = {"RouterTesting": [
+    SOURCES / "RouterTesting" / "Plugins" / f"{name}.swift" for name in (
+        "HostileRequests", "PayloadSourceSuite", "PayloadSourceSuite+Verification", "SeededGenerator", "Violations")]}
 # Called as a compiler, not as a package: libFuzzer brings its own `main`, which a package's executable would have too,
 # and the package's other targets would be built with it. The project's own package name gives access to the index,
 # `-enable-testing` to what tests see.
@@ -61,24 +90,54 @@ def compile_with(flags: list[str], sources: list[Path], output: Path) -> None:
         sys.exit(f"fuzz: {output.name} does not build")
 
 
-def build(target: str) -> Path:
-    engine, module = WORK / "PredicateEngine.o", WORK / "PredicateEngine.swiftmodule"
-    sources = sorted((ROOT / "Sources" / "PredicateEngine").rglob("*.swift"))
-    compile_with(
-        ["-wmo", "-c", "-module-name", "PredicateEngine", "-emit-module-path", str(module)], sources, engine)
-    entry = ROOT / "Fuzzing" / f"{target.capitalize()}Target.swift"
-    binary = WORK / target
-    if binary.exists() and binary.stat().st_mtime < engine.stat().st_mtime:
+def libraries(target: Target) -> tuple[list[str], list[Path]]:
+    """The flags and the objects of packages of others; builds them if the target needs any."""
+    if "Plugins" not in target.modules:
+        return [], []
+    built = subprocess.run([ROOT / "Scripts" / "build.py", "--target", "Plugins"], cwd=ROOT, timeout=BUILD_SECONDS)
+    if built.returncode != 0:
+        sys.exit("fuzz: the plugins do not build")
+    flags = ["-I", str(PACKAGE / "Modules")]
+    for source in sorted((CHECKOUTS / "swift-crypto" / "Sources").glob("C*/include/module.modulemap")):
+        flags += ["-Xcc", f"-fmodule-map-file={source}"]
+    return flags, sorted(path for name in LIBRARIES for path in (PACKAGE / f"{name}.build").rglob("*.o"))
+
+
+def build(name: str) -> Path:
+    target = TARGETS[name]
+    flags, objects = libraries(target)
+    modules: list[Path] = []
+    for module in target.modules:
+        sources = PARTS.get(module) or sorted((SOURCES / module).rglob("*.swift"))
+        output = WORK / f"{module}.o"
+        if modules and output.exists() and output.stat().st_mtime < newest(modules):
+            output.unlink()
+        compile_with(
+            ["-wmo", "-c", "-module-name", module, "-emit-module-path", str(WORK / f"{module}.swiftmodule"),
+             "-I", str(WORK), *flags], sources, output)
+        modules.append(output)
+    binary = WORK / name
+    if binary.exists() and binary.stat().st_mtime < newest([*modules, *objects]):
         binary.unlink()
+    entry = ROOT / "Fuzzing" / f"{name.capitalize()}Target.swift"
+    # A list in a file: a command has no room for so many objects.
+    listed = WORK / f"{name}.objects"
+    listed.write_text("".join(f'"{path}"\n' for path in [*modules, *objects]))
     compile_with(
-        ["-wmo", "-use-ld=lld", "-module-name", f"{target.capitalize()}Target", "-I", str(WORK), str(engine)],
-        [entry, *SHARED], binary)
+        ["-wmo", "-use-ld=lld", "-module-name", f"{name.capitalize()}Target", "-I", str(WORK), *flags, f"@{listed}"],
+        [entry, *(target.tests / path for path in target.shared)], binary)
     return binary
 
 
 def seeds(target: str) -> Iterator[bytes]:
-    """The vectors as inputs. Tests/PredicateEngineTests/Fuzzing says how the targets read them."""
-    vectors = json.loads((TESTS / "Fixtures" / "predicates.json").read_text())
+    """The vectors as inputs. `Fuzzing` in the test targets says how the targets read them."""
+    if target == "templates":
+        yield from template_seeds()
+        return
+    if target == "decoders":
+        yield from decoder_seeds()
+        return
+    vectors = json.loads((ENGINE / "Fixtures" / "predicates.json").read_text())
     pairs = [(each["predicate"].encode(), (each["subject"] or "").encode()) for each in vectors]
     if target == "parser":
         for predicate, subject in pairs:
@@ -87,7 +146,7 @@ def seeds(target: str) -> Iterator[bytes]:
         yield from edges()
         return
     if target == "payload":
-        for each in json.loads((TESTS / "Fixtures" / "payload-predicates.json").read_text()):
+        for each in json.loads((ENGINE / "Fixtures" / "payload-predicates.json").read_text()):
             yield each["predicate"].encode()
             yield re.sub(rb"'[^']*'", b"%@", each["predicate"].encode()) + b"\xffbug\xffa.b"
         yield from edges()
@@ -99,6 +158,50 @@ def seeds(target: str) -> Iterator[bytes]:
         yield b"0" + b"".join(steps[start:start + 8]) + b"7" + b"4\x40\x00\x00" + b"3\x00\x00\x11"
     for kind in range(6):
         yield b"0" + bytes([2, kind, 16 + kind, 80, 0]) + b"5a/7\xff4\xf0" + bytes(range(32))
+
+
+def template_seeds() -> Iterator[bytes]:
+    """A hole of each form and each place, with an event that fills it."""
+    event = (
+        b'\xff{"a":"b/c","d":{"e f":[1,"..",true]},"type":"x","":"."}\xfftissues\xffhx-id=%41 /?\xffqa=\xc3\xa9\xffasource=.')
+    paths = ("a", "d['e f'][0]", "d['e f'][LAST]", "payload", "payload.type", "['']", "header.x-id", "query.a",
+             "attribute.source", "type", "missing")
+    for path in paths:
+        for hole in ("{%s}", "{%s:segment}", "{+%s}", "app://{%s|a|'it''s'}/x", "{{%s}}", "{missing|%s}"):
+            yield (hole % path).encode() + event
+    for depth in (31, 32, 33):
+        yield b"{" + b".".join([b"a"] * depth) + b"}" + event
+    for count in (15, 16, 17):
+        yield b"{" + b"|".join([b"a"] * count) + b"}" + event
+    for count in (63, 64, 65):
+        yield b"{a}" * count + event
+
+
+def decoder_seeds() -> Iterator[bytes]:
+    """A request that each kind takes, and those kinds with the bodies of others."""
+    form = b"content-type: application/x-www-form-urlencoded\n"
+    alert = b'{"status":"firing","labels":{"alertname":"Disk"},"startsAt":"2026-01-02T03:04:05Z","fingerprint":"f"}'
+    event = b'{"specversion":"1.0","id":"1","source":"/s","type":"t","subject":"doc/1","data":{"a":1}}'
+    bodies = (
+        b'{"aps":{"target-content-id":"a"},"notification-content-id":"b"}', b'{"url":"myapp://doc/42","options":{}}',
+        b'{"userActivity":{"activityType":"a","webpageURL":"b","userInfo":{}}}', b'{"shortcutItem":{"type":"t"}}',
+        event, b"[" + event + b"," + event + b"]", b'{"issue":{"iid":17},"object_attributes":{"iid":1}}',
+        b'{"id":"evt_1","type":"charge.succeeded","data":{"object":{"object":"charge","id":"ch_1"}}}',
+        b'{"type":"url_verification","challenge":"c"}', b'{"type":"event_callback","event_id":"E","event":{"type":"m"}}',
+        b'{"version":"4","alerts":[' + alert + b"," + alert.replace(b"firing", b'resolved","endsAt":"b') + b"]}")
+    headers = (
+        b"", b"apns-priority: 5\napns-expiration: 0\napns-collapse-id: c\nidempotency-key: k\n",
+        b"content-type: application/cloudevents+json\n", b"content-type: application/cloudevents-batch+json\n",
+        b"ce-id: 1\nce-source: /s\nce-specversion: 1.0\nce-type: t\nce-subject: %C3%A9\n",
+        b"x-github-event: issues\nx-github-delivery: d\n", b"x-gitlab-event: Note Hook\nx-gitlab-event-uuid: e\n",
+        b"webhook-id: m\nwebhook-timestamp: 1767268800\nwebhook-signature: v1,AAAA\n",
+        b"stripe-signature: t=1767268800,v1=00\n", b"x-slack-signature: v0=00\nx-slack-request-timestamp: 1767268800\n",
+        b"x-shopify-topic: orders/create\nx-shopify-event-id: e\n", b"authorization: Bearer s3cret:of-the-source\n",
+        b"authorization: Basic czNjcmV0Om9mLXRoZS1zb3VyY2U=\n", b"x-sig: 00,11\nx-time: 1767268800\nx-id: 1\n")
+    for kind in b"abcdefghijklmn":
+        yield from (bytes([kind]) + b"\n" + fields + b"\n" + body for fields in headers for body in bodies)
+        for body in (b"payload=%7B%22type%22%3A%22a%22%7D", b"command=%2Fa&text=a+b&trigger_id=1.2", b"ssl_check=1"):
+            yield bytes([kind]) + b"\n" + form + b"\n" + body
 
 
 def edges() -> Iterator[bytes]:
@@ -125,7 +228,7 @@ def prepare(target: str) -> list[Path]:
     for number, seed in enumerate(seeds(target)):
         if len(seed) <= INPUT_BYTES:
             (seeded / f"{number:04}").write_bytes(seed)
-    for path in REGRESSIONS.glob(f"{target}-*"):
+    for path in TARGETS[target].regressions.glob(f"{target}-*"):
         shutil.copy(path, known)
     return [corpus, seeded, known]
 
@@ -144,7 +247,7 @@ def run(target: str, seconds: int) -> bool:
     binary, log = build(target), WORK / f"{target}.log"
     arguments = [
         f"-max_total_time={seconds}", f"-timeout={INPUT_SECONDS}", f"-rss_limit_mb={MEMORY_MB}",
-        f"-max_len={INPUT_BYTES}", "-len_control=20", f"-dict={DICTIONARY}", f"-artifact_prefix={WORK / 'findings' / target}-",
+        f"-max_len={INPUT_BYTES}", "-len_control=20", f"-dict={ROOT / 'Fuzzing' / TARGETS[target].dictionary}", f"-artifact_prefix={WORK / 'findings' / target}-",
         "-print_final_stats=1"]
     with log.open("wb") as out:
         try:
@@ -170,7 +273,7 @@ def run(target: str, seconds: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("targets", nargs="*", help="parser, payload, index; all by default")
+    parser.add_argument("targets", nargs="*", help=f"{', '.join(TARGETS)}; all by default")
     parser.add_argument("--seconds", type=int, default=60, help="how long each target runs; building comes on top")
     parser.add_argument("--replay", type=Path, help="run one target on one input")
     options = parser.parse_args()

@@ -11,6 +11,12 @@ enum Fixtures {
         try [UInt8](Data(contentsOf: folder.appendingPathComponent(path)))
     }
 
+    /// The names of the files in a folder, in order; none if there is no such folder.
+    static func names(in path: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent(path).path)) ?? [])
+            .sorted()
+    }
+
     /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, the given text, which is recorded.
     static func recorded(_ name: String, now text: String) throws -> String {
         guard ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil else {

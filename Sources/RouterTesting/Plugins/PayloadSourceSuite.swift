@@ -39,19 +39,8 @@ public enum PayloadSourceSuite: Sendable {
             violations.add("handshake: example \(place) is answered as a handshake, and its events are lost")
         }
         let requests = examples + HostileRequests.all(from: examples, seed: seed)
-        var answers: [Answer] = []
-        for request in requests {
-            let answer = answer(of: source, to: request)
-            answers.append(answer)
-            for method in source.methods {
-                checkHandshake(of: source, request.replacing(method: method), into: &violations)
-            }
-            switch answer {
-            case .success(let decoding):
-                check(decoding, of: request, keepsBody: keepsBody, into: &violations)
-            case .failure(let error):
-                check(error, of: request, secrets: secrets, into: &violations)
-            }
+        let answers = requests.map { request in
+            answer(of: source, to: request, keepsBody: keepsBody, secrets: secrets, &violations)
         }
         var generator = SeededGenerator(seed: ~seed)
         for place in requests.indices.shuffled(using: &generator) {
@@ -61,7 +50,33 @@ public enum PayloadSourceSuite: Sendable {
         return violations.list
     }
 
+    /// The laws of one request, whether the source takes it or not; empty if the source keeps them.
+    package static func violations(
+        of source: any PayloadSource, answering request: SourceRequest, keepsBody: Bool, secrets: [String] = []
+    ) -> [String] {
+        var violations = Violations()
+        let first = answer(of: source, to: request, keepsBody: keepsBody, secrets: secrets, &violations)
+        violations.require(
+            answer(of: source, to: request) == first, "determinism: the same request is answered differently")
+        return violations.list
+    }
+
     typealias Answer = Result<SourceDecoding, SourceError>
+
+    private static func answer(
+        of source: any PayloadSource, to request: SourceRequest, keepsBody: Bool, secrets: [String],
+        _ violations: inout Violations
+    ) -> Answer {
+        for method in source.methods {
+            checkHandshake(of: source, request.replacing(method: method), into: &violations)
+        }
+        let answer = answer(of: source, to: request)
+        switch answer {
+        case .success(let decoding): check(decoding, of: request, keepsBody: keepsBody, into: &violations)
+        case .failure(let error): check(error, of: request, secrets: secrets, into: &violations)
+        }
+        return answer
+    }
 
     private static func answer(of source: any PayloadSource, to request: SourceRequest) -> Answer {
         do {
