@@ -13,6 +13,11 @@ enum ProjectFiles {
         }
     }
 
+    /// A file of nst/JSONTestSuite.
+    static func jsonTest(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: tests.appending(path: "RouterPluginTests/Fixtures/json/\(name).json")))
+    }
+
     /// The vectors of the predicate language.
     static func predicates(_ name: String = "predicates") throws -> [UInt8] {
         Array(try Data(contentsOf: tests.appending(path: "PredicateEngineTests/Fixtures/\(name).json")))

@@ -44,8 +44,10 @@ final class RawConnection {
     deinit { close(descriptor) }
 
     /// Sends all of it, unless the other side has gone.
-    func send(_ text: String) {
-        var rest = Array(text.utf8)[...]
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             guard count > 0 else { return }
