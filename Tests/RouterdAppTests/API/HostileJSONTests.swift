@@ -65,8 +65,8 @@ struct HostileJSONTests {
         }
     }
 
-    /// Files of nst/JSONTestSuite (MIT licence, © 2016 Nicolas Seriot), which stand beside the tests of the parser, as
-    /// whole bodies: what the parser refuses is refused everywhere, what it takes is nowhere a fault of JSON.
+    /// Files of nst/JSONTestSuite (MIT licence, © 2016 Nicolas Seriot), from beside the tests of the parser, as whole
+    /// bodies. Every way in refuses a file that the parser refuses; any other file is nowhere a fault of JSON.
     private static let suite = [
         "i_number_huge_exp", "i_number_too_big_neg_int", "i_object_key_lone_2nd_surrogate",
         "i_string_UTF-16LE_with_BOM",
