@@ -110,8 +110,8 @@ final class FlawedStore: Store {
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         let payload = try model.payload(of: sequence)
-        guard flaw == .payloadAsText, case .received(let bytes, let contentType)? = payload else { return payload }
-        return .received(Array(bytes.prefix { $0 != 0 }), contentType: contentType)
+        guard flaw == .payloadAsText, let payload, let contentType = payload.contentType else { return payload }
+        return .received(Array(payload.bytes.prefix { $0 != 0 }), contentType: contentType)
     }
 
     func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { try model.notification(id) }

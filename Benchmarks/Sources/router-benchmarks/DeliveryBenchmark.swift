@@ -86,7 +86,7 @@ private struct NoStore: Store {
     func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
         ReplayPage(notifications: [], position: NotificationSequence(0))
     }
-    func payload(of sequence: NotificationSequence) throws(StoreError) -> [UInt8]? { nil }
+    func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? { nil }
     func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { nil }
     func notifications(
         matching filter: NotificationFilter, limit: Int

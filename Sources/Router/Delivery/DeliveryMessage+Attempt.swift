@@ -14,7 +14,8 @@ extension DeliveryMessage {
             content: .event(JSONObject()))
         switch payload {
         case .facts(let facts): tell(facts, of: notification.event, attempt.session)
-        case .received(let bytes, let contentType): bring(bytes, contentType, of: attempt)
+        case .json(let bytes): bring(bytes, MessagePayload.jsonContentType, of: attempt)
+        case .other(let bytes, let contentType): bring(bytes, contentType, of: attempt)
         }
     }
 

@@ -77,16 +77,50 @@ package struct SceneConfiguration: Hashable, Sendable {
 }
 
 /// The place where webhooks go, the keys that sign them, and the format that they have.
+///
+/// Sessions, attempts and plans hold copies of it, so its parts lie behind one reference: a copy counts one, not three.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// An absolute http or https URL, checked when it was registered.
-    package var url: String
-    package var keys: SigningKeys
-    package var format: DeliveryFormatChoice
+    private final class Parts: Sendable {
+        let url: String
+        let keys: SigningKeys
+        let format: DeliveryFormatChoice
+
+        init(_ url: String, _ keys: SigningKeys, _ format: DeliveryFormatChoice) {
+            self.url = url
+            self.keys = keys
+            self.format = format
+        }
+    }
+
+    private var parts: Parts
 
     package init(url: String, keys: SigningKeys, format: DeliveryFormatChoice = .standard) {
-        self.url = url
-        self.keys = keys
-        self.format = format
+        parts = Parts(url, keys, format)
+    }
+
+    /// An absolute http or https URL, checked when it was registered.
+    package var url: String {
+        get { parts.url }
+        set { parts = Parts(newValue, keys, format) }
+    }
+    package var keys: SigningKeys {
+        get { parts.keys }
+        set { parts = Parts(url, newValue, format) }
+    }
+    package var format: DeliveryFormatChoice {
+        get { parts.format }
+        set { parts = Parts(url, keys, newValue) }
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.parts === right.parts
+            || left.url == right.url && left.keys == right.keys && left.format == right.format
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(url)
+        hasher.combine(keys)
+        hasher.combine(format)
     }
 
     /// The URL alone: a secret is never printed.

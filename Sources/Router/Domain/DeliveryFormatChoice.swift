@@ -1,21 +1,47 @@
 package import RouterPlugin
 
 /// The format in which an endpoint wants its requests: the name of a kind, and options for it.
+///
+/// Every endpoint has one, and almost every one is the standard format. That one is nil here, so that copies of sessions and
+/// attempts count no references for it.
 package struct DeliveryFormatChoice: Hashable, Sendable {
-    /// The kind's name.
-    package let id: PluginID
-    /// An object without `id`.
-    package let options: JSONDocument
+    private final class Other: Sendable {
+        let id: PluginID
+        let options: JSONDocument
 
-    package init(_ id: PluginID, options: JSONObject = JSONObject()) {
-        self.id = id
-        self.options = JSONDocument(.object(options))
+        init(_ id: PluginID, _ options: JSONDocument) {
+            self.id = id
+            self.options = options
+        }
     }
 
-    /// The standard envelope.
-    package static let standard = DeliveryFormatChoice(PluginID(unchecked: "routerd.format.standard"))
+    private static let standardID = PluginID(unchecked: "routerd.format.standard")
+    private let other: Other?
 
-    package var isStandard: Bool { self == .standard }
+    package init(_ id: PluginID, options: JSONObject = JSONObject()) {
+        other = id == Self.standardID && options.isEmpty ? nil : Other(id, JSONDocument(.object(options)))
+    }
+
+    private init() { other = nil }
+
+    /// The standard envelope.
+    package static var standard: DeliveryFormatChoice { DeliveryFormatChoice() }
+
+    /// The kind's name.
+    package var id: PluginID { other?.id ?? Self.standardID }
+    /// An object without `id`.
+    package var options: JSONDocument { other?.options ?? .emptyObject }
+
+    package var isStandard: Bool { other == nil }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.other === right.other || left.id == right.id && left.options == right.options
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(options)
+    }
 
     /// The object that stands for it in the API and in the store: `id`, and the options.
     package var json: JSONObject {

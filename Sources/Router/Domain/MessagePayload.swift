@@ -2,22 +2,37 @@ package import RouterPlugin
 
 /// The large part of a message: it is kept apart from the rows that change, and read when an attempt needs it.
 package enum MessagePayload: Hashable, Sendable {
-    /// The payload of a notification, as received.
-    case received([UInt8], contentType: String)
+    /// The payload of a notification in JSON, as received. It has a case of its own, for its media type need not be carried.
+    case json([UInt8])
+    /// The payload of a notification in another media type, as received.
+    case other([UInt8], contentType: String)
     /// The facts of an event, as they were when it came about.
     case facts(EventFacts)
 
     /// The media type that payloads have unless their source says otherwise.
     package static let jsonContentType = "application/json"
 
-    /// The payload of a notification in JSON.
-    package static func json(_ bytes: [UInt8]) -> MessagePayload { .received(bytes, contentType: jsonContentType) }
+    /// The payload of a notification, as received.
+    package static func received(_ bytes: [UInt8], contentType: String) -> MessagePayload {
+        contentType.isSame(as: jsonContentType) ? .json(bytes) : .other(bytes, contentType: contentType)
+    }
 
     /// The bytes as received; none of an event.
-    package var bytes: [UInt8] { if case .received(let bytes, _) = self { bytes } else { [] } }
+    package var bytes: [UInt8] {
+        switch self {
+        case .json(let bytes), .other(let bytes, _): bytes
+        case .facts: []
+        }
+    }
 
     /// The media type of a received payload; nil of an event.
-    package var contentType: String? { if case .received(_, let contentType) = self { contentType } else { nil } }
+    package var contentType: String? {
+        switch self {
+        case .json: Self.jsonContentType
+        case .other(_, let contentType): contentType
+        case .facts: nil
+        }
+    }
 
     /// The facts of an event; nil for a notification.
     package var facts: EventFacts? { if case .facts(let facts) = self { facts } else { nil } }
@@ -25,7 +40,7 @@ package enum MessagePayload: Hashable, Sendable {
     /// About how much memory it takes, in bytes.
     package var weight: Int {
         switch self {
-        case .received(let bytes, _): bytes.count
+        case .json(let bytes), .other(let bytes, _): bytes.count
         case .facts(let facts): facts.weight
         }
     }

@@ -8,14 +8,31 @@ extension Engine {
             return .refused(.unknownApplication(request.application))
         }
         if let refusal = refusal(ofDeviceOf: request, in: tenant) { return .refused(refusal) }
-        if request.lacksContentID(in: tenant.application) { return .refused(.contentIDMissing(request.application)) }
+        if tenant.application.routing.requiresContentID, request.lacksContentID {
+            return .refused(.contentIDMissing(request.application))
+        }
         let collapse = CollapseKey(
             application: request.application, device: request.device, collapseID: request.notification.collapseID)
         let keys = request.dedupeKeys.map(PlanKey.dedupe) + (collapse.map { [.collapse($0)] } ?? [])
         var plan = Plan(
             reads: [.application(request.application), .newSession(request.application)] + keys,
             writes: keys)
-        switch try route(request, in: tenant, at: now, lookup: lookup) {
+        guard fellows.isAlone else {
+            let routed = fellows.settle(try route(request, in: tenant, at: now, lookup: lookup))
+            finish(&plan, request, routed, collapse, in: tenant, at: now)
+            return plan
+        }
+        finish(
+            &plan, request, try route(request, in: tenant, at: now, lookup: lookup), collapse, in: tenant, at: now)
+        return plan
+    }
+
+    /// Adds the route of a request to its plan.
+    private mutating func finish(
+        _ plan: inout Plan, _ request: AcceptRequest, _ routed: consuming Routed, _ collapse: CollapseKey?,
+        in tenant: Tenant, at now: Timestamp
+    ) {
+        switch consume routed {
         case .duplicate(let receipt, let newKeys):
             // It must not be forgotten in the same transaction.
             plan.reads.append(.delivery(receipt.sequence))
@@ -25,25 +42,15 @@ extension Engine {
             }
             plan.reply = .duplicate(receipt)
         case .conflict: plan.reply = .refused(.idempotencyConflict)
-        case .fresh(var decision, var placement, var newSession):
-            if let made = fellows.made, newSession != nil {
-                // The session of an earlier one will be there, and can have this one too, as every new session can.
-                decision = Decision(
-                    tier: .can, session: made, reason: "can: TRUEPREDICATE", vetoes: decision.vetoes,
-                    registryVersion: decision.registryVersion)
-                newSession = nil
-            }
-            if fellows.isSuperseded, !placement.state.isSettled {
-                (placement, newSession) = (.settled(.superseded), nil)
-            }
+        case .fresh(let decision, let placement, let newSession):
             if let type = request.notification.activityType, !tenant.application.manifest.takes(type) {
-                return .refused(.scene(.unlistedActivityType(type)))
+                plan = .refused(.scene(.unlistedActivityType(type)))
+                return
             }
             // One that cannot be delivered leaves the older one its chance.
             if let collapse, !placement.state.isSettled { supersede(collapse, at: now, in: &plan) }
             plan.reply = .accepted(add(request, decision, placement, newSession, at: now, to: &plan))
         }
-        return plan
     }
 
     /// The refusal of a request whose device does not meet its demand.
@@ -109,10 +116,9 @@ extension Engine {
 }
 
 extension AcceptRequest {
-    /// Whether the application refuses the request because it names no content. A replay was accepted before.
-    package func lacksContentID(in application: Application) -> Bool {
-        application.routing.requiresContentID && replayOf == nil && notification.kind == .notification
-            && notification.contentID == nil
+    /// Whether the request is refused by applications that require content ids. A replay was accepted before.
+    package var lacksContentID: Bool {
+        replayOf == nil && notification.kind == .notification && notification.contentID == nil
     }
 }
 

@@ -105,7 +105,26 @@ struct FellowRequests {
     /// The session that was made for an earlier one, which is the application's first.
     var made: SessionID?
 
-    static let none = FellowRequests()
+    static var none: FellowRequests { FellowRequests() }
+
+    /// Whether no other notification matters.
+    var isAlone: Bool { !isSuperseded && made == nil }
+
+    /// The route of a notification as the others leave it.
+    func settle(_ routed: Routed) -> Routed {
+        guard case .fresh(var decision, let placement, var newSession) = routed else { return routed }
+        if let made, newSession != nil {
+            // The session of an earlier one will be there, and can have this one too, as every new session can.
+            decision = Decision(
+                tier: .can, session: made, reason: "can: TRUEPREDICATE", vetoes: decision.vetoes,
+                registryVersion: decision.registryVersion)
+            newSession = nil
+        }
+        guard isSuperseded, !placement.state.isSettled else {
+            return .fresh(decision, placement, newSession: newSession)
+        }
+        return .fresh(decision, .settled(.superseded), newSession: nil)
+    }
 }
 
 extension AcceptRequest {

@@ -49,7 +49,10 @@ extension MessagePayload {
 
 extension NewNotification {
     /// The size of its payload as it is kept, in bytes.
-    package var keptBytes: Int { payload.kept(of: event, for: application).count }
+    package var keptBytes: Int {
+        guard case .facts = payload else { return payload.weight }
+        return payload.kept(of: event, for: application).count
+    }
 }
 
 extension StoredNotification {

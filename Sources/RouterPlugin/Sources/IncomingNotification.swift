@@ -7,7 +7,10 @@ public struct IncomingNotification: Hashable, Sendable {
     /// The bytes as received; they are stored and forwarded as they are.
     public var payload: [UInt8]
     /// The media type of the payload.
-    public var contentType: String
+    public var contentType: String {
+        get { otherContentType ?? Self.jsonContentType }
+        set { otherContentType = sameBytes(newValue, Self.jsonContentType) ? nil : newValue }
+    }
     /// How urgent it is.
     public var priority: Priority
     /// Until when it is worth delivering.
@@ -16,6 +19,9 @@ public struct IncomingNotification: Hashable, Sendable {
     public var collapseID: String?
     /// Keys under which the sender may repeat the request; unique per application and source.
     public var dedupeKeys: [String]
+    /// The media type unless it is JSON's, which almost all payloads have.
+    private var otherContentType: String?
+    private static let jsonContentType = "application/json"
 
     /// A notification that never expires, of high priority, that cannot be recognised when repeated.
     public init(
@@ -26,11 +32,11 @@ public struct IncomingNotification: Hashable, Sendable {
         self.kind = kind
         self.contentID = contentID
         self.payload = payload
-        self.contentType = contentType
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
         self.dedupeKeys = dedupeKeys
+        self.contentType = contentType
     }
 }
 

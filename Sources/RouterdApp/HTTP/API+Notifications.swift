@@ -47,7 +47,7 @@ extension API {
             guard let tenant = engine.tenants[accept.application] else {
                 throw Problem(.unknownApplication(accept.application))
             }
-            guard !accept.lacksContentID(in: tenant.application) else {
+            guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))
             }
             return chooser.explain(view, from: tenant, at: now, limit: limit)

@@ -114,7 +114,7 @@ extension API {
                     return (nil, .unknownApplication(source.application))
                 }
                 let accept = AcceptRequest(outcome, from: source, traceparent: nil)
-                if accept.lacksContentID(in: tenant.application) {
+                if tenant.application.routing.requiresContentID, accept.lacksContentID {
                     return (nil, .contentIDMissing(source.application))
                 }
                 let view = NotificationView(
