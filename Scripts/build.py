@@ -5,7 +5,9 @@ Usage: Scripts/build.py [ARGUMENTS OF swift build]
 
 The compiler always writes to a pipe and never uses colours. Colour flags are part of SwiftPM's build description, so a
 build that differs in them compiles everything again; this way `make run`, `make demo` and `make test` share one build
-wherever their output goes. Diagnostics are printed when the build fails; the whole output is kept in .build/build.log.
+wherever their output goes. SwiftPM passes the traits of a dependency to the compiler in the order of a set: the seed of
+its hashes is fixed here, because another order is another command, which compiles that dependency again. Diagnostics
+are printed when the build fails; the whole output is kept in .build/build.log.
 """
 import os
 import re
@@ -53,7 +55,8 @@ def main() -> int:
     with LOG.open("w") as log:
         log.write(" ".join(command) + "\n")
         build = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", bufsize=1)
+            command, env=os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace", bufsize=1)
         assert build.stdout is not None
         for line in build.stdout:
             log.write(line)
