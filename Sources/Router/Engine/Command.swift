@@ -11,7 +11,7 @@ package enum Command: Sendable {
     case applySet(ResourceSetDraft)
     case deleteSource(SourceID)
     /// A new secret of a source; those that it has are good for a while longer.
-    case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int)
+    case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?)
     case putApplication(ApplicationDraft)
     case deleteApplication(ApplicationID)
     /// A batch with a key of the client's: the same key for another batch is refused.

@@ -46,8 +46,17 @@ extension Engine {
     }
 
     /// The secrets that the source has are good for the overlap, unless they end before.
-    func planRotate(_ id: SourceID, secret: String, overlapSeconds: Int, at now: Timestamp) -> Plan {
+    func planRotate(
+        _ id: SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?, at now: Timestamp,
+        lookup: any Store
+    ) throws(StoreError) -> Plan {
         guard var source = sources[id] else { return .refused(.source(.unknown(id))) }
+        if let once, let kept = try lookup.keptAnswer(for: once.key) {
+            let isSame = kept == .request(fingerprint: once.fingerprint)
+            return Plan(
+                reply: isSame ? .source(source, created: false) : .refused(.idempotencyConflict),
+                reads: [.source(id), .dedupe(once.key)])
+        }
         let end = now.advanced(byMilliseconds: Int64(overlapSeconds) * 1000)
         let kept = source.secrets.filter { !$0.hasEnded(at: now) && !$0.secret.isSame(as: secret) }.map { key in
             var key = key
@@ -59,9 +68,14 @@ extension Engine {
         guard source.secrets.count <= RouterLimits.secretsPerSource else {
             return .refused(.source(.secrets(limit: RouterLimits.secretsPerSource)))
         }
-        return Plan(
+        var plan = Plan(
             changes: [.putSource(source)], reply: .source(source, created: false), reads: [.source(id)],
             writes: [.source(id)])
+        guard let once else { return plan }
+        plan.changes.append(.keepAnswer(once.key, .request(fingerprint: once.fingerprint), at: now))
+        plan.reads.append(.dedupe(once.key))
+        plan.writes.append(.dedupe(once.key))
+        return plan
     }
 
     /// The notifications of one request in one plan. None of them is applied before the last one is planned, so their

@@ -156,8 +156,8 @@ package struct Engine: Sendable {
         case .putSource(let draft): planPut(draft, at: now)
         case .deleteSource(let id): planDelete(id)
         case .applySet(let draft): try planApply(draft, at: now, lookup: lookup)
-        case .rotateSourceSecret(let id, let secret, let overlap):
-            planRotate(id, secret: secret, overlapSeconds: overlap, at: now)
+        case .rotateSourceSecret(let id, let secret, let overlap, let once):
+            try planRotate(id, secret: secret, overlapSeconds: overlap, once: once, at: now, lookup: lookup)
         case .putApplication(let draft): planPut(draft, at: now)
         case .deleteApplication(let id): planDelete(id, at: now)
         case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)

@@ -8,12 +8,16 @@ package import RouterPlugin
 /// A run is a pure value: the same definition and the same request give the same result.
 package struct SourceRun: Sendable {
     package let definition: SourceDefinition
+    /// The name under which notifications and dedupe keys are kept.
+    package let scope: PluginID
     private let source: any PayloadSource
     /// Whether the kind takes no request without a secret.
     private let needsSecret: Bool
     private let contentIDs: TemplateTable?
     private let device: PayloadTemplate?
     private let dedupeID: PayloadTemplate?
+    /// The device of all notifications of a built-in binding.
+    private let boundDevice: DeviceID?
 
     /// An event that the filter lets through, and the notification that the templates make of it.
     package struct Accepted: Sendable {
@@ -30,6 +34,8 @@ package struct SourceRun: Sendable {
     ) throws(TemplateError) {
         self.needsSecret = needsSecret
         self.definition = definition
+        scope = definition.scope
+        boundDevice = nil
         self.source = source
         let defaults = source.defaults
         if let own = definition.contentID {
@@ -39,6 +45,19 @@ package struct SourceRun: Sendable {
         }
         device = try Self.template(definition.device, orElse: defaults.device)
         dedupeID = try Self.template(definition.dedupeID, orElse: defaults.dedupeID)
+    }
+
+    /// A built-in binding of a source to an application: no configuration, and a sender that an API key vouches for.
+    ///
+    /// - Parameter device: The device of all its notifications; nil leaves them free to go to any.
+    package init(binding source: any PayloadSource, to application: ApplicationID, device: DeviceID? = nil) {
+        definition = SourceDefinition(
+            id: SourceID(unchecked: source.id.text), application: application, kind: source.id)
+        scope = source.id
+        boundDevice = device
+        needsSecret = false
+        self.source = source
+        (contentIDs, self.device, dedupeID) = (nil, nil, nil)
     }
 
     private static func template(
@@ -72,11 +91,32 @@ package struct SourceRun: Sendable {
     /// The events of the request.
     package func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding { try source.decode(request) }
 
+    /// All notifications of a request, and the answer that the source gives to its sender; nil leaves the answer to the
+    /// caller.
+    ///
+    /// - Throws: The faults of `decode` and `outcome`, and `too-many-events`.
+    package func outcomes(
+        of request: SourceRequest
+    ) throws(SourceError) -> (accepted: [Accepted], response: SourceResponse?) {
+        let decoding = try decode(request)
+        guard decoding.events.count <= RouterLimits.eventsPerRequest else {
+            throw SourceError(
+                code: "too-many-events", message: "A request may carry \(RouterLimits.eventsPerRequest) events.",
+                kind: .unprocessable)
+        }
+        var accepted: [Accepted] = []
+        for event in decoding.events {
+            if let one = try outcome(of: event, in: request) { accepted.append(one) }
+        }
+        return (accepted, decoding.response)
+    }
+
     /// An event as a notification; nil if the filter leaves it out.
     ///
     /// - Throws: `content-id-missing`, `invalid-content-id`, `invalid-device-id` and `dedupe-id-missing`.
     package func outcome(of event: SourceEvent, in request: SourceRequest) throws(SourceError) -> Accepted? {
-        let scope = TemplateScope(request, event)
+        // Parsing the payload again is left out where nothing reads it.
+        let scope = readsEvents ? TemplateScope(request, event) : TemplateScope(payload: nil)
         if let filter = definition.filter {
             let payload = scope.payload.map(PayloadValue.init) ?? .null
             guard filter.evaluate(with: payload) else { return nil }
@@ -87,6 +127,10 @@ package struct SourceRun: Sendable {
             expiration: event.expiration ?? defaultExpiration(of: request), collapseID: event.collapseID,
             dedupeKeys: try dedupeKeys(of: event, scope))
         return Accepted(event: event, notification: notification, device: try device(of: scope))
+    }
+
+    private var readsEvents: Bool {
+        definition.filter != nil || contentIDs != nil || device != nil || dedupeID != nil
     }
 
     private func defaultExpiration(of request: SourceRequest) -> Expiration {
@@ -122,6 +166,7 @@ package struct SourceRun: Sendable {
     }
 
     private func device(of scope: TemplateScope) throws(SourceError) -> DeviceID? {
+        if let boundDevice { return boundDevice }
         switch device?.evaluate(scope) {
         case .text(let text)?:
             do throws(InvalidIdentifier) {

@@ -30,11 +30,12 @@ extension API {
         try request.refuseForeignMarks()
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
-        let (application, traceparent) = (batch.application, request.traceparent)
+        let traceparent = request.traceparent
+        let run = SourceRun(binding: Self.pushSource, to: batch.application, device: device)
         return try await BatchAnswers(to: batch) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
-            var accept = try Self.decode(request, by: Self.pushSource, application, device, traceparent)
+            var accept = try Self.accept(request, by: run, traceparent)
             if let key { accept.notification.dedupeKeys.append(key.key) }
             return BatchItem(command: .accept(accept), line: Self.line)
         } naming: { _ in

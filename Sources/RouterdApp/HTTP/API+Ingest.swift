@@ -32,29 +32,34 @@ extension API {
         if !run.verifiesSender { try admit(request, context, to: run.definition) }
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = try request.forSource(body: body, at: host.now)
-        let decoding: SourceDecoding
-        var accepted: [SourceRun.Accepted] = []
-        do throws(SourceError) {
-            if run.verifiesSender { try run.verify(received) }
-            decoding = try run.decode(received)
-            guard decoding.events.count <= RouterLimits.eventsPerRequest else {
-                throw SourceError(
-                    code: "too-many-events", message: "A request may carry \(RouterLimits.eventsPerRequest) events.",
-                    kind: .unprocessable)
-            }
-            for event in decoding.events {
-                if let one = try run.outcome(of: event, in: received) { accepted.append(one) }
-            }
-        } catch {
-            throw Problem(error)
+        if run.verifiesSender {
+            do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
         }
-        let traceparent = request.traceparent
-        let requests = accepted.map { AcceptRequest($0, from: run.definition, traceparent: traceparent) }
-        guard !requests.isEmpty else { return decoding.response.map { Response($0) } ?? Response(status: .noContent) }
+        return try await accept(received, by: run, request.traceparent)
+    }
+
+    /// Commits all notifications of a request whose sender is known, and answers in the sender's protocol.
+    func accept(
+        _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
+    ) async throws -> Response {
+        let (requests, response) = try Self.acceptRequests(of: received, by: run, traceparent)
+        guard !requests.isEmpty else { return response.map { Response($0) } ?? Response(status: .noContent) }
         guard case .acceptedAll(let replies) = try await submit(.acceptAll(requests)) else {
             throw Problem.unexpectedReply
         }
-        return decoding.response.map { Response($0) } ?? Self.answer(replies)
+        return response.map { Response($0) } ?? Self.answer(replies)
+    }
+
+    /// The notifications that a run makes of a request.
+    static func acceptRequests(
+        of received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
+    ) throws(Problem) -> (requests: [AcceptRequest], response: SourceResponse?) {
+        do throws(SourceError) {
+            let (accepted, response) = try run.outcomes(of: received)
+            return (accepted.map { AcceptRequest($0, from: run, traceparent: traceparent) }, response)
+        } catch {
+            throw Problem(error)
+        }
     }
 
     /// The check of the API key of a sender that the source itself does not know.

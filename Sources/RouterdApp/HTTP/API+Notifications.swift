@@ -137,22 +137,17 @@ extension API {
         try request.refuseForeignMarks()
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
-        return try Self.decode(received, by: source, application, device, request.traceparent)
+        let run = SourceRun(binding: source, to: application, device: device)
+        return try Self.accept(received, by: run, request.traceparent)
     }
 
-    static func decode(
-        _ request: SourceRequest, by source: any PayloadSource, _ application: ApplicationID, _ device: DeviceID?,
-        _ traceparent: TraceParent?
+    /// The notification of a request to a built-in binding, whose answer has room for one.
+    static func accept(
+        _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
-        let decoding: SourceDecoding
-        do { decoding = try source.decode(request) } catch { throw Problem(error) }
-        guard let event = decoding.events.first, decoding.events.count == 1 else { throw .unexpectedReply }
-        return AcceptRequest(
-            application: application, source: source.id, device: device, traceparent: traceparent,
-            notification: IncomingNotification(
-                kind: event.kind, contentID: event.contentID, payload: event.payload, contentType: event.contentType,
-                priority: event.priority ?? .high, expiration: event.expiration ?? .never,
-                collapseID: event.collapseID, dedupeKeys: event.dedupeKeys))
+        let requests = try acceptRequests(of: received, by: run, traceparent).requests
+        guard let request = requests.first, requests.count == 1 else { throw .unexpectedReply }
+        return request
     }
 
     /// The store does not know what is under way at this moment; the engine does.

@@ -73,11 +73,14 @@ extension API {
                 pointer: "/secret")
         }
         try SourceBody.check(secret, of: kind, at: "/secret")
+        let once = try request.repeatable(in: source.application, of: "routerd.secrets", body: body)
+        let seconds = overlap ?? DaemonLimits.secretOverlapSeconds
         let reply = try await submit(
-            .rotateSourceSecret(
-                source.id, secret: secret, overlapSeconds: overlap ?? DaemonLimits.secretOverlapSeconds))
+            .rotateSourceSecret(source.id, secret: secret, overlapSeconds: seconds, once: once))
         guard case .source(let changed, _) = reply else { throw Problem.unexpectedReply }
-        return .json(.ok, SourceBody.write(changed, issuing: given == nil ? secret : nil))
+        // A repeated request made no secret.
+        let isIssued = given == nil && changed.secrets.contains { $0.secret.isSame(as: secret) }
+        return .json(.ok, SourceBody.write(changed, issuing: isIssued ? secret : nil))
     }
 
     /// The source that the path names, if the caller may know of it.
@@ -113,7 +116,7 @@ extension API {
                 guard let tenant = engine.tenants[source.application] else {
                     return (nil, .unknownApplication(source.application))
                 }
-                let accept = AcceptRequest(outcome, from: source, traceparent: nil)
+                let accept = AcceptRequest(outcome, from: run, traceparent: nil)
                 if tenant.application.routing.requiresContentID, accept.lacksContentID {
                     return (nil, .contentIDMissing(source.application))
                 }
@@ -135,9 +138,10 @@ extension AcceptRequest {
     private static let comparesPayloads = [PushPayloadSource.id, ScenePayloadSource.id]
 
     /// The request of an event that the filter lets through.
-    init(_ outcome: SourceRun.Accepted, from source: SourceDefinition, traceparent: TraceParent?) {
+    init(_ outcome: SourceRun.Accepted, from run: SourceRun, traceparent: TraceParent?) {
         self.init(
-            application: source.application, source: source.scope, device: outcome.device, traceparent: traceparent,
-            notification: outcome.notification, isRepeatedByKey: !Self.comparesPayloads.contains(source.kind))
+            application: run.definition.application, source: run.scope, device: outcome.device,
+            traceparent: traceparent, notification: outcome.notification,
+            isRepeatedByKey: !Self.comparesPayloads.contains(run.definition.kind))
     }
 }

@@ -99,6 +99,20 @@ struct SourceTests {
         }
     }
 
+    @Test func aRepeatedRotationMakesNoSecondSecret() async throws {
+        let source = #"{"kind": "github", "application": "com.example.gallery", "secrets": ["s3cret"]}"#
+        try await Self.withSource(source) { daemon, _ in
+            let (path, key) = ("/v1/sources/hooks/rotate-secret", ["idempotency-key": "turn-1"])
+            let first = try await daemon.call(.post, path, #"{"overlapSeconds":60}"#, headers: key)
+            #expect(first["secret"].asString?.hasPrefix("whsec_") == true, "\(first.text)")
+            let again = try await daemon.call(.post, path, #"{"overlapSeconds":60}"#, headers: key)
+            #expect(again.status == 200 && again["secret"] == .null, "\(again.text)")
+            #expect(again["secrets"].asArray?.count == 2)
+            let other = try await daemon.call(.post, path, #"{"overlapSeconds":61}"#, headers: key)
+            #expect(other.status == 409 && other["code"] == "idempotency-conflict", "\(other.text)")
+        }
+    }
+
     @Test func aFilterLeavesEventsOut() async throws {
         let source = #"""
             {"kind": "github", "application": "com.example.gallery", "secrets": ["s3cret"],
