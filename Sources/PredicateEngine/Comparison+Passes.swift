@@ -29,6 +29,22 @@ extension Predicate.Comparison {
     }
 }
 
+extension PayloadPredicate {
+    /// Passes over the payload that an evaluation may take: at most ``PredicateLimits/passes``.
+    public var passes: Int { root.passes }
+}
+
+extension Predicate.Tree {
+    fileprivate var passes: Int {
+        switch self {
+        case .constant: 0
+        case .comparison(let comparison): comparison.passes
+        case .not(let term): term.passes
+        case .and(let terms), .or(let terms): terms.reduce(0) { $0 + $1.passes }
+        }
+    }
+}
+
 extension Predicate.Operand {
     /// The key paths in the operand, long ones counted more than once: each step may visit the elements of an array.
     fileprivate var passes: Int {

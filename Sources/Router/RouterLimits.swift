@@ -40,6 +40,8 @@ package enum RouterLimits {
     package static let replayRowsExamined = 1000
     /// Most events that one request of a source may carry: they share a transaction.
     package static let eventsPerRequest = 1000
+    /// Passes of a filter times bytes of the payload, for all events of a request: 16 Mi, some tenths of a second at most.
+    package static let filterWork = 16 * 1024 * 1024
     /// Greatest key under which an event may be repeated, in bytes.
     package static let dedupeKeyBytes = 512
     /// Most sources of an application, and most secrets of a source.

@@ -111,7 +111,7 @@ package struct Daemon: Sendable {
                     "topic": "\(request.header("apns-topic") ?? "")",
                 ]
                 logger.debug("a push was refused", metadata: metadata)
-            }, take: ingest.take)
+            }, knows: ingest.knows, take: ingest.take)
         let places = [("https", settings.listen, settings.tls), ("http", settings.cleartextListen, nil)]
         return places.compactMap { scheme, address, tls in
             address.map { address in

@@ -7,7 +7,7 @@ public import RouterPlugin
 /// |---|---|---|
 /// | structured | content type `application/cloudevents+json` | the body as received |
 /// | batched | content type `application/cloudevents-batch+json` | the bytes of the array's element as received |
-/// | binary | headers that begin with `ce-`, and any other content type | the data: the body as received |
+/// | binary | headers that begin with `ce-`, and any other content type | the data: the body as received; JSON data is checked |
 ///
 /// In every mode the event's attributes are all those of the CloudEvent, `datacontenttype` included, so a template says
 /// `{attribute.subject}` for any sender. A template reads the payload as it is forwarded: a value of the data is
@@ -139,8 +139,15 @@ public struct CloudEventsSource: PayloadSource {
 
     private func binaryEvent(_ request: SourceRequest, _ contentType: String?) throws(SourceError) -> SourceEvent {
         let attributes = try CloudEventAttributes(ofHeaders: request, contentType: contentType)
-        return try event(
-            attributes, payload: request.body, contentType: contentType ?? "application/octet-stream")
+        let octets = "application/octet-stream"
+        guard let contentType, MediaType.isJSON(contentType) else {
+            return try event(attributes, payload: request.body, contentType: contentType ?? octets)
+        }
+        // An event without data has an empty body, which is no JSON.
+        guard !request.body.isEmpty else { return try event(attributes, payload: [], contentType: octets) }
+        // Receivers find JSON data within the signed JSON of their webhook.
+        _ = try Self.reading { () throws(JSONError) in try JSONValue(parsing: request.body, limits: limits) }
+        return try event(attributes, payload: request.body, contentType: contentType)
     }
 
     private func event(

@@ -1,3 +1,4 @@
+import Crypto
 import RouterPlugin
 
 extension SourceRequest {
@@ -16,6 +17,9 @@ extension SourceRequest {
         guard let value = try header(name) else { return nil }
         return try EventText.id(value, in: "header \(name)")
     }
+
+    /// A dedupe key of the body alone, for senders whose signature covers the body and no id.
+    var bodyKey: String { "sha256:" + Base64.encode(Array(SHA256.hash(data: body))) }
 }
 
 /// Texts of senders that become types of events and parts of dedupe keys.

@@ -7,8 +7,11 @@ enum StandardWebhooksProof {
     private static let families = ["webhook-", "svix-"]
 
     /// Whether the request bears a signature.
-    static func isBorne(by request: SourceRequest) -> Bool {
-        families.contains { family in request.headers.contains { $0.name.isSame(as: family + "signature") } }
+    static func isBorne(by request: SourceRequest) -> Bool { family(of: request) != nil }
+
+    /// The beginning of the names of the headers that the signature covers. A header of the other family is not signed.
+    private static func family(of request: SourceRequest) -> String? {
+        families.first { family in request.headers.contains { $0.name.isSame(as: family + "signature") } }
     }
 
     /// Checks the signature, then the timestamp.
@@ -29,17 +32,14 @@ enum StandardWebhooksProof {
         }
     }
 
-    /// The id of the webhook, the same for every repetition; nil if it is missing.
+    /// The signed id of the webhook, the same for every repetition; nil if it is missing.
     static func id(of request: SourceRequest) throws(SourceError) -> String? {
-        let isSvix = !request.headers.contains { $0.name.isSame(as: "webhook-id") }
-        return try request.deliveryID(in: isSvix ? "svix-id" : "webhook-id")
+        try request.deliveryID(in: (family(of: request) ?? "webhook-") + "id")
     }
 
     /// The headers with Svix's names replaced, where the request has no signature under the other name.
     private static func renamed(_ request: SourceRequest) -> [(name: String, value: String)] {
-        guard !request.headers.contains(where: { $0.name.isSame(as: "webhook-signature") }) else {
-            return request.headers
-        }
+        guard family(of: request) == "svix-" else { return request.headers }
         return request.headers.compactMap { field in
             if field.name.hasPrefix("webhook-") { return nil }
             guard field.name.hasPrefix("svix-") else { return field }

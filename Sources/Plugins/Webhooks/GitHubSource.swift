@@ -92,8 +92,8 @@ public struct GitHubSource: PayloadSource {
             payload = Array(field.utf8)
         }
         try JSONBody.check(payload, isWholeBody: !isForm)
-        return SourceDecoding([
-            SourceEvent(type: type, payload: payload, dedupeKeys: delivery.map { ["delivery:\($0)"] } ?? [])
-        ])
+        // The id is not signed: the signed body itself tells a replay under another id.
+        let keys = (delivery.map { ["delivery:\($0)"] } ?? []) + [request.bodyKey]
+        return SourceDecoding([SourceEvent(type: type, payload: payload, dedupeKeys: keys)])
     }
 }

@@ -91,6 +91,10 @@ public struct GitLabSource: PayloadSource {
     }
 
     private static func dedupeKeys(of request: SourceRequest) throws(SourceError) -> [String] {
+        // Beside a signature the id that it covers counts alone: a forger could make up the others.
+        if StandardWebhooksProof.isBorne(by: request), let id = try StandardWebhooksProof.id(of: request) {
+            return ["key:\(id)"]
+        }
         for name in ["webhook-id", "idempotency-key"] {
             if let key = try request.deliveryID(in: name) { return ["key:\(key)"] }
         }

@@ -47,6 +47,8 @@ public struct ShopifySource: PayloadSource {
         } else if let event = try request.deliveryID(in: "x-shopify-event-id") {
             keys = ["event:\(topic ?? ""):\(event)"]
         }
+        // The ids and the topic are not signed: the signed body itself tells a replay under another id.
+        keys.append(request.bodyKey)
         try JSONBody.check(request.body)
         return SourceDecoding([SourceEvent(type: topic, payload: request.body, dedupeKeys: keys)])
     }

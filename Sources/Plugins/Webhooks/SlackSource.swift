@@ -56,7 +56,7 @@ public struct SlackSource: PayloadSource {
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `challenge-missing`, `form-field-missing`,
     ///   `bad-event-type`, `bad-delivery-id`, `duplicate-header`, `header-not-utf8`; the codes of forms.
     public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
-        guard try FormBody.isForm(request) else { return try decodeEvent(request.body) }
+        guard try FormBody.isForm(request) else { return try decodeEvent(request) }
         let form = try FormBody(request.body)
         if let payload = form.value(of: "payload") { return try decodeInteraction(Array(payload.utf8)) }
         if form.value(of: "command") != nil { return try decodeCommand(form) }
@@ -68,7 +68,8 @@ public struct SlackSource: PayloadSource {
     /// The answer that lets a command or an interaction pass without a message of its own.
     private static let empty = SourceResponse(status: 200)
 
-    private func decodeEvent(_ body: [UInt8]) throws(SourceError) -> SourceDecoding {
+    private func decodeEvent(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
+        let body = request.body
         let strings = try JSONBody.strings(at: eventLookup, of: body)
         if strings[0] == "url_verification" {
             guard let challenge = strings[3] else {
@@ -82,7 +83,7 @@ public struct SlackSource: PayloadSource {
         let type = try EventText.type(isCallback ? strings[1] : strings[0], in: "type of the event")
         let id = try EventText.id(strings[2], in: "member event_id")
         return SourceDecoding([
-            SourceEvent(type: type, payload: body, dedupeKeys: id.map { ["event:\($0)"] } ?? [])
+            SourceEvent(type: type, payload: body, dedupeKeys: [id.map { "event:\($0)" } ?? request.bodyKey])
         ])
     }
 

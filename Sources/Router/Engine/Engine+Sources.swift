@@ -87,13 +87,13 @@ extension Engine {
         var replies: [Reply] = []
         var accepted: [DedupeKey: NewNotification] = [:]
         var made: [DeviceID?: SessionID] = [:]
+        let superseded = try superseded(of: requests, at: now, lookup: lookup)
         for (place, request) in requests.enumerated() {
             if let earlier = request.dedupeKeys.lazy.compactMap({ accepted[$0] }).first {
                 replies.append(.duplicate(Receipt(earlier)))
                 continue
             }
-            let isSuperseded = request.isSuperseded(by: requests[(place + 1)...])
-            let fellow = FellowRequests(isSuperseded: isSuperseded, made: made[request.device])
+            let fellow = FellowRequests(isSuperseded: superseded.contains(place), made: made[request.device])
             let one = try planAccept(request, among: fellow, at: now, lookup: lookup)
             switch one.reply {
             case .accepted(let notification):
@@ -109,6 +109,36 @@ extension Engine {
         }
         plan.reply = .acceptedAll(replies)
         return plan
+    }
+
+    /// The places of requests that a later one with the same collapse id supersedes. A repetition supersedes nothing, and
+    /// neither does a notification that is settled at once: it leaves the older one its chance.
+    private mutating func superseded(
+        of requests: [AcceptRequest], at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Set<Int> {
+        var keys: Set<DedupeKey> = []
+        var firsts: [Int] = []
+        for (place, request) in requests.enumerated() where !request.dedupeKeys.contains(where: keys.contains) {
+            keys.formUnion(request.dedupeKeys)
+            if request.notification.collapseID != nil { firsts.append(place) }
+        }
+        guard firsts.count > 1 else { return [] }
+        var waiting: Set<CollapseKey> = []
+        var superseded: Set<Int> = []
+        for place in firsts.reversed() {
+            let request = requests[place]
+            let key = CollapseKey(
+                application: request.application, device: request.device, collapseID: request.notification.collapseID)
+            guard let key, let tenant = tenants[request.application] else { continue }
+            if waiting.contains(key) {
+                superseded.insert(place)
+            } else if case .fresh(_, let placement, _) = try route(request, in: tenant, at: now, lookup: lookup),
+                !placement.state.isSettled
+            {
+                waiting.insert(key)
+            }
+        }
+        return superseded
     }
 }
 
@@ -138,15 +168,6 @@ struct FellowRequests {
             return .fresh(decision, placement, newSession: newSession)
         }
         return .fresh(decision, .settled(.superseded), newSession: nil)
-    }
-}
-
-extension AcceptRequest {
-    fileprivate func isSuperseded(by later: ArraySlice<AcceptRequest>) -> Bool {
-        guard let id = notification.collapseID else { return false }
-        return later.contains { other in
-            other.device == device && other.notification.collapseID.map { $0.isSame(as: id) } ?? false
-        }
     }
 }
 

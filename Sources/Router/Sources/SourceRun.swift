@@ -16,6 +16,7 @@ package struct SourceRun: Sendable {
     private let contentIDs: TemplateTable?
     private let device: PayloadTemplate?
     private let dedupeID: PayloadTemplate?
+    private let isBinding: Bool
     /// The device of all notifications of a built-in binding.
     private let boundDevice: DeviceID?
 
@@ -35,7 +36,7 @@ package struct SourceRun: Sendable {
         self.needsSecret = needsSecret
         self.definition = definition
         scope = definition.scope
-        boundDevice = nil
+        (isBinding, boundDevice) = (false, nil)
         self.source = source
         let defaults = source.defaults
         if let own = definition.contentID {
@@ -54,7 +55,7 @@ package struct SourceRun: Sendable {
         definition = SourceDefinition(
             id: SourceID(unchecked: source.id.text), application: application, kind: source.id)
         scope = source.id
-        boundDevice = device
+        (isBinding, boundDevice) = (true, device)
         needsSecret = false
         self.source = source
         (contentIDs, self.device, dedupeID) = (nil, nil, nil)
@@ -94,16 +95,12 @@ package struct SourceRun: Sendable {
     /// All notifications of a request, and the answer that the source gives to its sender; nil leaves the answer to the
     /// caller.
     ///
-    /// - Throws: The faults of `decode` and `outcome`, and `too-many-events`.
+    /// - Throws: The faults of `decode` and `outcome`, `too-many-events` and `filter-too-costly`.
     package func outcomes(
         of request: SourceRequest
     ) throws(SourceError) -> (accepted: [Accepted], response: SourceResponse?) {
         let decoding = try decode(request)
-        guard decoding.events.count <= RouterLimits.eventsPerRequest else {
-            throw SourceError(
-                code: "too-many-events", message: "A request may carry \(RouterLimits.eventsPerRequest) events.",
-                kind: .unprocessable)
-        }
+        try check(decoding)
         var accepted: [Accepted] = []
         for event in decoding.events {
             if let one = try outcome(of: event, in: request) { accepted.append(one) }
@@ -113,10 +110,16 @@ package struct SourceRun: Sendable {
 
     /// An event as a notification; nil if the filter leaves it out.
     ///
-    /// - Throws: `content-id-missing`, `invalid-content-id`, `invalid-device-id` and `dedupe-id-missing`.
+    /// - Throws: `payload-not-json`, `content-id-missing`, `invalid-content-id`, `invalid-device-id` and
+    ///   `dedupe-id-missing`.
     package func outcome(of event: SourceEvent, in request: SourceRequest) throws(SourceError) -> Accepted? {
         // Parsing the payload again is left out where nothing reads it.
         let scope = readsEvents ? TemplateScope(request, event) : TemplateScope(payload: nil)
+        // Receivers find JSON within the signed JSON of their webhook: a source of a plugin's must not put anything else there.
+        guard !readsEvents || scope.payload != nil || !MediaType.isJSON(event.contentType) else {
+            let message = "The source has given a payload as JSON that is none within the limits."
+            throw SourceError(code: "payload-not-json", message: message, kind: .unprocessable)
+        }
         if let filter = definition.filter {
             let payload = scope.payload.map(PayloadValue.init) ?? .null
             guard filter.evaluate(with: payload) else { return nil }
@@ -129,8 +132,24 @@ package struct SourceRun: Sendable {
         return Accepted(event: event, notification: notification, device: try device(of: scope))
     }
 
-    private var readsEvents: Bool {
-        definition.filter != nil || contentIDs != nil || device != nil || dedupeID != nil
+    /// Whether payloads are parsed here. The built-in bindings have no template, and check their payloads themselves.
+    private var readsEvents: Bool { !isBinding }
+
+    /// Refuses a request with too many events, or with more bytes of them than the filter may go through.
+    package func check(_ decoding: SourceDecoding) throws(SourceError) {
+        let events = decoding.events
+        guard events.count <= RouterLimits.eventsPerRequest else {
+            throw SourceError(
+                code: "too-many-events", message: "A request may carry \(RouterLimits.eventsPerRequest) events.",
+                kind: .unprocessable)
+        }
+        guard let passes = definition.filter?.passes else { return }
+        let bytes = events.reduce(0) { $0 + $1.payload.count }
+        guard passes * bytes > RouterLimits.filterWork else { return }
+        throw SourceError(
+            code: "filter-too-costly",
+            message: "The filter takes up to \(passes) passes over \(bytes) bytes; passes times bytes may be "
+                + "\(RouterLimits.filterWork). Make the filter shorter.", kind: .unprocessable)
     }
 
     private func defaultExpiration(of request: SourceRequest) -> Expiration {

@@ -16,12 +16,16 @@ package final class APNsDesk: Sendable {
     /// Notes a request that was refused.
     package typealias NoteRefusal = @Sendable (_ request: APNsRequest, _ refusal: APNsRefusal) -> Void
 
+    /// Asks whether there is an application; calls `answer` once, on any thread.
+    package typealias Knows = @Sendable (_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) -> Void
+
     let checks: APNsChecks
     /// For how long connections and requests may take.
     package let waits: APNsTimes
     let streams: Int
     let now: @Sendable () -> Timestamp
     let take: Take
+    let knows: Knows
     let noteRefusal: NoteRefusal
     private let book: Mutex<ConnectionBook>
     private let bodyBytesHeld: Int
@@ -37,7 +41,8 @@ package final class APNsDesk: Sendable {
         checks: APNsChecks, times: APNsTimes = APNsTimes(), streams: Int = DaemonLimits.apnsStreams,
         connections: Int = DaemonLimits.apnsConnections,
         bodyBytesHeld: Int = DaemonLimits.apnsBodyBytesHeld, now: @escaping @Sendable () -> Timestamp,
-        noteRefusal: @escaping NoteRefusal = { _, _ in }, take: @escaping Take
+        noteRefusal: @escaping NoteRefusal = { _, _ in }, knows: @escaping Knows = { _, answer in answer(true) },
+        take: @escaping Take
     ) {
         self.checks = checks
         waits = times
@@ -46,6 +51,7 @@ package final class APNsDesk: Sendable {
         self.now = now
         self.noteRefusal = noteRefusal
         self.take = take
+        self.knows = knows
         book = Mutex(ConnectionBook(connections: connections, perAddress: connections, tooMany: 0))
     }
 

@@ -27,6 +27,8 @@ struct APNsIngest: Sendable {
         if !taken { answer(.refused(.busy)) }
     }
 
+    func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) { host.knows(id, answer) }
+
     private func accept(_ push: APNsPush) throws(APNsRefusal) -> AcceptRequest {
         if let perSecond = settings.requestsPerSecondPerDevice {
             do throws(Problem) {
@@ -58,6 +60,10 @@ struct APNsIngest: Sendable {
 extension APNsRefusal {
     /// The engine has more than enough to do.
     fileprivate static let busy = APNsRefusal(.serviceUnavailable, "Too many pushes are waiting: try again.")
+
+    static func unknownApplication(_ id: ApplicationID) -> APNsRefusal {
+        APNsRefusal(.badTopic, "There is no application \(id): put it, or name it in apns.topics.")
+    }
 }
 
 extension APNsVerdict {
@@ -77,8 +83,7 @@ extension APNsVerdict {
 extension APNsRefusal {
     fileprivate init(_ refusal: Refusal, at now: Timestamp, namingOthers: Bool) {
         switch refusal {
-        case .unknownApplication(let id):
-            self.init(.badTopic, "There is no application \(id): put it, or name it in apns.topics.")
+        case .unknownApplication(let id): self = .unknownApplication(id)
         case .unknownDevice(let isElsewhere):
             let isForeign = isElsewhere && namingOthers
             self.init(

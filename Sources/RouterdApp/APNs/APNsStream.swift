@@ -109,13 +109,27 @@ package final class APNsStream: ChannelInboundHandler {
     private func finish(_ head: APNsHead, _ length: Int) {
         defer { forgetBody() }
         let push: APNsPush
-        do throws(APNsRefusal) { push = try APNsPush(head, body: body, length: length) } catch { return refuse(error) }
+        do throws(APNsRefusal) {
+            push = try APNsPush(head, body: body, length: length)
+        } catch {
+            // The topic is checked before the body, and only the engine knows the applications.
+            return submit { [desk] answer in
+                desk.knows(head.application) { isKnown in
+                    answer(.refused(isKnown ? error : .unknownApplication(head.application)))
+                }
+            }
+        }
+        submit { [desk] answer in desk.take(push, answer) }
+    }
+
+    /// Leaves the answer to another thread.
+    private func submit(_ ask: (_ answer: @escaping @Sendable (APNsVerdict) -> Void) -> Void) {
         guard let context else { return }
         state = .submitted
         timer?.cancel()
         let loop = context.eventLoop
         let stream = NIOLoopBound(self, eventLoop: loop)
-        desk.take(push) { verdict in loop.execute { stream.value.answer(verdict) } }
+        ask { verdict in loop.execute { stream.value.answer(verdict) } }
     }
 
     private func forgetBody() {

@@ -130,6 +130,11 @@ package actor EngineHost {
         try body(engine)
     }
 
+    /// Asks whether there is an application; `answer` is called on the engine's queue.
+    package nonisolated func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) {
+        executor.queue.async { self.assumeIsolated { answer($0.engine.tenants[id] != nil) } }
+    }
+
     /// What the engine has in hand, and how long decisions took.
     package var figures: (EngineFigures, planning: RecentTimes) {
         let figures = EngineFigures(

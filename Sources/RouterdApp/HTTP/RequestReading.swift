@@ -45,11 +45,15 @@ extension Request {
         "gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd",
     ]
 
+    /// Whether a value of `Content-Encoding` names a compression.
+    static func isCompression(_ value: String) -> Bool {
+        value.split { $0 == "," || $0.isWhitespace }.contains { compressions.contains($0.lowercased()) }
+    }
+
     /// The whole body, at most so many bytes.
     func bytes(atMost limit: Int) async throws -> [UInt8] {
         // Before anything of it is read.
-        let codings = headers[values: .contentEncoding].flatMap { $0.split { $0 == "," || $0.isWhitespace } }
-        if codings.contains(where: { Self.compressions.contains($0.lowercased()) }) {
+        if headers[values: .contentEncoding].contains(where: Self.isCompression) {
             throw Problem(
                 .unsupportedMediaType, "content-encoding-not-supported",
                 "A compressed body is not taken: send it as it is.")

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Hummingbird
 import Router
 import RouterPlugin
 
@@ -78,9 +79,25 @@ struct SourceTrial: Sendable {
             add("verify", .skipped, "the source has no secret: its sender needs an API key of the scope ingest")
         }
         var decoding = SourceDecoding([])
-        attempt("decode", nil) { () throws(SourceError) in decoding = try run.decode(request) }
+        attempt("decode", nil) { () throws(SourceError) in
+            try Self.checkBody(of: request)
+            decoding = try run.decode(request)
+            try run.check(decoding)
+        }
         if !isRefused { add("decode", .ok, Self.described(decoding)) }
         pass(decoding.events, by: run, request)
+    }
+
+    /// The checks that a real request meets before its source sees it.
+    private static func checkBody(of request: SourceRequest) throws(SourceError) {
+        if request.headers.contains(where: { $0.name == "content-encoding" && Request.isCompression($0.value) }) {
+            throw SourceError(
+                code: "content-encoding-not-supported", message: "A compressed body is not taken: send it as it is.")
+        }
+        guard request.body.count <= RouterLimits.payloadBytes else {
+            throw SourceError(
+                code: "body-too-large", message: "The body may have \(RouterLimits.payloadBytes) bytes.")
+        }
     }
 
     private mutating func pass(_ events: [SourceEvent], by run: SourceRun, _ request: SourceRequest) {

@@ -160,6 +160,19 @@ struct CloudEventsModeTests {
         #expect(events == [expected])
     }
 
+    /// The data stands within the signed JSON of a webhook, which it must not be able to end.
+    @Test func jsonDataOfBinaryModeIsChecked() throws {
+        let json = CloudEvents.headers + [(name: "content-type", value: "application/json; charset=utf-8")]
+        for body in ["1", "null", #" {"a":[1.0]} "#, #""text""#] {
+            #expect(try CloudEvents.decode(request(body, json))[0].payload == Array(body.utf8))
+        }
+        for body in [#"0},"type":"forged","data":{"x":1}"#, #"{"a":"#, "\u{FEFF}{}", #"{"a":1,"a":2}"#, " "] {
+            #expect(CloudEvents.refusal(request(body, json))?.code.hasPrefix("json-") == true, "\(body)")
+        }
+        let empty = try CloudEvents.decode(request("", json))[0]
+        #expect(empty.contentType == "application/octet-stream" && empty.payload.isEmpty)
+    }
+
     @Test func binaryModeNeedsNoContentType() throws {
         let event = try CloudEvents.decode(request("", CloudEvents.headers))[0]
         #expect(event.contentType == "application/octet-stream")

@@ -1,4 +1,4 @@
-import Plugins
+@testable import Plugins
 import RouterPlugin
 import Testing
 
@@ -82,8 +82,11 @@ struct SlackSourceTests {
             (#"{"type":"event_callback"}"#, nil, [], nil),
         ] as [(String, String?, [String], String?)])
     func eventsKeepTheirBody(body: String, type: String?, keys: [String], contentID: String?) throws {
-        let decoding = try source.decode(request(body, [("content-type", "application/json; charset=utf-8")]))
-        #expect(decoding == SourceDecoding([SourceEvent(type: type, payload: Array(body.utf8), dedupeKeys: keys)]))
+        let request = request(body, [("content-type", "application/json; charset=utf-8")])
+        // An event without an id is known by its signed body.
+        let known = keys.isEmpty ? [request.bodyKey] : keys
+        let event = SourceEvent(type: type, payload: Array(body.utf8), dedupeKeys: known)
+        #expect(try source.decode(request) == SourceDecoding([event]))
         let template = TemplateText(try #require(source.defaults.contentID["*"]))
         #expect(template.filled(from: try parsed(body)) == contentID)
     }

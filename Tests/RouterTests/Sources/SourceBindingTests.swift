@@ -1,3 +1,4 @@
+import PredicateEngine
 import RouterPlugin
 import Testing
 
@@ -40,6 +41,26 @@ import Testing
         let definition = SourceDefinition(id: "hooks", application: "com.example.app", kind: ByteSource().id)
         let run = try SourceRun(definition, by: ByteSource())
         #expect(run.scope == definition.scope && run.scope != ByteSource().id)
-        #expect(try run.outcomes(of: request([1])).accepted.map(\.device) == [nil])
+        let zero = request(Array("0".utf8))
+        #expect(try run.outcomes(of: zero).accepted.map(\.device) == [nil])
+    }
+
+    @Test func aConfiguredSourceGivesNoBytesAsJSONThatAreNone() throws {
+        let definition = SourceDefinition(id: "hooks", application: "com.example.app", kind: ByteSource().id)
+        let run = try SourceRun(definition, by: ByteSource())
+        let refusal = #expect(throws: SourceError.self) { try run.outcomes(of: request(Array("}".utf8))) }
+        #expect(refusal?.code == "payload-not-json")
+    }
+
+    @Test func aFilterThatWouldHoldUpAllOthersIsRefused() throws {
+        var definition = SourceDefinition(id: "hooks", application: "com.example.app", kind: ByteSource().id)
+        let many = Array(repeating: "a LIKE[cd] '*a?Ndb'", count: 600).joined(separator: " OR ")
+        definition.filter = try PayloadPredicate(format: many)
+        let run = try SourceRun(definition, by: ByteSource())
+        let passes = try #require(definition.filter?.passes)
+        let most = SourceEvent(payload: Array(repeating: 0x20, count: RouterLimits.filterWork / passes))
+        try run.check(SourceDecoding([most]))
+        let refusal = #expect(throws: SourceError.self) { try run.check(SourceDecoding([most, most])) }
+        #expect(refusal?.code == "filter-too-costly")
     }
 }

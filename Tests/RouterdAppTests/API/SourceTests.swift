@@ -56,6 +56,21 @@ struct SourceTests {
         }
     }
 
+    /// GitHub signs the body alone. The id of the delivery is what a replay would change.
+    @Test func aReplayUnderAnotherIDIsADuplicate() async throws {
+        try await Self.withSource { daemon, _ in
+            let first = try await daemon.call(
+                .post, "/v1/sources/hooks", Self.opened, headers: Self.signed(Self.opened, "d1"))
+            #expect(first.status == 202, "\(first.text)")
+            for delivery in ["d2", "d3"] {
+                var headers = Self.signed(Self.opened, delivery)
+                if delivery == "d3" { headers["x-github-event"] = "pull_request" }
+                let again = try await daemon.call(.post, "/v1/sources/hooks", Self.opened, headers: headers)
+                #expect(again.status == 200, "\(again.text)")
+            }
+        }
+    }
+
     @Test func aForgedRequestIsRefused() async throws {
         try await Self.withSource { daemon, _ in
             func post(_ body: String, _ headers: [String: String]) async throws -> Answer {
@@ -86,8 +101,9 @@ struct SourceTests {
             #expect(
                 rotated["secrets"].asArray?.count == 2 && rotated["secrets"].asArray?[0]["notAfter"]?.asString != nil)
             for secret in ["s3cret", "newer"] {
-                let headers = Self.signed(Self.opened, secret, secret: secret)
-                let answer = try await daemon.call(.post, "/v1/sources/hooks", Self.opened, headers: headers)
+                let body = Self.opened + (secret == "newer" ? " " : "")
+                let headers = Self.signed(body, secret, secret: secret)
+                let answer = try await daemon.call(.post, "/v1/sources/hooks", body, headers: headers)
                 #expect(answer.status == 202, "\(secret): \(answer.text)")
             }
             let atOnce = try await daemon.call(
@@ -155,6 +171,59 @@ struct SourceTests {
             let again = try await daemon.call(
                 .post, "/v1/sources/hooks", Self.group, headers: ["authorization": "Bearer token"])
             #expect(again.status == 200)
+        }
+    }
+
+    private static func alert(_ status: String, ends: String = "0001-01-01T00:00:00Z") -> String {
+        #"""
+        {"status":"\#(status)","labels":{"alertname":"Disk"},"annotations":{},"startsAt":"2026-01-02T03:04:05Z",
+         "endsAt":"\#(ends)","generatorURL":"","fingerprint":"f1"}
+        """#
+    }
+
+    private static func group(_ alerts: String...) -> String {
+        #"""
+        {"version":"4","groupKey":"g","status":"firing","receiver":"r","groupLabels":{},"commonLabels":{},
+         "commonAnnotations":{},"externalURL":"http://a","truncatedAlerts":0,"alerts":[\#(alerts.joined(separator: ","))]}
+        """#
+    }
+
+    @Test func aRepetitionSupersedesNothingOfItsRequest() async throws {
+        let source = #"{"kind":"alertmanager","application":"com.example.gallery","secrets":["token"]}"#
+        try await Self.withSource(source) { daemon, receiver in
+            try await daemon.putSession("win-1", at: receiver.url())
+            receiver.hold()
+            func states(_ body: String) async throws -> [String] {
+                let answer = try await daemon.call(
+                    .post, "/v1/sources/hooks", body, headers: ["authorization": "Bearer token"])
+                return answer["notifications"].asArray?.map {
+                    $0["duplicate"] == true ? "duplicate" : $0["state"]?.asString ?? ""
+                } ?? []
+            }
+            let (firing, resolved) = (Self.alert("firing"), Self.alert("resolved", ends: "2026-01-02T04:04:05Z"))
+            let twice = try await states(Self.group(firing, firing))
+            #expect(twice[0] != "superseded" && twice[1] == "duplicate", "\(twice)")
+            let reordered = try await states(Self.group(resolved, firing))
+            #expect(reordered[0] != "superseded" && reordered[1] == "duplicate", "\(reordered)")
+            receiver.release()
+        }
+    }
+
+    @Test func anUndeliverableOneSupersedesNothingOfItsRequest() async throws {
+        let source = #"""
+            {"kind":"alertmanager","application":"com.example.gallery","secrets":["token"],
+             "contentId":"disk://{alert.status}"}
+            """#
+        try await Self.withSource(source) { daemon, receiver in
+            receiver.hold()
+            try await daemon.putSession("win-1", at: receiver.url(), conditions(can: "SELF == 'disk://firing'"))
+            let answer = try await daemon.call(
+                .post, "/v1/sources/hooks",
+                Self.group(Self.alert("firing"), Self.alert("resolved", ends: "2026-01-02T04:04:05Z")),
+                headers: ["authorization": "Bearer token"])
+            let states = answer["notifications"].asArray?.map { $0["state"]?.asString } ?? []
+            #expect(states.count == 2 && states[0] != "superseded" && states[1] == "deadLettered", "\(answer.text)")
+            receiver.release()
         }
     }
 

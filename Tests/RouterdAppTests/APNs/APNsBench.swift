@@ -38,18 +38,19 @@ final class APNsBench {
     init(desk: APNsDesk? = nil) throws {
         let taken = Taken()
         self.taken = taken
-        self.desk = desk ?? Self.desk { taken.add($0, $1) }
+        self.desk = desk ?? Self.desk(take: { taken.add($0, $1) })
         channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(APNsStream(on: APNsConnection(desk: self.desk)))
     }
 
     /// A desk that takes every token.
     static func desk(
-        bodyBytesHeld: Int = DaemonLimits.apnsBodyBytesHeld, take: @escaping APNsDesk.Take = { _, _ in }
+        bodyBytesHeld: Int = DaemonLimits.apnsBodyBytesHeld,
+        knows: @escaping APNsDesk.Knows = { _, answer in answer(true) }, take: @escaping APNsDesk.Take = { _, _ in }
     ) -> APNsDesk {
         APNsDesk(
             checks: APNsChecks(tokens: .none), bodyBytesHeld: bodyBytesHeld,
-            now: { Timestamp(milliseconds: 1_767_268_800_000) }, take: take)
+            now: { Timestamp(milliseconds: 1_767_268_800_000) }, knows: knows, take: take)
     }
 
     var pushes: [APNsPush] { taken.all.map(\.push) }
@@ -75,6 +76,7 @@ final class APNsBench {
 
     /// All that has gone out since it was asked last.
     func sent() throws -> Answer {
+        channel.embeddedEventLoop.run()
         var answer = Answer()
         while let frame = try channel.readOutbound(as: HTTP2Frame.FramePayload.self) {
             switch frame {

@@ -35,6 +35,15 @@ struct APNsStreamTests {
         #expect(answer.dataFrames == 1 && answer.isEnded && answer.headers["apns-id"] == APNsBench.messageID)
     }
 
+    @Test("An unknown topic is told before a fault of the body", arguments: [true, false])
+    func order(isKnown: Bool) throws {
+        let bench = try APNsBench(
+            desk: APNsBench.desk(knows: { id, answer in answer(isKnown && id.text == "com.example.Gallery") }))
+        try bench.head(endStream: true)
+        let reason = isKnown ? "PayloadEmpty" : "BadTopic"
+        #expect(try bench.sent().body == #"{"reason":"\#(reason)"}"#)
+    }
+
     @Test("A head that is refused is answered before its body comes, and the rest is thrown away, a part of it")
     func refusedEarly() throws {
         let bench = try APNsBench()

@@ -93,9 +93,10 @@ def clear_text(world: World, report: Report) -> None:
         report.check(f"{claim}: {expected[0]} {expected[1]}", seen == expected and "apns-id" in headers, seen)
     with socket.create_connection(("127.0.0.1", int(world.cleartext.rsplit(":", 1)[1])), timeout=30) as http1:
         http1.sendall(b"POST /3/device/0a0a0a0a HTTP/1.1\r\nhost: x\r\n\r\n")
-        while http1.recv(1024):
-            pass
-        report.check("a client of HTTP/1.1 is shown the door", True)
+        answer = b""
+        while part := http1.recv(1024):
+            answer += part
+        report.check("a client of HTTP/1.1 is shown the door", not answer.startswith(b"HTTP/1."), answer)
 
 
 def repetition(world: World, report: Report) -> None:
