@@ -15,7 +15,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -43,6 +43,7 @@ test: setup check release check-benchmarks race  ## Check the style and what dec
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
+	$(MAKE) check-built
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
@@ -67,9 +68,13 @@ race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
 	@python3 Scripts/demo.py --routerd $(RELEASE) $(ARGUMENTS)
 
-check-readme: release  ## Run the README's commands in order, in a fresh folder, and check what they promise.
-	@Scripts/setup.sh curl jq binutils
+check-readme: release  ## Run the commands of README.md and docs/GUIDE.md in order, and check what they promise.
+	@Scripts/setup.sh curl jq openssl binutils
+	@command -v node >/dev/null || Scripts/setup.sh nodejs
 	python3 Tests/readme/run.py --routerd $(RELEASE)
+
+check-built:  ## Check that `make run` in a terminal compiles nothing after `make test`; nothing is built before it.
+	python3 Tests/readme/run.py --routerd $(RELEASE) built
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
 	@$(BUILD) -c release --package-path Benchmarks --product simulation-soak
