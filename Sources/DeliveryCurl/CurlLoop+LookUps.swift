@@ -8,17 +8,25 @@ extension CurlLoop {
     /// Hands a request to libcurl, or says why it cannot be.
     func handOver(_ slot: EasySlot, _ addresses: [String]) throws(RequestRefusal) -> TransferFailure? {
         try slot.setNames(forgetting: oldNames, addresses)
+        slot.handOver()
         let code = multi.add(slot)
         guard code == CURLM_OK else { return TransferFailure(engine: "curl_multi_add_handle", code) }
         oldNames.removeAll()
         return nil
     }
 
+    /// The slots whose requests wait for addresses, with the ends of their waits.
+    var awaiting: [(slot: Int, until: UInt64)] {
+        guard !names.isEmpty else { return [] }
+        return slots.indices.compactMap { number in slots[number]?.state.awaitsUntil.map { (number, $0) } }
+    }
+
     /// The slot's request needs its host's addresses.
     func awaitAddresses(_ number: Int, _ slot: EasySlot) {
         guard let host = slot.host else { preconditionFailure("slot \(number) has no host to look up") }
         let isUnderWay = names.isUnderWay(host)
-        awaited[number] = isUnderWay || slot.hasBegun ? slot.time.addressDeadline : slot.time.threadDeadline
+        let waitsForThread = !isUnderWay && !slot.hasBegun
+        slot.awaitAddresses(until: waitsForThread ? slot.time.threadDeadline : slot.time.addressDeadline)
         if names.waiting == 0 { lookUpsMovedAt = MonotonicClock.nanoseconds }
         names.ask(host, for: number, of: transfers[number]?.request.application)
         startLookUps()
@@ -27,15 +35,14 @@ extension CurlLoop {
     /// The slot's request needs no addresses any more. Returns whether its look-up has begun.
     @discardableResult
     func stopAwaiting(_ number: Int, _ slot: EasySlot, isLate: Bool) -> Bool {
-        guard awaited.removeValue(forKey: number) != nil, let host = slot.host else { return false }
+        guard slot.state.awaitsUntil != nil, let host = slot.host else { return false }
         return names.giveUp(host, for: number, isLate: isLate)
     }
 
     /// A thread has come back.
     func tell(_ name: String, _ lookUp: HostLookUp) {
-        for number in names.ended(name, isFound: lookUp.isFound)
-        where awaited.removeValue(forKey: number) != nil {
-            guard let slot = slots[number] else { continue }
+        for number in names.ended(name, isFound: lookUp.isFound) {
+            guard let slot = slots[number], slot.state.awaitsUntil != nil else { continue }
             if let failure = goOn(slot, lookUp) { end(number, slot, failure) }
         }
         startLookUps()
@@ -44,9 +51,9 @@ extension CurlLoop {
     /// Ends the requests whose time is over, and which have no addresses yet. Where other names had all threads, nothing was
     /// asked of the request's own: it does not hold its slot for long, and its receiver has the rest of its time yet.
     func endLateLookUps(at now: UInt64) {
-        guard !awaited.isEmpty else { return }
+        guard !awaiting.isEmpty else { return }
         if names.hasLate(at: now) { startLookUps() }
-        for (number, _) in awaited.filter({ $0.value <= now }).sorted(by: { $0.value < $1.value }) {
+        for (number, _) in awaiting.filter({ $0.until <= now }).sorted(by: { $0.until < $1.until }) {
             endLookUp(number, at: now)
         }
         guard let deadline = crowdDeadline, deadline <= now else { return }
@@ -81,8 +88,9 @@ extension CurlLoop {
         let now = MonotonicClock.nanoseconds
         names.setLate(at: now)
         while let name = names.next(at: now) {
-            for number in names.askers(of: name) where awaited[number] != nil {
-                awaited[number] = slots[number]?.time.addressDeadline
+            for number in names.askers(of: name) {
+                guard let slot = slots[number], slot.state.awaitsUntil != nil else { continue }
+                slot.awaitAddresses(until: slot.time.addressDeadline)
             }
             let (mailbox, lookUp) = (mailbox, lookUp)
             do {

@@ -1,5 +1,4 @@
 import CCurl
-import Glibc
 import Router
 
 /// The transport's one thread: takes mail, starts requests, waits, reports. The round is `turn()`.
@@ -16,8 +15,6 @@ final class CurlLoop {
     private(set) var transfers: [Transfer?]
     /// Names that are looked up, and for whom.
     var names: LookUpQueue
-    /// The slots that wait for addresses, and until when.
-    var awaited: [Int: UInt64] = [:]
     /// When a name that was not found before got a thread last, or the first began to wait for one.
     var lookUpsMovedAt: UInt64 = 0
     /// What libcurl's table of names has to forget before the next request is handed over.
@@ -26,7 +23,6 @@ final class CurlLoop {
     let lookUp: @Sendable (String) -> HostLookUp
     /// When what still runs is cut off; nil while the transport is open.
     private var stopDeadline: UInt64?
-    private var owner: pthread_t?
 
     init(
         configuration: CurlConfiguration, mailbox: Mailbox,
@@ -52,15 +48,14 @@ final class CurlLoop {
 
     /// From here on the calling thread is the loop's.
     func begin() {
-        precondition(owner == nil, "the loop was begun twice")
-        owner = pthread_self()
+        multi.begin()
     }
 
     // MARK: A round
 
     /// One round; false when the transport is stopped and nothing runs any more.
     func turn() -> Bool {
-        assertOwner()
+        multi.assertOwner()
         readMail()
         startWaiting()
         engine("curl_multi_socket_action", multi.actIfDue(at: MonotonicClock.nanoseconds))
@@ -101,7 +96,7 @@ final class CurlLoop {
 
     /// Hands a request to libcurl, or says why it cannot be.
     private func start(_ transfer: Transfer, in number: Int) -> TransferFailure? {
-        assertOwner()
+        multi.assertOwner()
         do throws(RequestRefusal) {
             let slot = try slot(number)
             try slot.prepare(transfer.request)
@@ -124,12 +119,11 @@ final class CurlLoop {
     private func reportFinished() {
         while let (number, code) = multi.nextFinished() {
             guard let slot = slots[number] else { preconditionFailure("slot \(number) finished without a handle") }
-            if code == CURLE_COULDNT_RESOLVE_HOST, slot.wantsAddresses, multi.remove(slot) == CURLM_OK {
-                awaitAddresses(number, slot)
-            } else if slot.isRefusedAnothers(code), multi.remove(slot) == CURLM_OK {
-                openAnother(number, slot)
-            } else {
-                if code == CURLE_OPERATION_TIMEDOUT, slot.mayShare, let sent = slot.sent {
+            switch slot.state.finished(code) {
+            case .awaitAddresses where multi.remove(slot) == CURLM_OK: awaitAddresses(number, slot)
+            case .useOwnConnection where multi.remove(slot) == CURLM_OK: useOwnConnection(number, slot)
+            case .finish, .awaitAddresses, .useOwnConnection:
+                if code == CURLE_OPERATION_TIMEDOUT, slot.mayShare, let sent = slot.state.sent {
                     multi.hasTimedOut(on: sent.over, since: sent.at, at: MonotonicClock.nanoseconds)
                 }
                 finish(number, slot.result(of: code))
@@ -137,10 +131,10 @@ final class CurlLoop {
         }
     }
 
-    /// Hands a request over once more, for a connection of its own.
-    private func openAnother(_ number: Int, _ slot: EasySlot) {
+    /// Hands a request over again, for a connection of its own.
+    private func useOwnConnection(_ number: Int, _ slot: EasySlot) {
         do throws(RequestRefusal) {
-            try slot.insistOnNew(at: MonotonicClock.nanoseconds)
+            try slot.useOwnConnection(at: MonotonicClock.nanoseconds)
             if let failure = try handOver(slot, []) { end(number, slot, failure) }
         } catch {
             end(number, slot, error.failure)
@@ -163,7 +157,7 @@ final class CurlLoop {
     private func timeToWait() -> Int32 {
         let now = MonotonicClock.nanoseconds
         let deadlines = [
-            multi.deadline, stopDeadline, awaited.values.min(), crowdDeadline, names.nextLate(after: now),
+            multi.deadline, stopDeadline, awaiting.map(\.until).min(), crowdDeadline, names.nextLate(after: now),
         ]
         guard let deadline = deadlines.compactMap(\.self).min() else { return -1 }
         return MonotonicClock.milliseconds(until: deadline, from: now)
@@ -173,12 +167,12 @@ final class CurlLoop {
 
     /// Frees the slot, then tells the sender, whose next request may then find the slot free.
     func finish(_ number: Int, _ result: TransferResult) {
-        assertOwner()
+        multi.assertOwner()
         guard let slot = slots[number], let transfer = transfers[number] else {
             preconditionFailure("slot \(number) ended a transfer that it did not run")
         }
         transfers[number] = nil
-        let connection = slot.sent?.over
+        let connection = slot.state.sent?.over
         stopAwaiting(number, slot, isLate: false)
         if let name = slot.nameToForget { oldNames.append(name) }
         if multi.remove(slot) == CURLM_OK {
@@ -187,7 +181,7 @@ final class CurlLoop {
             // Nothing says what state the handle is in. Its clean-up takes it out of the multi handle by force.
             slots[number] = nil
         }
-        if let connection, !multi.silent.isEmpty, !slots.contains(where: { $0?.sent?.over == connection }) {
+        if let connection, !multi.silent.isEmpty, !slots.contains(where: { $0?.state.sent?.over == connection }) {
             multi.silent.end(connection, at: MonotonicClock.nanoseconds)
         }
         admission.release(number)
@@ -229,10 +223,5 @@ final class CurlLoop {
         let (arrivals, waiters) = mailbox.end()
         for transfer in arrivals { transfer.fail(.shuttingDown) }
         for waiter in waiters { waiter.resume() }
-    }
-
-    private func assertOwner() {
-        guard let owner else { preconditionFailure("the loop was used before its thread ran") }
-        precondition(pthread_equal(pthread_self(), owner) != 0, "the loop was used outside its thread")
     }
 }

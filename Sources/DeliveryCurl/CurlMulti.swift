@@ -3,15 +3,28 @@ import Glibc
 
 /// libcurl's multi handle, the sockets and the timer that it asks to be watched.
 ///
-/// libcurl calls back into this object, by an unretained pointer, from within the calls made here and from no other
-/// place; it lives until `close()` has returned. A callback only notes what libcurl wants: libcurl must
-/// not be called from within one.
+///     Swift                                        │ libcurl
+///     CurlLoop ══▶ CurlMulti ══════════════════════╪═▶ multi handle ─▶ easy handles (only while added)
+///                    ▲  ▲ ║                        │     │    ║
+///                    │  └─╫── socket, timer ───────┼─────┘    ╚══▶ connections      ═▶ owns, and frees
+///                    │    ╚══▶ Poller (epoll)      │                   │            ─▶ points to, unretained
+///                    └───── closing of sockets ────┼───────────────────┘
+///
+/// | libcurl's pointer to this object | set by | valid until |
+/// |---|---|---|
+/// | of the multi handle: socket and timer callbacks | `init` | `curl_multi_cleanup` in `close()` has returned |
+/// | of a connection, copied from its easy handle: closing | `watchClosing(of:)` | the same, at the latest |
+///
+/// libcurl calls back on the owner's thread, from within the calls made here and from no other place; each callback asserts
+/// it before it touches the state. A callback only notes libcurl's wish: libcurl must not be called from within one.
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private var poller: Poller
     /// When libcurl wants to be called without a socket being ready, in the monotonic clock's nanoseconds.
     private(set) var deadline: UInt64?
     private var isClosed = false
+    /// The thread that calls libcurl; nil until the loop has begun.
+    private var owner: pthread_t?
     /// Connections that are not given to requests any more.
     let silent = SilentConnections()
 
@@ -29,6 +42,17 @@ final class CurlMulti {
     }
 
     deinit { close() }
+
+    /// Makes the calling thread the owner: libcurl is called, and calls back, on this thread only.
+    func begin() {
+        precondition(owner == nil, "the loop was begun twice")
+        owner = pthread_self()
+    }
+
+    func assertOwner() {
+        guard let owner else { preconditionFailure("the loop was used before its thread ran") }
+        precondition(pthread_equal(pthread_self(), owner) != 0, "the loop was used outside its thread")
+    }
 
     /// Closes the connections and gives the handle up. Every easy handle has been removed before.
     func close() {
@@ -101,10 +125,17 @@ final class CurlMulti {
 
     // MARK: Callbacks
 
-    /// -1 tells libcurl to fail every transfer; without an eye on the socket they would hang until their time limits.
-    private static let socketCallback: curl_socket_callback = { easy, socket, action, context, _ in
-        guard let context else { return -1 }
+    /// The object that a callback was set with. Its state is the owner's alone.
+    private static func owned(_ context: UnsafeMutableRawPointer) -> CurlMulti {
         let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+        multi.assertOwner()
+        return multi
+    }
+
+    /// -1 tells libcurl to fail every transfer; without an eye on the socket they would hang until their time limits.
+    static let socketCallback: curl_socket_callback = { easy, socket, action, context, _ in
+        guard let context else { return -1 }
+        let multi = CurlMulti.owned(context)
         guard action != CURL_POLL_REMOVE else {
             if EasySlot.speaksInTurn(easy) { multi.poller.rest(socket) } else { multi.poller.forget(socket) }
             return 0
@@ -115,18 +146,18 @@ final class CurlMulti {
     }
 
     /// libcurl closes every socket by this, those of its own clean-up too.
-    private static let closeCallback: curl_closesocket_callback = { context, socket in
+    static let closeCallback: curl_closesocket_callback = { context, socket in
         if let context {
-            let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+            let multi = CurlMulti.owned(context)
             multi.poller.closing(socket)
             multi.silent.closing(socket)
         }
         return Glibc.close(socket) == 0 ? 0 : 1
     }
 
-    private static let timerCallback: curl_multi_timer_callback = { _, milliseconds, context in
+    static let timerCallback: curl_multi_timer_callback = { _, milliseconds, context in
         guard let context else { return -1 }
-        let multi = Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+        let multi = CurlMulti.owned(context)
         multi.deadline = milliseconds < 0 ? nil : MonotonicClock.nanoseconds + UInt64(milliseconds) * 1_000_000
         return 0
     }

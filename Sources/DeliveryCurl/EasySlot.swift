@@ -1,12 +1,23 @@
 import CCurl
 import Router
 
-/// One of libcurl's easy handles, used for one request after the other, and all that a running request needs to
-/// stay in memory: the parsed URL, the header list, the body, the buffer of the error's text.
+/// One of libcurl's easy handles, used for one request after the other, and the memory that a running request needs: the
+/// parsed URL, the header list, the body, the buffer of the error's text.
 ///
-/// It belongs to the loop's thread. libcurl holds pointers to it, unretained: the context of the
-/// callbacks and the error buffer. They are used only while the handle is in the multi handle or being
-/// taken out of it, and the loop takes it out before it lets go of the slot.
+///     Swift                                              │ libcurl
+///     CurlLoop ══▶ EasySlot ═════════════════════════════╪═▶ easy handle
+///                    ▲  ║                                │     │ │
+///                    └──╫──── contexts of callbacks ─────┼─────┘ │   ═▶ owns, and frees
+///                       ╠══▶ error buffer ◀──────────────┼───────┤   ─▶ points to, unretained
+///                       ╚══▶ URL, lists, body ◀──────────┼───────┘
+///
+/// | libcurl's pointer to | set by | taken back by |
+/// |---|---|---|
+/// | the slot, the error buffer | `init` | `curl_easy_cleanup` in `deinit` |
+/// | the URL, the lists, the body | `prepare`, `setNames` | `clear` |
+///
+/// The slot belongs to the loop's thread. libcurl uses the pointers only while the handle is in the multi handle or being
+/// taken out of it, and the loop takes it out before it clears the slot or lets go of it.
 final class EasySlot {
     let handle: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -26,18 +37,12 @@ final class EasySlot {
     private let egressPolicy: EgressPolicy
     /// The guard of the running request; without a request nothing may be opened.
     private(set) var egress: EgressGate?
-    /// The connection that the running request was given last, and when, in the monotonic clock's nanoseconds. It stays so
-    /// when the connection turns out to be dead and the request is made again on another.
-    private(set) var sent: (over: Connection, at: UInt64)?
-    /// Connections that it may not be given.
+    /// The phase of the running request.
+    private(set) var state = TransferStateMachine()
+    /// Connections that the request may not be given.
     var silent: SilentConnections?
-    /// Whether the running request is to have a connection of its own, because it may not use the one that was there.
-    private var insistsOnNew = false
-    /// Whether libcurl was refused to look up the host: the request is not over, but waits for addresses.
-    private(set) var wantsAddresses = false
     /// Whether the host's addresses were given to libcurl.
     var hasAddresses = false
-    private var lookUps = 0
     /// The running request's time.
     private(set) var time = RequestTime(at: 0, connectingMilliseconds: 1, milliseconds: 1)
     /// How much of its time had passed when it was handed over last, in microseconds.
@@ -134,6 +139,7 @@ final class EasySlot {
         try check(CURLOPT_CUSTOMREQUEST, ccurl_setopt_string(handle, CURLOPT_CUSTOMREQUEST, name))
         try setBody(request.body)
         responseLimit = max(0, request.responseLimit)
+        advance(state.prepare())
     }
 
     /// What is left of the request's time is libcurl's.
@@ -142,11 +148,20 @@ final class EasySlot {
         let left = time.left(at: now)
         try set(CURLOPT_CONNECTTIMEOUT_MS, left.connecting)
         try set(CURLOPT_TIMEOUT_MS, left.all)
-        wantsAddresses = false
+    }
+
+    /// libcurl gets the request.
+    func handOver() { advance(state.handOver()) }
+
+    /// The request waits for its host's addresses until that moment.
+    func awaitAddresses(until moment: UInt64) { advance(state.awaitAddresses(until: moment)) }
+
+    private func advance(_ isAllowed: Bool) {
+        precondition(isAllowed, "the loop's step is not allowed in phase \(state.phase)")
     }
 
     /// Whether libcurl was about to send the running request.
-    var hasBegun: Bool { sent != nil }
+    var hasBegun: Bool { state.hasBegun }
 
     /// Whether others may use the request's connection at the same time, as HTTP/2 has it.
     var mayShare: Bool { url?.scheme == "https" }
@@ -159,8 +174,7 @@ final class EasySlot {
         guard let host, HostLookUp.isNeeded(for: host) else { return true }
         // The connection that it was given has come to nothing. libcurl counts the next one's time from here too.
         if hasBegun { time.connectsAnew(at: MonotonicClock.nanoseconds) }
-        wantsAddresses = lookUps < CurlLimits.lookUpsPerRequest
-        lookUps += 1
+        _ = state.needAddresses()
         return false
     }
 
@@ -187,15 +201,15 @@ final class EasySlot {
         _ = ccurl_setopt_pointer(handle, CURLOPT_POSTFIELDS, nil)
         _ = ccurl_setopt_long(handle, CURLOPT_FRESH_CONNECT, 0)
         _ = ccurl_setopt_long(handle, CURLOPT_FORBID_REUSE, 0)
-        insistsOnNew = false
+        state.clear()
         curl_slist_free_all(headers)
         curl_slist_free_all(names)
         if let body = requestBody, body.count > CurlLimits.keptBodyBytes {
             body.deallocate()
             requestBody = nil
         }
-        (url, headers, names, egress, sent) = (nil, nil, nil, nil, nil)
-        (wantsAddresses, hasAddresses, lookUps, microsecondsBefore) = (false, false, 0, 0)
+        (url, headers, names, egress) = (nil, nil, nil, nil)
+        (hasAddresses, microsecondsBefore) = (false, 0)
         (responseBody, isTruncated, head) = ([], false, ResponseHead())
         errorBuffer[0] = 0
     }
@@ -262,18 +276,13 @@ final class EasySlot {
         let connection = Connection(peer: address, peerPort: port, ownPort: ownPort)
         let now = MonotonicClock.nanoseconds
         guard silent?.contains(connection, at: now) != true else { return false }
-        sent = (connection, now)
-        return true
+        return state.send(over: connection, at: now)
     }
 
-    /// Whether the request was not let go over a connection that was there. That says nothing of one of its own: whoever
-    /// opened that one may be allowed other addresses of the same host, or it is silent.
-    func isRefusedAnothers(_ code: CURLcode) -> Bool { code == CURLE_ABORTED_BY_CALLBACK && !insistsOnNew }
-
-    /// Has the request, which is handed over once more, go over a connection of its own. That ends with it: the next one
-    /// would find the other one first again, and open one more.
-    func insistOnNew(at now: UInt64) throws(RequestRefusal) {
-        insistsOnNew = true
+    /// Lets the request, which is handed over again, go over a connection of its own. That connection ends with it: the next
+    /// request would find the other one first again, and open one more.
+    func useOwnConnection(at now: UInt64) throws(RequestRefusal) {
+        advance(state.useOwnConnection())
         if hasBegun { time.connectsAnew(at: now) }
         try set(CURLOPT_FRESH_CONNECT, 1)
         try set(CURLOPT_FORBID_REUSE, 1)

@@ -73,6 +73,9 @@ struct LookUpQueue {
         self.more = more
     }
 
+    /// Whether no name waits or is under way.
+    var isEmpty: Bool { lookUps.isEmpty }
+
     /// How many threads are in use, but for those of what is late.
     var underWay: Int { underWayByStanding.reduce(0, +) }
 

@@ -164,6 +164,7 @@ struct EgressTests {
         ]
         for (addresses, isTaken) in cases {
             try slot.prepare(Self.request("http://hooks.example:\(port)/"))
+            slot.handOver()
             let names = try #require(curl_slist_append(nil, "hooks.example:\(port):\(addresses)"))
             defer { curl_slist_free_all(names) }
             #expect(ccurl_setopt_list(slot.handle, CURLOPT_RESOLVE, names) == CURLE_OK)

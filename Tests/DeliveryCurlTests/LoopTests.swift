@@ -52,6 +52,7 @@ struct LoopTests {
         let slot = try EasySlot(number: 0, configuration: CurlConfiguration(egress: .grantingLoopback))
         for path in ["/one", "/two"] {
             try slot.prepare(WebhookRequest(to: server.url(path)))
+            slot.handOver()
             #expect(curl_easy_perform(slot.handle) == CURLE_OK)
             var text: UnsafePointer<CChar>?
             #expect(ccurl_getinfo_string(slot.handle, CURLINFO_EFFECTIVE_URL, &text) == CURLE_OK)

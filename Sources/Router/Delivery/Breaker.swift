@@ -43,8 +43,8 @@ package struct Breaker: Hashable, Sendable {
     /// When and why it came into this state; nil if it was never in another one.
     package private(set) var last: Transition?
     /// How many attempts may be under way while it recovers; nil if as many as there are.
-    package private(set) var ramp: Int?
-    /// Whether the ramp follows an opening, and not a pause that the receiver has asked for.
+    package private(set) var slowStartLimit: Int?
+    /// Whether the slow start follows an opening, and not a pause that the receiver has asked for.
     private var isRecovering = false
     private var failuresInARow = 0
     /// How often it has opened without a recovery in between.
@@ -64,7 +64,7 @@ package struct Breaker: Hashable, Sendable {
     }
 
     /// Whether it is as if nothing had ever gone wrong, so that there is nothing to remember.
-    package var isPristine: Bool { state == .closed && ramp == nil && failuresInARow == 0 && window == 0 }
+    package var isPristine: Bool { state == .closed && slowStartLimit == nil && failuresInARow == 0 && window == 0 }
 
     /// What is said to an attempt that would start now.
     package enum Admission: Hashable, Sendable {
@@ -81,7 +81,7 @@ package struct Breaker: Hashable, Sendable {
         case .open: return .start
         case .halfOpen: return .waitForOthers
         case .closed:
-            guard let ramp, underWay >= ramp else { return .start }
+            guard let slowStartLimit, underWay >= slowStartLimit else { return .start }
             return .waitForOthers
         }
     }
@@ -131,7 +131,7 @@ package struct Breaker: Hashable, Sendable {
 
     /// The receiver has asked for a pause: what comes after it begins gently.
     package mutating func pause() {
-        if state == .closed { ramp = 1 }
+        if state == .closed { slowStartLimit = 1 }
     }
 
     // MARK: -
@@ -150,23 +150,23 @@ package struct Breaker: Hashable, Sendable {
 
     /// With every answer one more may be under way, which doubles them with every round.
     private mutating func widen() {
-        guard let ramp else { return }
-        self.ramp = ramp < BreakerLimits.rampEnd ? ramp + 1 : nil
-        if self.ramp == nil { (openings, isRecovering) = (0, false) }
+        guard let slowStartLimit else { return }
+        self.slowStartLimit = slowStartLimit < BreakerLimits.slowStartEnd ? slowStartLimit + 1 : nil
+        if self.slowStartLimit == nil { (openings, isRecovering) = (0, false) }
     }
 
     private mutating func open(
         _ reason: Reason, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Transition {
         openings += 1
-        (ramp, isRecovering) = (nil, false)
+        (slowStartLimit, isRecovering) = (nil, false)
         return enter(
             .open(until: RetryPolicy.nextProbe(afterOpenings: openings, at: now, using: &generator)), reason, at: now)
     }
 
     private mutating func close(_ reason: Reason, at now: Timestamp) -> Transition {
         (failuresInARow, window, windowCount) = (0, 0, 0)
-        (ramp, isRecovering) = (1, true)
+        (slowStartLimit, isRecovering) = (1, true)
         return enter(.closed, reason, at: now)
     }
 
@@ -224,5 +224,5 @@ package enum BreakerLimits {
     package static let failureShare = 2
     package static let leastInWindow = 20
     /// With so many attempts at a time it has recovered.
-    package static let rampEnd = 64
+    package static let slowStartEnd = 64
 }

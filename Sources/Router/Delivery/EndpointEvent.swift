@@ -3,11 +3,11 @@ package import RouterPlugin
 /// Something about an endpoint that somebody should hear of.
 package enum EndpointEvent: Hashable, Sendable {
     case breaker(EndpointKey, Breaker.Transition)
-    case trouble(EndpointKey, EndpointTrouble)
+    case alert(EndpointKey, EndpointAlert)
 }
 
 /// What does not go away by itself, most of the time.
-package enum EndpointTrouble: String, CaseIterable, Hashable, Sendable {
+package enum EndpointAlert: String, CaseIterable, Hashable, Sendable {
     /// It answers 401 or 403.
     case credentials
     /// There is no TLS connection to be had.

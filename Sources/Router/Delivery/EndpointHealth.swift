@@ -11,12 +11,10 @@ package struct EndpointHealth: Sendable {
     private var quickAnswersMissing = 0
     /// Whether the last attempt could not be made, for want of a thread, a socket or memory.
     var wasNotSent = false
-    /// Lanes that would start an attempt if they might.
-    var waiting = WaitingLanes()
     /// For when a timer is set already.
     var wakesAt: Timestamp?
     /// What was reported of it, until it takes something.
-    private var trouble: EndpointTrouble?
+    private var alert: EndpointAlert?
     private var redirectsInARow = 0
     /// Since when nothing has been under way.
     var idleSince: Timestamp?
@@ -32,7 +30,7 @@ package struct EndpointHealth: Sendable {
 
     /// Whether there is nothing to remember.
     var isPristine: Bool {
-        underWay == 0 && !sharesFewSlots && gatedUntil == nil && trouble == nil && breaker.isPristine && waiting.isEmpty
+        underWay == 0 && !sharesFewSlots && gatedUntil == nil && alert == nil && breaker.isPristine
     }
 
     /// An attempt starts.
@@ -67,18 +65,18 @@ package struct EndpointHealth: Sendable {
     }
 
     /// What an operator should hear of, once; nil if there is nothing new.
-    mutating func newTrouble(_ outcome: ResponseClass) -> EndpointTrouble? {
+    mutating func newAlert(_ outcome: ResponseClass) -> EndpointAlert? {
         redirectsInARow = outcome == .misdirected ? redirectsInARow + 1 : 0
-        let found: EndpointTrouble? =
+        let found: EndpointAlert? =
             switch outcome {
             case .unauthorized: .credentials
             case .unreachable(.tlsFailed): .certificate
             case .misdirected where redirectsInARow >= RouterLimits.redirectsToReport: .redirects
             default: nil
             }
-        if outcome == .success { trouble = nil }
-        guard let found, found != trouble else { return nil }
-        trouble = found
+        if outcome == .success { alert = nil }
+        guard let found, found != alert else { return nil }
+        alert = found
         return found
     }
 

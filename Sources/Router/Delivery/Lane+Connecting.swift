@@ -30,20 +30,21 @@ extension Lane {
     }
 
     /// Whether something is under way, or may start now.
-    func isGoing(at now: Timestamp) -> Bool {
+    func isGoing(at now: Timestamp, isBlocked: Bool) -> Bool {
         if inFlight > 0 { return true }
-        guard !isClosed, waitsFor == nil else { return false }
+        guard !isClosed, !isBlocked else { return false }
         guard let next = queue.first(where: { $0.machine.isWaiting && !$0.isEnding }) else { return false }
         return next.machine.progress.notBefore.map { $0 <= now } ?? true
     }
 }
 
 extension LanePlanner {
-    /// Whether the lane's scene would connect before the delegate is told what it is about to be told.
-    func isEarly(_ key: SessionKey, _ terms: LaneTerms) -> Bool {
-        guard !key.session.isDelegate, let delegate = lanes[.delegate(of: key.application)],
-            let discard = delegate.untoldDiscard, let connect = lanes[key]?.nextConnect(terms, at: now)
+    /// Whether the lane's scene would connect before the delegate is told of discarded sessions, if it is about to be told.
+    func isEarly(_ key: SessionKey, _ terms: LaneTerms, at now: Timestamp) -> Bool {
+        let delegateKey = SessionKey.delegate(of: key.application)
+        guard !key.session.isDelegate, let delegate = lanes[delegateKey], let discard = delegate.untoldDiscard,
+            let connect = lanes[key]?.nextConnect(terms, at: now)
         else { return false }
-        return discard < connect && delegate.isGoing(at: now)
+        return discard < connect && delegate.isGoing(at: now, isBlocked: dispatcher.blockedOn(delegateKey) != nil)
     }
 }

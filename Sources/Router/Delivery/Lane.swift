@@ -22,6 +22,17 @@ package struct QueuedDelivery: Hashable, Sendable {
             expiration: notification.expiration, receivedAt: notification.receivedAt, progress: notification.progress)
         self.payload = payload
     }
+
+    /// The delivery as a recovery would find it. An attempt that is under way is in doubt, and is made again under the same
+    /// number. An end that was not committed has to be found again.
+    var interrupted: QueuedDelivery {
+        var delivery = self
+        delivery.isEnding = false
+        guard !machine.isWaiting else { return delivery }
+        delivery.machine.rescheduled(machine.progress)
+        delivery.notification.isInDoubt = true
+        return delivery
+    }
 }
 
 extension UnsettledNotification {
@@ -51,10 +62,6 @@ package struct Lane: Sendable {
     package var isLeaving = false
     /// For when a timer is set already.
     var wakesAt: Timestamp?
-    /// In which list of waiting lanes it stands.
-    package internal(set) var waitsFor: LaneWait?
-    /// What it waited for has become free, and is its to take.
-    var isCalledBy: LaneWait.Kind?
     private var tally = LaneTally()
     private(set) var expiries = ExpiryQueue()
     private var isEventInFlight = false
@@ -72,7 +79,7 @@ package struct Lane: Sendable {
     var isLeft: Bool { isClosed || isLeaving || tally.astray > 0 }
 
     /// Whether something waits here that has to go elsewhere.
-    package var needsVacating: Bool { isLeft && queue.contains(where: hasToGo) }
+    package var needsDraining: Bool { isLeft && queue.contains(where: hasToGo) }
 
     /// Whether it waits here in vain.
     private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
@@ -187,6 +194,14 @@ package struct Lane: Sendable {
         else { return false }
         queue.update(at: index) { $0.isEnding = true }
         return true
+    }
+
+    /// Makes of each delivery what a recovery would make of it, and forgets the timer, which the caller keeps.
+    mutating func interrupt() {
+        var lane = Lane()
+        (lane.isClosed, lane.isLeaving) = (isClosed, isLeaving)
+        for delivery in queue { lane.enqueue(delivery.interrupted) }
+        self = lane
     }
 
     private func index(of sequence: NotificationSequence) -> Int? {

@@ -1,257 +1,248 @@
 package import RouterPlugin
 
-/// Decides which attempts start now: all lanes, whose turn it is, and what is in short supply.
+/// Decides which attempts start now: the lanes, which belong to applications, and the dispatcher, which belongs to the node.
 ///
-///     lane has something ──▶ turns (class, application, lane) ──▶ a slot for its class
-///            ▲                                                       │
-///            │  called when it is free                               ▼
-///            └── waits for ◀── no ── its endpoint? slow slots? its origin? ── yes ──▶ attempt
+///     LaneTable                                  Dispatcher
+///       application ─▶ TenantLanes                 turns ─▶ next lane
+///                        session ─▶ Lane           obstacle ─▶ block, or take
+///                                                  release ─▶ wakeNext
 ///
-/// Nothing is ever looked for among all lanes. A lane that may have something to offer stands in `turns`. One that has to
-/// wait for something leaves it and stands in that thing's own list; whoever gives the thing back calls the first one of
-/// the list. One that cannot use what it was called for calls the next. A lane that waits for a time comes back by a
-/// timer, which the caller keeps.
+///     enqueue, reschedule, … ──▶ lane ──▶ queue (turns) ──▶ next ──▶ lane.offer ──▶ attempt, end, or timer
+///
+/// A lane is in the dispatcher's turns whenever it may have something to start. A lane that waits for a time comes back by
+/// a timer, which the caller keeps. `takeLanes` and `put` move the lanes of an application to another planner.
 package struct LanePlanner: Sendable {
-    /// What the planner wants done.
+    /// A request of the planner to its caller.
     package enum Step: Hashable, Sendable {
         case attempt(SessionKey, QueuedDelivery, number: Int)
-        /// Settle this one: its time has run out.
+        /// Settle this delivery: its time has run out.
         case ended(NotificationSequence)
-        /// Wake this lane at that time.
+        /// Call `timeHasCome(for:)` for this lane at that time.
         case wake(SessionKey, at: Timestamp)
-        /// Look at this endpoint at that time.
+        /// Call `timeHasCome(for:at:)` for this endpoint at that time.
         case wakeEndpoint(EndpointKey, at: Timestamp)
     }
 
-    /// What an attempt that is under way has taken.
-    struct Flight: Sendable {
-        let endpoint: EndpointKey
-        let urgency: Priority
-        let isSlow: Bool
-        let isProbe: Bool
-
-        /// Whether it has taken what a lane waited for.
-        func uses(_ kind: LaneWait.Kind) -> Bool {
-            switch kind {
-            case .endpoint(let endpoint): self.endpoint == endpoint
-            case .origin(let origin): endpoint.origin == origin
-            case .originShare(let origin, let application):
-                endpoint.application == application && endpoint.origin == origin
-            case .slowSlots: isSlow
-            case .share(let application): endpoint.application == application
-            }
-        }
-    }
-
-    /// Of something that is in use: how often, and who waits for it.
-    struct Use: Sendable {
-        var underWay = 0
-        var waiting = WaitingLanes()
-
-        var isUnused: Bool { underWay == 0 && waiting.isEmpty }
-    }
-
-    package internal(set) var lanes: [SessionKey: Lane] = [:]
+    package private(set) var lanes = LaneTable()
+    package private(set) var dispatcher: Dispatcher
+    /// The weight of all payloads in memory.
     package private(set) var payloadBytes = 0
-    package let caps: DeliveryCaps
-    package internal(set) var slots: DeliverySlots
-    /// What is known of endpoints. None of it is kept: it is learnt again soon enough, and what must survive a restart,
-    /// such as when a delivery is tried again, stands with the delivery.
-    package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
-    /// Whose attempt has last opened the breaker of an endpoint. It is not part of what is known of the endpoint, which is copied
-    /// with each attempt.
-    var openedBy: [EndpointKey: SessionKey] = [:]
-    package internal(set) var slowUnderWay = 0
-    var origins: [Origin: Use] = [:]
-    /// Of origins where nearly as many attempts are under way as there may be; nil if there are none, which costs least.
-    var originShares: [Origin: OriginShares]?
-    var shares: [ApplicationID: Use] = [:]
-    /// Applications of which lanes wait for a share, longest first; perhaps some that do so no more.
-    var crowded: [ApplicationID] = []
-    var slowWaiting = WaitingLanes()
-    /// The same by endpoint: those are called when it shares the slow slots no more. Perhaps some that do not wait any more.
-    var slowLanes: [EndpointKey: WaitingLanes] = [:]
-    var flights: [NotificationSequence: Flight] = [:]
-    /// Timers that are to be set, and have not been told yet.
-    var steps: [Step] = []
-    /// What has become of endpoints, and has not been told yet.
-    var events: [EndpointEvent] = []
-    /// The latest time that it was told.
-    var now = Timestamp(milliseconds: 0)
-    private var turns = FairTurns()
     private var laneOf: [NotificationSequence: SessionKey] = [:]
-    /// Lanes whose scenes connect when the delegate has been told.
-    private var early: [ApplicationID: Set<SessionKey>] = [:]
+    /// Steps that the caller has not taken yet, beside the timers of endpoints.
+    private var steps: [Step] = []
 
-    package init(caps: DeliveryCaps) {
-        self.caps = caps
-        slots = DeliverySlots(caps)
-    }
+    package init(caps: DeliveryCaps) { dispatcher = Dispatcher(caps) }
 
+    package var caps: DeliveryCaps { dispatcher.caps }
+    package var slots: DeliverySlots { dispatcher.slots }
+    package var slowUnderWay: Int { dispatcher.slowUnderWay }
+    package var endpoints: [EndpointKey: EndpointHealth] { dispatcher.endpoints }
+    package var openedBy: [EndpointKey: SessionKey] { dispatcher.openedBy }
     /// Attempts that are under way.
-    package var inFlight: Int { slots.total }
+    package var inFlight: Int { dispatcher.slots.total }
 
-    /// How many deliveries are in lanes.
+    /// The number of deliveries in lanes.
     package var count: Int { laneOf.count }
 
     package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
 
     /// The delivery's lane, if its session is gone, about to go, or on another device.
     func closedLane(of sequence: NotificationSequence) -> SessionKey? {
-        laneOf[sequence].flatMap { key in lanes[key].flatMap { $0.isLeft ? key : nil } }
+        laneOf[sequence].flatMap { key in lanes.read(key) { $0.isLeft } == true ? key : nil }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        laneOf[sequence].flatMap { lanes[$0]?.delivery(sequence) }
+        laneOf[sequence].flatMap { key in lanes.read(key) { $0.delivery(sequence) } ?? nil }
     }
 
-    /// It is that late.
-    mutating func advance(to time: Timestamp) { now = max(now, time) }
+    /// The resource that the lane is blocked on; nil if it is not blocked.
+    package func blockedOn(_ key: SessionKey) -> Dispatcher.Resource? { dispatcher.blockedOn(key) }
+
+    mutating func advance(to time: Timestamp) { dispatcher.advance(to: time) }
 
     // MARK: Deliveries
 
     package mutating func enqueue(_ delivery: QueuedDelivery, in key: SessionKey, sessionExists: Bool) {
         var delivery = delivery
-        if let payload = delivery.payload {
-            if payloadBytes + payload.weight > RouterLimits.payloadBytesInMemory {
-                delivery.payload = nil
-            } else {
-                payloadBytes += payload.weight
-            }
-        }
+        admitPayload(of: &delivery)
         laneOf[delivery.notification.sequence] = key
-        let sequence = delivery.notification.sequence
-        lanes[key, default: Lane()].enqueue(delivery)
+        lanes.updateOrInsert(key) { $0.enqueue(delivery) }
         guard sessionExists else {
-            lanes[key]?.isClosed = true
-            return
+            lanes.update(key) { $0.isClosed = true }
+            return dispatcher.unblock(key)
         }
         look(at: key)
-        guard delivery.notification.recall != nil else { return }
         // It was called back while an attempt was under way that a crash has ended. To end it takes no slot.
-        if lanes[key]?.end(recalled: sequence) == true { steps.append(.ended(sequence)) }
+        let sequence = delivery.notification.sequence
+        guard delivery.notification.recall != nil else { return }
+        if lanes.update(key, { $0.end(recalled: sequence) }) == true { steps.append(.ended(sequence)) }
+    }
+
+    /// Drops the payload if there is no memory left for it: it is read from the store when an attempt starts.
+    private mutating func admitPayload(of delivery: inout QueuedDelivery) {
+        guard let weight = delivery.payload?.weight else { return }
+        if payloadBytes + weight > RouterLimits.payloadBytesInMemory {
+            delivery.payload = nil
+        } else {
+            payloadBytes += weight
+        }
     }
 
     /// Takes a delivery out: it is settled, or moves elsewhere.
     @discardableResult
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        guard let key = laneOf.removeValue(forKey: sequence), let delivery = lanes[key]?.remove(sequence) else {
-            return nil
-        }
+        guard let key = laneOf.removeValue(forKey: sequence),
+            let delivery = lanes.update(key, { $0.remove(sequence) }) ?? nil
+        else { return nil }
         payloadBytes -= delivery.payload?.weight ?? 0
-        // Those who wait for what it had have their turn before the lane's next delivery.
-        release(sequence)
-        if lanes[key]?.isEmpty == true { drop(key) } else { look(at: key) }
+        // Lanes that wait for its resources have their turn before the lane's next delivery.
+        dispatcher.release(sequence)
+        if lanes.read(key, { $0.isEmpty }) == true { drop(key) } else { look(at: key) }
         delegateHasChanged(key)
         return delivery
     }
 
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let key = laneOf[sequence] else { return }
-        if let flight = flights[sequence], delivery(sequence)?.machine.wasNotSent(going: progress) == true {
-            endpoints[flight.endpoint]?.wasNotSent = true
-        }
-        lanes[key]?.reschedule(sequence, progress)
-        release(sequence)
+        if delivery(sequence)?.machine.wasNotSent(going: progress) == true { dispatcher.noteNotSent(sequence) }
+        lanes.update(key) { $0.reschedule(sequence, progress) }
+        dispatcher.release(sequence)
         look(at: key)
         delegateHasChanged(key)
     }
 
-    /// What is under way is not to be tried again.
+    /// Calls a delivery back: its attempt under way is the last one.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
         guard let key = laneOf[sequence] else { return }
-        lanes[key]?.recall(sequence, as: recall)
+        lanes.update(key) { $0.recall(sequence, as: recall) }
     }
 
     // MARK: Lanes
 
     /// The session is gone, or disabled: nothing more is started for it.
     package mutating func close(_ key: SessionKey) {
-        lanes[key]?.isClosed = true
+        lanes.update(key) { $0.isClosed = true }
+        dispatcher.unblock(key)
         delegateHasChanged(key)
     }
 
     /// The session was discarded: only events are started for it.
     package mutating func leave(_ key: SessionKey) {
-        lanes[key]?.isLeaving = true
+        lanes.update(key) { $0.isLeaving = true }
         look(at: key)
     }
 
     /// The session is on another device than before.
     mutating func move(_ key: SessionKey, to device: DeviceID?) {
-        lanes[key]?.move(to: device)
+        lanes.update(key) { $0.move(to: device) }
         look(at: key)
     }
 
-    /// The session is back, or is not what it was.
+    /// The session is back, or has changed.
     package mutating func reopen(_ key: SessionKey) {
-        lanes[key]?.isClosed = false
-        lanes[key]?.isLeaving = false
+        lanes.update(key) { lane in
+            lane.isClosed = false
+            lane.isLeaving = false
+        }
         reconsider(key)
     }
 
-    /// What it waits for may not be what it was.
+    /// The terms of the lane may have changed, and with them the resources that it needs.
     package mutating func reconsider(_ key: SessionKey) {
-        guard lanes[key] != nil else { return }
-        lanes[key]?.waitsFor = nil
+        dispatcher.unblock(key)
         wake(key)
     }
 
-    /// The lane may have something to offer again, unless it waits for what others have.
+    /// The lane may have something to offer again, unless it is blocked on a resource.
     package mutating func wake(_ key: SessionKey) {
-        guard lanes[key]?.waitsFor == nil else { return }
-        look(at: key)
+        if dispatcher.blockedOn(key) == nil { look(at: key) }
     }
 
-    /// The time that the lane was to be woken at.
+    /// The timer of the lane has fired.
     package mutating func timeHasCome(for key: SessionKey) {
-        lanes[key]?.wakesAt = nil
+        lanes.update(key) { $0.wakesAt = nil }
         look(at: key)
     }
 
-    func isOpen(_ key: SessionKey) -> Bool { lanes[key].map { !$0.isClosed } ?? false }
+    func isOpen(_ key: SessionKey) -> Bool { lanes.read(key) { !$0.isClosed } ?? false }
 
-    /// Looks at the lane in its turn, even if it waits: something may have expired, or be more urgent.
-    mutating func look(at key: SessionKey) {
-        guard let place = lanes.index(forKey: key), !lanes.values[place].isClosed,
-            let urgency = lanes.values[place].urgency
-        else { return }
-        turns.append(key, urgency)
+    /// Gives the lane a turn, even if it is blocked: a delivery may have expired, or be more urgent. A lane without anything
+    /// to start is not blocked.
+    private mutating func look(at key: SessionKey) {
+        if let urgency = lanes.read(key, { $0.isClosed ? nil : $0.urgency }) ?? nil {
+            dispatcher.queue(key, urgency)
+        } else {
+            dispatcher.unblock(key)
+        }
     }
 
     /// Whether the lane waits until the delegate has been told.
-    package func isEarly(_ key: SessionKey) -> Bool { early[key.application]?.contains(key) == true }
+    package func isEarly(_ key: SessionKey) -> Bool { lanes.isEarly(key) }
 
-    /// Those who wait for the delegate look whether they still have to.
+    /// Lets the lanes that wait for the delegate look whether they still have to.
     private mutating func delegateHasChanged(_ key: SessionKey) {
-        guard key.session.isDelegate, let waiting = early.removeValue(forKey: key.application) else { return }
-        for key in waiting.sorted() { reconsider(key) }
+        guard key.session.isDelegate else { return }
+        for key in lanes.takeEarly(of: key.application) { reconsider(key) }
     }
 
     private mutating func drop(_ key: SessionKey) {
-        let lane = lanes.removeValue(forKey: key)
-        if let kind = lane?.isCalledBy { call(kind) }
+        lanes.remove(key)
+        dispatcher.unblock(key)
+        dispatcher.passOn(key)
     }
+
+    // MARK: Endpoints
+
+    /// Learns from an attempt that has come to its end.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the receiver's answer; nil if there was none.
+    ///   - milliseconds: The duration of the attempt.
+    ///   - hasRunOutOfTime: Whether a limit of time has ended the attempt.
+    package mutating func learn(
+        from sequence: NotificationSequence, _ outcome: ResponseClass, status: Int?, milliseconds: Int64,
+        hasRunOutOfTime: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) {
+        advance(to: now)
+        dispatcher.learn(
+            from: sequence, in: laneOf[sequence], outcome, status: status, milliseconds: milliseconds,
+            hasRunOutOfTime: hasRunOutOfTime, using: &generator)
+    }
+
+    /// Closes the endpoint's breaker and ends its pause: an operator says that the receiver is well again.
+    package mutating func resume(_ endpoint: EndpointKey, at now: Timestamp) {
+        advance(to: now)
+        dispatcher.resume(endpoint)
+    }
+
+    /// The timer of the endpoint has fired.
+    package mutating func timeHasCome(for endpoint: EndpointKey, at now: Timestamp) {
+        advance(to: now)
+        dispatcher.timeHasCome(for: endpoint)
+    }
+
+    /// The changes of endpoints since the last call.
+    mutating func takeEvents() -> [EndpointEvent] { dispatcher.takeEvents() }
 
     // MARK: Turns
 
     /// The next thing to do now; nil when nothing can be done before something changes.
     ///
     /// - Parameters:
-    ///   - terms: What the application says about a lane; nil if its session is not there.
-    ///   - weight: How many attempts an application may start in a turn.
+    ///   - terms: The terms of a lane; nil if its session is not there.
+    ///   - weight: The number of attempts that an application may start in a turn.
     package mutating func next(
         at now: Timestamp, terms: (SessionKey) -> LaneTerms?, weight: (ApplicationID) -> Int = { _ in 1 }
     ) -> Step? {
         advance(to: now)
         while true {
             if let step = steps.popLast() { return step }
-            let slots = slots
-            guard let (key, urgency) = turns.next(where: { slots.admits($0) }, weight: weight) else { return nil }
+            if let wakeUp = dispatcher.wakeUps.popLast() { return .wakeEndpoint(wakeUp.endpoint, at: wakeUp.at) }
+            guard let (key, urgency) = dispatcher.nextTurn(weight: weight) else { return nil }
             let step = serve(key, urgency, at: now, terms(key))
             var hasStarted = false
             if case .attempt = step { hasStarted = true }
-            turns.finish(key, urgency, hasStarted: hasStarted)
+            dispatcher.finishTurn(of: key, urgency, hasStarted: hasStarted)
             if let step { return step }
         }
     }
@@ -259,56 +250,54 @@ package struct LanePlanner: Sendable {
     private mutating func serve(
         _ key: SessionKey, _ urgency: Priority, at now: Timestamp, _ terms: LaneTerms?
     ) -> Step? {
-        guard let place = lanes.index(forKey: key), let current = lanes.values[place].urgency else {
-            passOn(key)
+        guard let current = lanes.read(key, { $0.urgency }) ?? nil else {
+            dispatcher.passOn(key)
             return nil
         }
-        guard let terms else { return rest(key) }
+        guard let terms else { return rest(key, at: now) }
         guard current == urgency else {
-            // What was urgent has gone, or something more urgent has come.
-            turns.append(key, current)
+            // The most urgent delivery has gone, or a more urgent one has come.
+            dispatcher.queue(key, current)
             return nil
         }
-        guard !isEarly(key, terms) else {
-            early[key.application, default: []].insert(key)
-            return rest(key)
+        guard !isEarly(key, terms, at: now) else {
+            lanes.setEarly(key)
+            return rest(key, at: now)
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
-        let obstacle = obstacle(at: endpoint, urgency, at: now)
-        let offer = lanes.values[place].offer(
-            at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
-            isPermitted: obstacle == nil)
+        let obstacle = dispatcher.obstacle(at: endpoint, urgency)
+        let offer = lanes.update(key) { lane in
+            lane.offer(
+                at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,
+                isPermitted: obstacle == nil)
+        }
         switch offer {
         case .attempt(let delivery, let number):
             payloadBytes -= delivery.payload?.weight ?? 0
-            let flight = take(delivery.notification.sequence, endpoint, urgency)
-            lanes.values[place].waitsFor = nil
-            // Called for one thing, it may start without it: its endpoint is quick again, or another one.
-            if let called = lanes.values[place].isCalledBy, !flight.uses(called) { passOn(key) }
-            lanes.values[place].isCalledBy = nil
+            dispatcher.take(delivery.notification.sequence, of: key, at: endpoint, urgency)
             look(at: key)
             return .attempt(key, delivery, number: number)
         case .ended(let sequence):
             look(at: key)
             return .ended(sequence)
         case .wait(let until):
-            lanes[key]?.waitsFor = nil
-            passOn(key)
+            dispatcher.unblock(key)
+            dispatcher.passOn(key)
             wake(key, at: until)
         case .held(let until):
-            if let obstacle { wait(key, for: LaneWait(kind: obstacle, urgency: urgency), at: endpoint) }
+            if let obstacle { dispatcher.block(key, on: obstacle, urgency, at: endpoint) }
             delegateHasChanged(key)
             if let until { wake(key, at: until) }
-        case .nothing:
-            passOn(key)
+        case .nothing, nil:
+            dispatcher.passOn(key)
         }
         return nil
     }
 
-    /// Nothing starts in the lane as things stand, and the time of what is in it runs.
-    private mutating func rest(_ key: SessionKey) -> Step? {
-        passOn(key)
-        switch lanes[key]?.rest(at: now) ?? .nothing {
+    /// Nothing starts in the lane as things stand, and the time of its deliveries runs.
+    private mutating func rest(_ key: SessionKey, at now: Timestamp) -> Step? {
+        dispatcher.passOn(key)
+        switch lanes.update(key, { $0.rest(at: now) }) ?? .nothing {
         case .ended(let sequence):
             look(at: key)
             return .ended(sequence)
@@ -319,8 +308,41 @@ package struct LanePlanner: Sendable {
     }
 
     private mutating func wake(_ key: SessionKey, at time: Timestamp) {
-        guard lanes[key]?.wakesAt != time else { return }
-        lanes[key]?.wakesAt = time
-        steps.append(.wake(key, at: time))
+        let isSet = lanes.update(key) { lane in
+            defer { lane.wakesAt = time }
+            return lane.wakesAt == time
+        }
+        if isSet == false { steps.append(.wake(key, at: time)) }
+    }
+
+    // MARK: Moving an application
+
+    /// Takes all lanes of an application out, to put them into another planner. Deliveries whose attempts are under way are in
+    /// doubt, as after a recovery: their outcomes belong to no delivery of this planner any more, and their resources are for
+    /// other applications.
+    ///
+    /// The state of endpoints stays: it is the node's own experience, and is forgotten in its time.
+    package mutating func takeLanes(of application: ApplicationID) -> TenantLanes? {
+        guard var taken = lanes.take(application) else { return nil }
+        for (key, lane) in taken.keyed {
+            for delivery in lane.queue {
+                let sequence = delivery.notification.sequence
+                laneOf[sequence] = nil
+                payloadBytes -= delivery.payload?.weight ?? 0
+                if !delivery.machine.isWaiting { dispatcher.release(sequence) }
+            }
+            dispatcher.unblock(key)
+            dispatcher.passOn(key)
+        }
+        taken.interrupt()
+        return taken
+    }
+
+    /// Puts the lanes of an application in. They are served as soon as there are resources for them.
+    package mutating func put(_ tenant: TenantLanes) {
+        for (key, lane) in tenant.keyed.sorted(by: { $0.key < $1.key }) {
+            for delivery in lane.queue { enqueue(delivery, in: key, sessionExists: !lane.isClosed) }
+            if lane.isLeaving { leave(key) }
+        }
     }
 }

@@ -69,7 +69,7 @@ extension Engine {
         followUps += flows(at: gates) + passcodesToForget(after: changes)
         if hasForgotten { followUps.append(.forget) }
         followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
-        return followUps + closed.filter { planner.lanes[$0]?.needsVacating == true }.sorted().map { .vacate($0) }
+        return followUps + closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .vacate($0) }
     }
 
     /// Tells a registry which of its sessions the next changes are about: that of the first one among them that is about a

@@ -17,7 +17,7 @@ package struct LaneStatus: Hashable, Sendable {
     package let disabled: DisabledReason?
     package let breaker: BreakerStatus
     /// What has to become free before it goes on; nil if it is none of these.
-    package let waitsFor: LaneWait.Kind?
+    package let waitsFor: Dispatcher.Resource?
 }
 
 /// How the breaker of a lane's endpoint stands.
@@ -41,7 +41,7 @@ package struct BreakerStatus: Hashable, Sendable {
         reason = disabled == nil ? last?.reason : .gone
         nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
         gatedUntil = health?.gatedUntil
-        ramp = health?.breaker.ramp
+        ramp = health?.breaker.slowStartLimit
         isSlow = health?.isSlow ?? false
     }
 }
@@ -75,7 +75,7 @@ extension Engine {
             key: key, waiting: lane?.queue.count { $0.machine.isWaiting } ?? 0, inFlight: lane?.inFlight ?? 0,
             oldestReceivedAt: lane?.queue.first?.notification.receivedAt,
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
-            disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: lane?.waitsFor?.kind)
+            disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: planner.blockedOn(key))
     }
 
     /// A session that is reached there: the one that is known, unless it has gone or moved.

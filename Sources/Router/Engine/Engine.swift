@@ -104,7 +104,7 @@ package struct Engine: Sendable {
         let gates =
             flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
             + tenants.keys.sorted().flatMap { locksToWatch(of: $0) }
-        let left = planner.lanes.filter(\.value.needsVacating).keys.sorted()
+        let left = planner.lanes.filter(\.value.needsDraining).map(\.key).sorted()
         return left.map { .vacate($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
             + gates + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }

@@ -220,7 +220,8 @@ extension Witness {
         at now: Timestamp
     ) {
         let lane = engine.planner.lanes[key]
-        guard ledger.underWay(in: key) == 0, lane?.waitsFor == nil, ledger.registrations.openSession(key) != nil,
+        guard ledger.underWay(in: key) == 0, engine.planner.blockedOn(key) == nil,
+            ledger.registrations.openSession(key) != nil,
             lane?.urgency.map(engine.planner.slots.admits) == true, !waitsForDelegate(engine, key)
         else { return }
         checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
@@ -234,7 +235,7 @@ extension Witness {
         guard let lane = planner.lanes[key], let urgency = lane.urgency else {
             return fail("P8 \(head) is in no lane")
         }
-        switch lane.waitsFor?.kind {
+        switch planner.blockedOn(key) {
         case .endpoint(let endpoint):
             switch planner.endpoints[endpoint]?.admits(at: now) ?? .start {
             case .start: fail("P8 \(head) waits for \(endpoint), which may be tried")

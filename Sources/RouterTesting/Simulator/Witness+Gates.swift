@@ -162,7 +162,7 @@ extension Witness {
             ledger.registrations.openSession(lane) != nil
         else { return false }
         let known = engine.planner.lanes[lane]
-        return known?.waitsFor == nil && known?.urgency.map(engine.planner.slots.admits) == true
+        return engine.planner.blockedOn(lane) == nil && known?.urgency.map(engine.planner.slots.admits) == true
     }
 
     /// What is held behind an open gate, or for a session that has gone, is on its way elsewhere.

@@ -30,7 +30,7 @@ struct DeliveryEventLog {
                 metadata["to"] = "\(transition.to.rawValue)"
                 metadata["reason"] = "\(transition.reason)"
                 logger.notice("an endpoint's breaker has changed", metadata: metadata)
-            case .endpoint(.trouble(let endpoint, let trouble)):
+            case .endpoint(.alert(let endpoint, let trouble)):
                 var metadata = metadata(of: endpoint)
                 metadata["trouble"] = "\(trouble.rawValue)"
                 logger.warning("an endpoint needs somebody to look at it", metadata: metadata)
@@ -62,9 +62,9 @@ extension DeliveryEvent {
             case .halfOpen: "breakerHalfOpened"
             case .disabled: "breakerDisabled"
             }
-        case .endpoint(.trouble(_, .credentials)): "credentialsRefused"
-        case .endpoint(.trouble(_, .certificate)): "certificateRefused"
-        case .endpoint(.trouble(_, .redirects)): "endpointRedirects"
+        case .endpoint(.alert(_, .credentials)): "credentialsRefused"
+        case .endpoint(.alert(_, .certificate)): "certificateRefused"
+        case .endpoint(.alert(_, .redirects)): "endpointRedirects"
         case .sessionDisabled: "sessionDisabled"
         case .sessionEnabled: "sessionEnabled"
         case .payloadMissing: "payloadMissing"

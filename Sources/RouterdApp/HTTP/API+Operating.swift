@@ -127,8 +127,8 @@ extension API {
         }
     }
 
-    private static func word(_ wait: LaneWait.Kind) -> String {
-        switch wait {
+    private static func word(_ resource: Dispatcher.Resource) -> String {
+        switch resource {
         case .endpoint: "endpoint"
         case .origin: "origin"
         case .slowSlots: "slowSlots"

@@ -120,11 +120,11 @@ struct BreakerTests {
         var breaker = Self.halfOpen()
         #expect(Self.end(&breaker, .answered, probe: true)?.reason == .answered)
         var rounds: [Int] = []
-        while let ramp = breaker.ramp, rounds.count < 20 {
-            #expect(breaker.admits(underWay: ramp - 1, at: .epoch) == .start)
-            #expect(breaker.admits(underWay: ramp, at: .epoch) == .waitForOthers)
-            rounds.append(ramp)
-            for _ in 0..<ramp { #expect(Self.end(&breaker, .answered) == nil) }
+        while let limit = breaker.slowStartLimit, rounds.count < 20 {
+            #expect(breaker.admits(underWay: limit - 1, at: .epoch) == .start)
+            #expect(breaker.admits(underWay: limit, at: .epoch) == .waitForOthers)
+            rounds.append(limit)
+            for _ in 0..<limit { #expect(Self.end(&breaker, .answered) == nil) }
         }
         #expect(rounds == [1, 2, 4, 8, 16, 32, 64])
         #expect(breaker.admits(underWay: 10_000, at: .epoch) == .start)
@@ -142,7 +142,7 @@ struct BreakerTests {
     func pause() {
         var breaker = Breaker()
         breaker.pause()
-        #expect(breaker.ramp == 1)
+        #expect(breaker.slowStartLimit == 1)
         for _ in 0..<4 { #expect(Self.end(&breaker, Self.failure) == nil) }
         #expect(Self.end(&breaker, Self.failure)?.to == .open)
     }
@@ -151,9 +151,9 @@ struct BreakerTests {
     func resumed(breaker: Breaker) {
         var breaker = breaker
         #expect(breaker.resume(at: .second(1))?.reason == .resumed)
-        #expect(breaker.phase == .closed && breaker.ramp == 1)
+        #expect(breaker.phase == .closed && breaker.slowStartLimit == 1)
         #expect(breaker.resume(at: .second(2)) == nil, "It is closed.")
-        #expect(breaker.ramp == nil)
+        #expect(breaker.slowStartLimit == nil)
     }
 
     @Test(

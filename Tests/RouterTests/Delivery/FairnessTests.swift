@@ -311,7 +311,7 @@ struct FairnessTests {
         #expect(probe.count == 1)
         bench.learn(probe[0], .success, status: 200)
         bench.planner.remove(probe[0].notification.sequence)
-        #expect(bench.planner.endpoints[endpoint]?.breaker.ramp == 1)
+        #expect(bench.planner.endpoints[endpoint]?.breaker.slowStartLimit == 1)
         #expect(bench.all().isEmpty, "Fifteen are under way still.")
     }
 

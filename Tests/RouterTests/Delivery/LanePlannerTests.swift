@@ -154,7 +154,7 @@ struct LanePlannerTests {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         planner.enqueue(QueuedDelivery(.numbered(1), payload: nil), in: Self.key("A"), sessionExists: false)
         #expect(Self.steps(&planner).isEmpty)
-        #expect(planner.lanes[Self.key("A")]?.needsVacating == true)
+        #expect(planner.lanes[Self.key("A")]?.needsDraining == true)
     }
 
     @Test("An empty lane is forgotten")

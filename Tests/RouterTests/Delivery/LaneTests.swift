@@ -164,15 +164,15 @@ struct LaneTests {
         var lane = Self.lane([1, 2, 3])
         _ = Self.offers(&lane, maxInFlight: 1)
         lane.isClosed = true
-        #expect(lane.needsVacating)
+        #expect(lane.needsDraining)
         #expect(lane.offer(at: .epoch, maxInFlight: 3) == .nothing)
         #expect(lane.waiting(limit: 9).map(\.notification.sequence) == [2, 3])
         #expect(lane.waiting(limit: 1).map(\.notification.sequence) == [2])
         lane.remove(2)
         lane.remove(3)
-        #expect(!lane.needsVacating, "What is under way stays until its outcome is known.")
+        #expect(!lane.needsDraining, "What is under way stays until its outcome is known.")
         lane.reschedule(1, DeliveryProgress(attempts: 1))
-        #expect(lane.needsVacating)
+        #expect(lane.needsDraining)
     }
 
     @Test("A payload is handed over once; later it is read from the store")

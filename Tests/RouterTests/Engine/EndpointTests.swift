@@ -87,13 +87,13 @@ struct EndpointTests {
         arguments: [
             (.status(401), 1, .credentials), (.status(403), 1, .credentials), (.failure(.tlsFailed), 1, .certificate),
             (.status(302), 3, .redirects), (.status(302), 1, nil), (.status(500), 3, nil),
-        ] as [(TransferResult, Int, EndpointTrouble?)])
-    func trouble(result: TransferResult, times: Int, trouble: EndpointTrouble?) throws {
+        ] as [(TransferResult, Int, EndpointAlert?)])
+    func trouble(result: TransferResult, times: Int, trouble: EndpointAlert?) throws {
         var bench = try Self.failing(times, with: result)
-        #expect(bench.engine.takeEvents() == (trouble.map { [.endpoint(.trouble(Self.endpoint, $0))] } ?? []))
+        #expect(bench.engine.takeEvents() == (trouble.map { [.endpoint(.alert(Self.endpoint, $0))] } ?? []))
         try bench.finish(try #require(try bench.start().first), result)
         let again = bench.engine.takeEvents()
-        #expect(trouble == nil || !again.contains(.endpoint(.trouble(Self.endpoint, trouble ?? .redirects))))
+        #expect(trouble == nil || !again.contains(.endpoint(.alert(Self.endpoint, trouble ?? .redirects))))
     }
 
     @Test("Those behind a delivery that waits go on if the application says so", arguments: [HeadOfLine.block, .park])

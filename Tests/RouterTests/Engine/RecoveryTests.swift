@@ -47,7 +47,8 @@ struct RecoveryTests {
         }
         #expect(found.engine.held == expected.engine.held)
         #expect(found.engine.unsettledCount == expected.engine.unsettledCount)
-        let (foundLanes, lanes) = (found.engine.planner.lanes, expected.engine.planner.lanes)
+        let foundLanes = Dictionary(uniqueKeysWithValues: found.engine.planner.lanes.map { ($0.key, $0.value) })
+        let lanes = Dictionary(uniqueKeysWithValues: expected.engine.planner.lanes.map { ($0.key, $0.value) })
         // But nobody knows what was under way.
         let inDoubt = lanes.mapValues { lane in
             lane.queue.map { delivery in

@@ -1,31 +1,30 @@
 import DequeModule
 import RouterPlugin
 
-/// Lanes that wait for the same thing, those of each class of priority by themselves: so that a class for which there is no
-/// slot does not stand in the way of another.
+/// Lanes blocked on one resource, by class of priority, so that a class without a free slot does not hold up another.
 ///
-/// Within a class applications take turns, a lane at a time, and the lanes of each are in the order in which they came: one
-/// with thousands of lanes at a receiver that hangs must not keep another from trying it.
-struct WaitingLanes: Sendable {
-    /// By rank; none as long as nobody has waited.
+/// Within a class applications take turns, a lane at a time, and the lanes of each are in order of arrival: an application
+/// with thousands of lanes at a receiver that hangs must not keep another one from trying it.
+struct WaitList: Sendable {
+    /// By rank; empty until the first lane arrives.
     private var queues: [Queue] = []
 
-    /// Names of lanes that have gone elsewhere meanwhile are among them.
+    /// Whether no lane is in the list. Names of lanes that are blocked no longer still count.
     var isEmpty: Bool { queues.allSatisfy { $0.turns.isEmpty } }
 
-    /// A lane that stands here already, perhaps since it went elsewhere and came back, keeps its place.
+    /// Adds a lane at the end. A lane whose name is in the list already keeps its place.
     mutating func append(_ key: SessionKey, _ urgency: Priority) {
         makeQueues()
         queues[urgency.rank].append(key)
     }
 
-    /// Back to where it came from: it was called up and could not go on.
+    /// Puts a lane back in front: it was granted the resource and could not start.
     mutating func prepend(_ key: SessionKey, _ urgency: Priority) {
         makeQueues()
         queues[urgency.rank].prepend(key)
     }
 
-    /// Takes the first one of a class.
+    /// Takes the first lane of a class.
     mutating func popFirst(_ urgency: Priority) -> SessionKey? {
         queues.isEmpty ? nil : queues[urgency.rank].popFirst()
     }
@@ -34,7 +33,7 @@ struct WaitingLanes: Sendable {
         if queues.isEmpty { queues = Array(repeating: Queue(), count: Priority.allCases.count) }
     }
 
-    /// The lanes of one class. An application has a turn as long as it has a lane here, and one turn only.
+    /// The lanes of one class. An application has exactly one turn as long as it has a lane here.
     private struct Queue: Sendable {
         var turns: Deque<ApplicationID> = []
         private var lanes: [ApplicationID: Deque<SessionKey>] = [:]

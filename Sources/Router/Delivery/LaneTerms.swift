@@ -1,0 +1,21 @@
+/// The settings of an application that apply to one of its lanes.
+package struct LaneTerms: Hashable, Sendable {
+    package var url: String
+    package var maxInFlight: Int
+    /// The number of attempts after which a delivery that waits for its retry may be overtaken; nil for never.
+    package var overtakenAfter: Int?
+    /// Whether a notification makes the session connect, because it is not connected.
+    package var connects: Bool
+    /// Whether a gate is closed, so that nothing but events may start.
+    package var isGated: Bool
+
+    package init(
+        url: String, maxInFlight: Int = 1, overtakenAfter: Int? = nil, connects: Bool = false, isGated: Bool = false
+    ) {
+        self.connects = connects
+        self.url = url
+        self.maxInFlight = maxInFlight
+        self.overtakenAfter = overtakenAfter
+        self.isGated = isGated
+    }
+}
