@@ -12,8 +12,10 @@ PREFIX ?= /usr/local
 ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
 SIZES ?= 1,1000,100000
+# A release build, as that of the daemon, whose modules it shares; the targets of Benchmarks/ are there only when asked for.
+BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib --product
 # Texts are hashed alike in every run, so that counts are the same too.
-BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
+BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
 .PHONY: install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
@@ -36,7 +38,7 @@ uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 run: release  ## Start the daemon on the embedded store, with routerd.yaml.
 	@exec $(RELEASE) serve --config $(CONFIG)
 
-test: setup check release check-benchmarks race  ## Check the style and what decisions take, then run every test.
+test: setup check release check-benchmarks  ## Check the style and what decisions take, then run every test.
 	@$(BUILD) --build-tests
 	$(SWIFT) test --skip-build --no-color-diagnostics
 	$(MAKE) check-readme
@@ -46,9 +48,7 @@ test: setup check release check-benchmarks race  ## Check the style and what dec
 	$(MAKE) check-built
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
-		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race \
-		Benchmarks/Sources/simulation-soak Benchmarks/Sources/decision-count
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Benchmarks
 	python3 Scripts/tidy.py
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
@@ -58,12 +58,10 @@ check-benchmarks: build-benchmarks  ## Check allocations and retains against Ben
 	@$(BENCHMARKS) --check < Benchmarks/thresholds.json
 
 build-benchmarks:
-	@$(BUILD) -c release --package-path Benchmarks --product router-benchmarks
+	@$(BUILD_BENCHMARK) router-benchmarks
 
-race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100 says how many histories.
-	@$(BUILD) --package-path Benchmarks --scratch-path Benchmarks/.build-race --sanitize=thread \
-		--product registry-race
-	@TSAN_OPTIONS=halt_on_error=1 Benchmarks/.build-race/debug/registry-race $(or $(SEEDS),3)
+race: setup  ## Exercise the types that threads share, under the thread sanitizer.
+	python3 Scripts/race.py
 
 demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
 	@python3 Scripts/demo.py --routerd $(RELEASE) $(ARGUMENTS)
@@ -77,8 +75,8 @@ check-built:  ## Check that `make run` in a terminal compiles nothing after `mak
 	python3 Tests/readme/run.py --routerd $(RELEASE) built
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
-	@$(BUILD) -c release --package-path Benchmarks --product simulation-soak
-	@Benchmarks/.build/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
+	@$(BUILD_BENCHMARK) simulation-soak
+	@.build/release/simulation-soak $(or $(SEEDS),10000) $(or $(FIRST),0) $(or $(TICKS),100) \
 		$(or $(SECONDS),1800)
 
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
@@ -127,8 +125,8 @@ measure-decisions: release  ## Measure the decision alone; SIZES=1,1000 sessions
 
 count-instructions:  ## Count instructions and misses of a decision with valgrind; SIZES=1000,1000000 MIXES=mixed,uikit.
 	@Scripts/setup.sh valgrind binutils
-	@$(BUILD) -c release --package-path Benchmarks --product decision-count
-	python3 Scripts/instructions.py --counter Benchmarks/.build/release/decision-count --sizes $(SIZES) \
+	@$(BUILD_BENCHMARK) decision-count
+	python3 Scripts/instructions.py --counter .build/release/decision-count --sizes $(SIZES) \
 		$(if $(MIXES),--mixes $(MIXES))
 
 wrk:

@@ -87,7 +87,6 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -105,10 +104,19 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "RouterdBench",
+            dependencies: [
+                "DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                .product(name: "Histogram", package: "hdrhistogram-swift"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "routerd",
             dependencies: [
-                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
+                "StoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -155,11 +163,25 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Daemons, receivers and clients, which the two targets below share.
+        .target(
+            name: "DaemonTesting",
+            dependencies: [
+                "DeliveryCurl", "Plugins", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/DaemonTesting",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "RouterdAppTests",
             dependencies: [
-                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
-                "routerd",
+                "DaemonTesting", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
+                "RouterdBench", "StoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -171,8 +193,42 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
             ],
+            swiftSettings: settings
+        ),
+        // Starts the binary, kills it and traces it.
+        .testTarget(
+            name: "AcceptanceTests",
+            dependencies: [
+                "DaemonTesting", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite", "routerd",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             exclude: ["Snapshots"],
             swiftSettings: settings
         ),
     ]
 )
+
+// Benchmarks need `package` access to the code under measurement, so their targets belong to this package. They are part of it
+// only when the Makefile asks for them: retains and releases are counted by flags of the linker, which no package that others
+// depend on may have. They share the modules of a release build of routerd.
+if Context.environment["ROUTERD_BENCHMARKS"] != nil {
+    /// Lets retains and releases be counted: CAllocationCount puts its own functions in their place, and those of the
+    /// standard library itself are counted where it is part of the program.
+    let counted = ["swift_retain", "swift_retain_n", "swift_tryRetain", "swift_release", "swift_release_n"]
+    package.targets += [
+        .target(name: "CAllocationCount", path: "Benchmarks/CAllocationCount"),
+        .executableTarget(
+            name: "router-benchmarks",
+            dependencies: ["CAllocationCount", "PredicateEngine", "Router", "RouterPlugin"],
+            path: "Benchmarks/router-benchmarks",
+            swiftSettings: settings,
+            linkerSettings: [.unsafeFlags(counted.flatMap { ["-Xlinker", "--wrap=\($0)"] })]
+        ),
+        .executableTarget(
+            name: "decision-count", dependencies: ["PredicateEngine", "Router", "RouterPlugin"],
+            path: "Benchmarks/decision-count", swiftSettings: settings),
+        .executableTarget(
+            name: "simulation-soak", dependencies: ["RouterTesting"], path: "Benchmarks/simulation-soak",
+            swiftSettings: settings),
+    ]
+}

@@ -23,9 +23,7 @@ COLUMNS = (
     ("hash map", "hashLookupNs", "{:.0f}"), ("scan", "linearScanNs", "{:,.0f}"), ("build, s", "buildSeconds", "{:.3f}"),
     ("bytes a session", "bytesPerSession", "{:.0f}"), ("state change", "stateChangeNs", "{:.0f}"),
     ("16 together", "stateChangeTogetherNs", "{:.0f}"), ("remove, add", "replaceNs", "{:.0f}"),
-    ("16 together", "replaceTogetherNs", "{:.0f}"), ("shared p99", "nsP99Shared", "{:.0f}"),
-    ("changing p99", "nsP99Changing", "{:.0f}"),
-    ("beside p99", "nsP99Beside", "{:.0f}"))
+    ("16 together", "replaceTogetherNs", "{:.0f}"))
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ PURE = ("PredicateEngine", "RouterPlugin", "Router")
 UNCHECKED = {
     "Sources/DeliveryCurl/CurlURL.swift",
     "Sources/Router/Choice/IndexedRegistry.swift",
-    "Sources/Router/Choice/SharedRegistry.swift",
 }
 # What each target may import of ours: the graph of ARCHITECTURE.md.
 IMPORTS = {
@@ -27,8 +26,10 @@ IMPORTS = {
     "DeliveryCurl": {"CCurl", "Router", "RouterPlugin"},
     "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},
     "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
+    "RouterdBench": {"DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
     "routerd": {
-        "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
+        "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
+        "StoreSQLite"},
 }
 OURS = set().union(*IMPORTS.values()) | set(IMPORTS)
 MAXIMUM_FILE, MAXIMUM_FUNCTION = 600, 70

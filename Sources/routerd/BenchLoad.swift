@@ -1,8 +1,8 @@
 import ArgumentParser
-import Glibc
 import Router
 import RouterPlugin
 import RouterdApp
+import RouterdBench
 
 extension Bench {
     struct Load: AsyncParsableCommand {
@@ -63,7 +63,10 @@ extension Bench {
                 setting.daemonVersion = (try? JSONValue(parsing: body))?["version"]?.asString
             }
             let run = LoadRun(
-                plan: plan, client: client, application: application, drainSeconds: drainSeconds, setting: setting)
+                plan: plan, client: client, application: application, drainSeconds: drainSeconds, setting: setting,
+                display: ProgressDisplay(replacesText: Terminal.showsProgress) { text in
+                    if Terminal.showsProgress { Terminal.progress(text) } else { Console.error(text) }
+                })
             let result: LoadReport
             do { result = try await run.run(receivingAt: address) } catch {
                 Console.error("\(error)")

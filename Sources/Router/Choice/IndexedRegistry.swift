@@ -69,16 +69,30 @@ package struct IndexedRegistry: SessionRegistry {
         return true
     }
 
-    /// So many changes are best foreseen together.
-    package static var foreseenTogether: Int { SessionStore.foreseenTogether }
-
-    /// Is told which sessions are about to change, and is quicker for it when they do. Changes nothing that can be asked for.
+    /// Makes the changes in order, with the same result as one call for each.
     ///
-    /// - Parameter session: The session of a change; nil for one that is not about this registry.
-    package mutating func foresee(_ changes: Range<Int>, _ session: (Int) -> SessionID?) {
-        // Who is not the only owner copies everything at the next change anyway.
-        guard count >= SessionStore.leastForeseen, isKnownUniquelyReferenced(&holder) else { return }
-        holder.store.pointee.foresee(changes, session)
+    /// The memory of each group of changes is prefetched first, so that a batch takes less than half the time among a
+    /// million sessions.
+    package mutating func apply(_ changes: [RegistryChange]) {
+        changes.withUnsafeBufferPointer { changes in
+            for start in stride(from: 0, to: changes.count, by: SessionStore.prefetchWidth) {
+                let end = min(start + SessionStore.prefetchWidth, changes.count)
+                // A holder that is shared is copied at the next change, so a prefetch would be of no use.
+                if end - start > 1, count >= SessionStore.prefetchThreshold, isKnownUniquelyReferenced(&holder) {
+                    holder.store.pointee.prefetch(UnsafeBufferPointer(rebasing: changes[start..<end]))
+                }
+                for place in start..<end { apply(changes[place]) }
+            }
+        }
+    }
+
+    package mutating func apply(_ change: RegistryChange) {
+        switch change {
+        case .insert(let entry): insert(entry)
+        case .remove(let session): remove(session)
+        case .setState(let session, let state, let lastActivatedAt):
+            setState(session, state, lastActivatedAt: lastActivatedAt)
+        }
     }
 
     package func contains(_ session: SessionID) -> Bool { holder.store.pointee.slot(of: session) != nil }

@@ -28,8 +28,8 @@ struct SessionStore: ~Copyable {
     /// Of how many sessions it is seen next what their predicates take.
     private var judgedAt = 0
     var version: UInt64 = 0
-    /// What `foresee` has loaded, as one number that means nothing.
-    var foreseen: UInt64 = 0
+    /// Sum of the words that `prefetch` has loaded, so that the compiler keeps the loads.
+    var prefetched: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
 
     /// So many sessions at once are worth an estimate of how many predicates they have.

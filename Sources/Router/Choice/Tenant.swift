@@ -42,11 +42,6 @@ package struct Tenant: Sendable {
         }
     }
 
-    /// Is told which sessions are about to be put.
-    package mutating func foresee(_ changes: Range<Int>, _ session: (Int) -> SessionID?) {
-        registry.foresee(changes, session)
-    }
-
     package mutating func remove(_ session: SessionID) {
         discarded[session] = nil
         guard let previous = sessions.remove(session) else { return }

@@ -12,8 +12,7 @@ extension Engine {
         var gates: Set<GateKey> = []
         var followUps: [FollowUp] = []
         var hasForgotten = false
-        for (number, change) in changes.enumerated() {
-            if number % IndexedRegistry.foreseenTogether == 0 { foresee(changes, from: number) }
+        for change in changes {
             switch change {
             case .putApplication(let application):
                 followUps += put(application, &closed)
@@ -70,18 +69,6 @@ extension Engine {
         if hasForgotten { followUps.append(.forget) }
         followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
         return followUps + closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .vacate($0) }
-    }
-
-    /// Tells a registry which of its sessions the next changes are about: that of the first one among them that is about a
-    /// session. Other applications are seldom in the same transaction.
-    private mutating func foresee(_ changes: [StoreChange], from start: Int) {
-        let next = start..<min(start + IndexedRegistry.foreseenTogether, changes.count)
-        guard next.count > 1, let application = next.lazy.compactMap({ changes[$0].sessionPut?.application }).first
-        else { return }
-        tenants[application]?.foresee(next) { number in
-            guard let key = changes[number].sessionPut, key.application == application else { return nil }
-            return key.session
-        }
     }
 
     private mutating func settled(_ sequence: NotificationSequence, as settlement: Settlement) {
@@ -238,13 +225,5 @@ extension Engine {
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }
         if !isOpen || isLeaving || delivery.isAstray { closed.insert(key) }
-    }
-}
-
-extension StoreChange {
-    /// The session that is put.
-    fileprivate var sessionPut: SessionKey? {
-        guard case .putSession(let session) = self else { return nil }
-        return session.key
     }
 }

@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Applications", .timeLimit(.minutes(15)))
 struct ApplicationTests {
     private static let whole = """

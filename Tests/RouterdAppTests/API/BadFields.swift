@@ -1,6 +1,8 @@
 import HTTPTypes
 import RouterPlugin
 
+@testable import DaemonTesting
+
 /// Fields that must be refused: each with the pointer to what is wrong.
 extension BadCall {
     private static let gallery = TestDaemon.gallery

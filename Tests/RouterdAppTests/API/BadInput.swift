@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// A call that must be refused, and how.
 struct BadCall: Sendable, CustomTestStringConvertible {
     var name: String

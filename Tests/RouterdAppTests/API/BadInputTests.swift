@@ -4,6 +4,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// What cannot be taken is refused with a code of its own, changes nothing, and harms nobody.

@@ -1,6 +1,8 @@
 import HTTPTypes
 import RouterPlugin
 
+@testable import DaemonTesting
+
 /// Keys of endpoints and requests to exchange them that must be refused.
 extension BadCall {
     private static let gallery = TestDaemon.gallery

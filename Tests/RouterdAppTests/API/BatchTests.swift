@@ -7,6 +7,7 @@ import RouterPlugin
 import Synchronization
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Many in one request: a line each, and a bad line fails alone.

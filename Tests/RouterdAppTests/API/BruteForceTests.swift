@@ -4,6 +4,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// What `decide --verify` compares decisions with finds each kind of mistake.
 @Suite("Brute force")
 struct BruteForceTests {

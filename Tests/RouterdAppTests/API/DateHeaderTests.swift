@@ -2,6 +2,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Date header")
 struct DateHeaderTests {
     @Test(arguments: [

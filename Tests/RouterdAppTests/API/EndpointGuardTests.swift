@@ -4,6 +4,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// What the egress guard knows when an endpoint is registered is said there and then.
 @Suite("Endpoints and the egress guard", .timeLimit(.minutes(15)))
 struct EndpointGuardTests {

@@ -4,6 +4,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Explain", .timeLimit(.minutes(15)))
 struct ExplainTests {
     private static let url = "http://127.0.0.1:9/hook"

@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// Requests that are no push payloads are not taken for one.
 @Suite("Foreign formats")
 struct ForeignFormatTests {

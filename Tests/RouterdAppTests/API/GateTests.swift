@@ -3,6 +3,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Gates over HTTP: who may say what, and what is shown.
 @Suite("Gates", .timeLimit(.minutes(15)))
 struct GateTests {

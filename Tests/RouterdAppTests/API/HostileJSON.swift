@@ -1,6 +1,8 @@
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// A JSON document that is hard to judge, and the one verdict on it at every way in.
 struct HostileJSON: Sendable, CustomTestStringConvertible {
     /// The place that a way in has for a value: the bytes around it.

@@ -2,6 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// One verdict on a document at every way in: taken by all, or refused by all with the same code at the same byte, and

@@ -7,6 +7,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Requests of senders that are hard to judge beside their JSON: forms, headers, queries, groups, and values that

@@ -4,6 +4,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Values of requests that templates of sources make something of, and templates that are hard to keep.

@@ -4,6 +4,7 @@ import HTTPTypes
 import Router
 import RouterPlugin
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// A way in that takes JSON: the request around a value that may be anything.

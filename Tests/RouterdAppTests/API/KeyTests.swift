@@ -3,6 +3,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Who may do what, and what nobody learns of others.
 @Suite("API keys", .timeLimit(.minutes(15)))
 struct KeyTests {

@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("List of notifications", .timeLimit(.minutes(15)))
 struct NotificationListTests {
     private static let list = "/v1/notifications"

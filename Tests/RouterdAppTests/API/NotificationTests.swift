@@ -4,6 +4,8 @@ import RouterPlugin
 import Synchronization
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Notifications", .timeLimit(.minutes(15)))
 struct NotificationTests {
     private static let url = "http://127.0.0.1:9/hook"

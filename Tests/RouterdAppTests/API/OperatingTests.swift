@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Operating", .timeLimit(.minutes(15)))
 struct OperatingTests {
     /// The router alone, and through a socket: the same calls, the same answers.

@@ -3,6 +3,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// What operators look at, and how they say that a receiver is well again.

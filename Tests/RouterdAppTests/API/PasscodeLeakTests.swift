@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// No log line, no answer, no webhook and no file holds a passcode, whatever was right or wrong with the request.
 @Suite("Passcodes are not told", .timeLimit(.minutes(15)))
 struct PasscodeLeakTests {

@@ -3,6 +3,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// Calling notifications back, making them obsolete, and sending them once more.
 @Suite("Recall and replay", .timeLimit(.minutes(15)))
 struct RecallTests {

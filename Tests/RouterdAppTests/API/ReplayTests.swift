@@ -4,6 +4,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Sending once more what a filter shows.
 @Suite("Replays by filter", .timeLimit(.minutes(15)))
 struct ReplayTests {

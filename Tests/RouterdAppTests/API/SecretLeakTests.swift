@@ -4,6 +4,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// No log line and no answer holds a secret, but for the one answer that is to show it.
 @Suite("Secrets are not told", .timeLimit(.minutes(15)))
 struct SecretLeakTests {
@@ -87,12 +89,12 @@ struct SecretLeakTests {
     @Test func whatIsPrintedByMistakeHoldsNoSecret() throws {
         let keys = try SigningKeys(Self.secrets.map { SigningKey($0) }, at: Timestamp(milliseconds: 0))
         let endpoint = Endpoint(url: "https://a", keys: keys)
-        let keyring = try SecretKeyringTests.keyring(1)
+        let keyring = try TestKeyring.of(1)
         var shown = "\(endpoint) \(keys) \(String(reflecting: keys)) \(keyring) \(String(reflecting: keyring))"
         dump(endpoint, to: &shown)
         dump(keyring, to: &shown)
         let error = SigningKeysError.gap(from: Timestamp(milliseconds: 0))
         shown += "\(error) \(WebhookSecretError.allCases.map(\.description))"
-        expectSilence(shown, "a print", secrets: [SecretKeyringTests.key(1)])
+        expectSilence(shown, "a print", secrets: [TestKeyring.key(1)])
     }
 }

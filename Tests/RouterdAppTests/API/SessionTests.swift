@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("Sessions", .timeLimit(.minutes(15)))
 struct SessionTests {
     private static let url = "http://127.0.0.1:9/hook"

@@ -2,37 +2,12 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Sets of resources: applied whole or not at all, and again without effect.
 @Suite("Sets")
 struct SetTests {
-    static let gallery = """
-        kind: Application
-        id: com.example.gallery
-        spec:
-          displayName: Gallery
-          delivery: {timeoutSeconds: 20, retrySchedule: [1, 5]}
-        ---
-        kind: Session
-        application: com.example.gallery
-        id: win-1
-        spec:
-          activationState: background
-          activationConditions:
-            canActivateForTargetContentIdentifierPredicate: "SELF BEGINSWITH 'photo/'"
-          endpoint: {url: "http://127.0.0.1:9/hook"}
-        ---
-        kind: Source
-        application: com.example.gallery
-        id: hooks
-        spec:
-          kind: github
-          secrets: [s3cret]
-          contentId: {issues: "github://{repository.full_name}/issues/{issue.number}", "*": "github://{repository.full_name}"}
-
-        """
-
     private static func actions(_ answer: Answer) -> [String] {
         (answer["changes"].asArray ?? []).map {
             "\($0["action"]?.asString ?? "") \($0["kind"]?.asString ?? "") \($0["id"]?.asString ?? "")"
@@ -42,10 +17,10 @@ struct SetTests {
     @Test func aSetIsAppliedInOneCommitAndThenChangesNothing() async throws {
         try await withDaemon { daemon in
             let before = daemon.store.commits.count
-            let dry = try await daemon.call(.post, "/v1/apply?dryRun=true", Self.gallery)
+            let dry = try await daemon.call(.post, "/v1/apply?dryRun=true", TestSet.gallery)
             #expect(dry.status == 200 && dry["dryRun"] == true, "\(dry.text)")
             #expect(daemon.store.commits.count == before)
-            let first = try await daemon.call(.post, "/v1/apply", Self.gallery)
+            let first = try await daemon.call(.post, "/v1/apply", TestSet.gallery)
             #expect(
                 Self.actions(first) == [
                     "create Application com.example.gallery", "create Session win-1", "create Source hooks",
@@ -54,7 +29,7 @@ struct SetTests {
             #expect(first["changes"].asArray?[1]["secret"]?.asString?.hasPrefix("whsec_") == true)
             try await daemon.call(
                 .patch, "\(TestDaemon.gallery)/sessions/win-1", #"{"activationState":"foregroundInactive"}"#)
-            let again = try await daemon.call(.post, "/v1/apply", Self.gallery)
+            let again = try await daemon.call(.post, "/v1/apply", TestSet.gallery)
             #expect(again["changes"].asArray?.allSatisfy { $0["action"] == "unchanged" } == true, "\(again.text)")
             #expect(try await daemon.session("win-1")["activationState"] == "foregroundInactive")
         }
@@ -62,8 +37,8 @@ struct SetTests {
 
     @Test func aChangeIsShownFieldByField() async throws {
         try await withDaemon { daemon in
-            try await daemon.call(.post, "/v1/apply", Self.gallery)
-            let changed = Self.gallery.replacing("timeoutSeconds: 20", with: "timeoutSeconds: 25")
+            try await daemon.call(.post, "/v1/apply", TestSet.gallery)
+            let changed = TestSet.gallery.replacing("timeoutSeconds: 20", with: "timeoutSeconds: 25")
             let diff = try await daemon.call(.post, "/v1/apply?dryRun=true", changed)
             let fields = diff["changes"].asArray?.first?["fields"]
             #expect(fields == [["field": "/delivery/timeoutSeconds", "before": 20, "after": 25]], "\(diff.text)")
@@ -87,8 +62,8 @@ struct SetTests {
         _ row: (find: String, put: String, line: Int64, column: Int64, document: String)
     ) async throws {
         try await withDaemon { daemon in
-            #expect(Self.gallery.contains(row.find))
-            let answer = try await daemon.call(.post, "/v1/apply", Self.gallery.replacing(row.find, with: row.put))
+            #expect(TestSet.gallery.contains(row.find))
+            let answer = try await daemon.call(.post, "/v1/apply", TestSet.gallery.replacing(row.find, with: row.put))
             #expect(answer.status == 422 && answer["code"] == "invalid-set", "\(answer.text)")
             let fault = answer["faults"].asArray?.first
             #expect(fault?["line"]?.asInt64 == row.line && fault?["column"]?.asInt64 == row.column, "\(answer.text)")
@@ -99,9 +74,9 @@ struct SetTests {
 
     @Test func pruningDeletesWhatTheSameSetOwned() async throws {
         try await withDaemon { daemon in
-            try await daemon.call(.post, "/v1/apply?set=gallery", Self.gallery)
+            try await daemon.call(.post, "/v1/apply?set=gallery", TestSet.gallery)
             try await daemon.putSession("own", at: "http://127.0.0.1:9/")
-            let documents = Self.gallery.split(separator: "---\n").map(String.init)
+            let documents = TestSet.gallery.split(separator: "---\n").map(String.init)
             let rest = documents[0] + "---\n" + documents[2]
             let other = try await daemon.call(.post, "/v1/apply?set=other&prune=true", documents[0])
             #expect(Self.actions(other) == ["unchanged Application com.example.gallery"])
@@ -118,9 +93,9 @@ struct SetTests {
         let directory = try TemporaryDirectory()
         var options = TestDaemon.Options()
         options.database = directory.file()
-        try await withDaemon(options) { daemon in _ = try await daemon.call(.post, "/v1/apply", Self.gallery) }
+        try await withDaemon(options) { daemon in _ = try await daemon.call(.post, "/v1/apply", TestSet.gallery) }
         try await withDaemon(options) { daemon in
-            let documents = Self.gallery.split(separator: "---\n").map(String.init)
+            let documents = TestSet.gallery.split(separator: "---\n").map(String.init)
             let pruned = try await daemon.call(.post, "/v1/apply?prune=true", documents[0])
             #expect(
                 Set(Self.actions(pruned)) == [

@@ -3,6 +3,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// After many good and bad requests to sources at once, every event that was answered for is there, once, and no other.

@@ -4,6 +4,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Sources as resources, and the requests of their senders.

@@ -7,6 +7,8 @@ import RouterPlugin
 import RouterdApp
 import Synchronization
 
+@testable import DaemonTesting
+
 /// One request to the APNs listener, on an event loop whose time the test tells.
 final class APNsBench {
     /// The pushes that came through, and the answers that they wait for.

@@ -5,6 +5,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("APNs: configuration")
 struct APNsConfigurationTests {
     private let directory: TemporaryDirectory

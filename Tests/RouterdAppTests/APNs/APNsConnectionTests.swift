@@ -4,6 +4,8 @@ import NIOHTTP2
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("APNs: a connection")
 struct APNsConnectionTests {
     /// Notes that the connection is told to say goodbye.

@@ -3,6 +3,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("APNs: scripts of the sandbox")
 struct APNsScriptTests {
     private func script(_ text: String) throws(ConfigurationFaults) -> APNsScript {

@@ -7,6 +7,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 @Suite("APNs: a request")
 struct APNsStreamTests {
     @Test("A push without :authority goes through, and its answer has no body")

@@ -2,6 +2,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// When it is told that somebody has set the clock.
 @Suite("Clock watch")
 struct ClockWatchTests {

@@ -6,6 +6,8 @@ import RouterdApp
 import StoreSQLite
 import Testing
 
+@testable import DaemonTesting
+
 /// Where a setting comes from, and what is no setting.
 @Suite("Configuration")
 struct ConfigurationTests {

@@ -2,6 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 @Suite("What the log says of endpoints")

@@ -1,6 +1,7 @@
 import DeliveryCurl
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 @Suite("Open files")

@@ -6,22 +6,17 @@ import RouterdApp
 import StoreSQLite
 import Testing
 
+@testable import DaemonTesting
+
 /// The keys under which secrets are kept.
 @Suite("Secret keyring")
 struct SecretKeyringTests {
-    /// Base64 of 32 bytes.
-    static func key(_ number: UInt8) -> String { Data(repeating: number, count: 32).base64EncodedString() }
-
-    static func keyring(_ numbers: UInt8...) throws -> SecretKeyring {
-        try SecretKeyring(numbers.map(key).joined(separator: "\n"))
-    }
-
     private let secret = Array("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".utf8)
     private let context = Array("session a b".utf8)
 
     @Test func whatIsSealedIsOpenedByTheSameKeyOnly() throws {
         let (old, both, new) = (
-            try Self.keyring(1).sealing, try Self.keyring(2, 1).sealing, try Self.keyring(2).sealing
+            try TestKeyring.of(1).sealing, try TestKeyring.of(2, 1).sealing, try TestKeyring.of(2).sealing
         )
         let sealed = try old.seal(secret, context)
         #expect(sealed.count == secret.count + 16 + 12 + 16)
@@ -34,7 +29,7 @@ struct SecretKeyringTests {
 
     /// Every bit, the salt and the nonce included, and the place that it belongs to.
     @Test func nothingMayBeChanged() throws {
-        let sealing = try Self.keyring(1).sealing
+        let sealing = try TestKeyring.of(1).sealing
         let sealed = try sealing.seal(secret, context)
         for place in sealed.indices {
             var bent = sealed
@@ -50,7 +45,7 @@ struct SecretKeyringTests {
     }
 
     @Test func theSameSecretIsNeverSealedTheSame() throws {
-        let sealing = try Self.keyring(1).sealing
+        let sealing = try TestKeyring.of(1).sealing
         let sealed = try (0..<200).map { _ in try sealing.seal(secret, context) }
         #expect(Set(sealed.map { Array($0.prefix(16)) }).count == 200, "salts")
         #expect(Set(sealed.map { Array($0.dropFirst(28)) }).count == 200, "ciphertexts")
@@ -58,7 +53,7 @@ struct SecretKeyringTests {
 
     /// Sealed by another implementation of the same (HKDF-Expand of RFC 5869, AES-256-GCM): what is on disk stays readable.
     @Test func theFormatStays() throws {
-        let sealing = try Self.keyring(1).sealing
+        let sealing = try TestKeyring.of(1).sealing
         #expect("\(sealing.keyID)" == "0387367009ff0437")
         let sealed = try #require(
             Data(
@@ -69,15 +64,16 @@ struct SecretKeyringTests {
     }
 
     @Test func keysStandOneALine() throws {
-        let text = "# newest first\r\n\(Self.key(2))\r\n\n  \(Self.key(1))\t\n"
-        #expect(try SecretKeyring(text).keyIDs == Self.keyring(2, 1).keyIDs)
-        #expect(try Set(SecretKeyring((1...16).map { Self.key($0) }.joined(separator: "\n")).keyIDs).count == 16)
+        let text = "# newest first\r\n\(TestKeyring.key(2))\r\n\n  \(TestKeyring.key(1))\t\n"
+        #expect(try SecretKeyring(text).keyIDs == TestKeyring.of(2, 1).keyIDs)
+        #expect(try Set(SecretKeyring((1...16).map { TestKeyring.key($0) }.joined(separator: "\n")).keyIDs).count == 16)
     }
 
     @Test(arguments: [
-        "", "# nothing\n", "secret", String(key(1).dropLast(4)), key(1) + key(2), "\(key(1))\n\(key(1).dropLast(2))",
+        "", "# nothing\n", "secret", String(TestKeyring.key(1).dropLast(4)), TestKeyring.key(1) + TestKeyring.key(2),
+        "\(TestKeyring.key(1))\n\(TestKeyring.key(1).dropLast(2))",
         Data(repeating: 1, count: 31).base64EncodedString(), Data(repeating: 1, count: 33).base64EncodedString(),
-        (1...17).map { key($0) }.joined(separator: "\n"),
+        (1...17).map { TestKeyring.key($0) }.joined(separator: "\n"),
     ])
     func otherFilesAreRefusedWithoutBeingQuoted(text: String) throws {
         let directory = try TemporaryDirectory()
@@ -93,7 +89,7 @@ struct SecretKeyringTests {
     @Test func aFileThatIsNotThereOrTooLargeIsAFault() throws {
         let directory = try TemporaryDirectory()
         let large = try directory.write(
-            Self.key(1) + String(repeating: "\n", count: 16 * 1024), to: "large")
+            TestKeyring.key(1) + String(repeating: "\n", count: 16 * 1024), to: "large")
         for path in [directory.file("nothing"), large, "/dev/zero"] {
             #expect(throws: ConfigurationFaults.self, "\(path)") {
                 try DaemonConfiguration.load(file: nil, environment: ["ROUTERD_SECRETS_KEY_FILE": path])
@@ -103,7 +99,7 @@ struct SecretKeyringTests {
 
     @Test func withoutKeysThereIsAWarningAndWithKeysThatAllMayRead() throws {
         let directory = try TemporaryDirectory()
-        let path = try directory.write(Self.key(1), to: "keys")
+        let path = try directory.write(TestKeyring.key(1), to: "keys")
         let file = try ConfigurationFile(path: "f", text: "secrets: {keyFile: \(path)}")
         #expect(chmod(path, 0o644) == 0)
         #expect(
@@ -112,7 +108,7 @@ struct SecretKeyringTests {
             ])
         #expect(chmod(path, 0o640) == 0)
         let configuration = try DaemonConfiguration.load(file: file)
-        let expected = try Self.keyring(1).keyIDs
+        let expected = try TestKeyring.of(1).keyIDs
         #expect(configuration.secretKeys?.keyIDs == expected)
         #expect(configuration.warnings.isEmpty)
         #expect(try DaemonConfiguration.load(file: nil).warnings.count == 1)

@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// What development mode takes, and what a browser may have been made to send.
 @Suite("Browser guard")
 struct BrowserGuardTests {

@@ -5,6 +5,8 @@ import NIOEmbedded
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Connections that a server has accepted and never comes to handle, as happens when it stops meanwhile.
 @Suite("Dropped connections")
 struct DroppedConnectionTests {

@@ -3,6 +3,7 @@ import NIOHTTP1
 import Router
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// What the ingest edge decides, as values.

@@ -6,6 +6,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// The ingest edge of a daemon that listens, over connections that send what they are told.
 @Suite("Ingest edge", .timeLimit(.minutes(15)))
 struct EdgeTests {

@@ -1,3 +1,5 @@
+@testable import DaemonTesting
+
 /// Requests that no client library sends, and what they are answered: all that has been seen to lead servers astray.
 struct RawCase: Sendable {
     let name: String

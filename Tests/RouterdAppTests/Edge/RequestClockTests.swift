@@ -2,6 +2,8 @@ import NIOCore
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Until when a client may take its time, with a clock of the test's own.
 @Suite("Request clock")
 struct RequestClockTests {

@@ -3,6 +3,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// The feed as a value: who reads what from where, what is missing, when nothing is recorded.
 @Suite("Event feed")
 struct FeedTests {

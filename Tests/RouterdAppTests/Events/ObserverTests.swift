@@ -5,6 +5,8 @@ import RouterdApp
 import Synchronization
 import Testing
 
+@testable import DaemonTesting
+
 /// What observers are told, in which order, and how little they can do to anybody else.
 @Suite("Observers", .timeLimit(.minutes(5)))
 struct ObserverTests {

@@ -6,6 +6,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// What happens, told over sockets while it happens.
 @Suite("Stream", .timeLimit(.minutes(5)))
 struct StreamTests {

@@ -3,6 +3,7 @@ import Foundation
 import Router
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 struct DeviceKeyTests {

@@ -2,6 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 struct PasscodeHasherTests {

@@ -1,6 +1,8 @@
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// The receiver of a load run.
 @Suite("Echo receiver", .timeLimit(.minutes(15)))
 struct EchoTests {

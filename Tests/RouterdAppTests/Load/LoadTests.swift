@@ -1,7 +1,10 @@
 import Router
 import RouterPlugin
 import RouterdApp
+import RouterdBench
 import Testing
+
+@testable import DaemonTesting
 
 /// The pure part of `bench load`: when requests are due, what the books say, how it is told.
 @Suite("Load") struct LoadTests {

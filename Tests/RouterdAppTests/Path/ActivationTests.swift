@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// User activities, URLs and shortcut items, and scenes that somebody wants to see, over HTTP.
 @Suite("Activations", .timeLimit(.minutes(15)))
 struct ActivationTests {

@@ -6,6 +6,8 @@ import RouterdApp
 import StoreSQLite
 import Testing
 
+@testable import DaemonTesting
+
 /// What holds when the database is not what the daemon remembers: somebody else has written to it.
 @Suite("Contradictions", .timeLimit(.minutes(15)))
 struct ContradictionTests {

@@ -3,6 +3,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// From the request that posts to the request that arrives.
 @Suite("Path", .timeLimit(.minutes(15)))
 struct DeliveryTests {

@@ -6,6 +6,8 @@ import RouterdApp
 import StoreSQLite
 import Testing
 
+@testable import DaemonTesting
+
 /// What holds when the disk does not, and over a restart.
 @Suite("Durability", .timeLimit(.minutes(15)))
 struct DurabilityTests {

@@ -2,6 +2,8 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// From the format that an endpoint asks for to the request that arrives, signed over the bytes that the format has made.
 @Suite("Path: formats", .timeLimit(.minutes(15)))
 struct FormatTests {

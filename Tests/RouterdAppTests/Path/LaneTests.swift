@@ -3,6 +3,8 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// Order within a session, and independence between sessions.
 @Suite("Lanes", .timeLimit(.minutes(15)))
 struct LaneTests {

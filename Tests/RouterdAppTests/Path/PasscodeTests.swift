@@ -6,6 +6,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// Passcodes over HTTP: what is asked, what is refused, and what comes to the windows.
 @Suite("Passcodes", .timeLimit(.minutes(15)))
 struct PasscodeTests {

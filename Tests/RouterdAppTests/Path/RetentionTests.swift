@@ -6,6 +6,8 @@ import StoreSQLite
 import Synchronization
 import Testing
 
+@testable import DaemonTesting
+
 /// What the daemon commits together, and what it forgets by itself.
 @Suite("Commits and retention", .timeLimit(.minutes(15)))
 struct RetentionTests {

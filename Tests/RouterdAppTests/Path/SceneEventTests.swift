@@ -5,6 +5,8 @@ import RouterPlugin
 import RouterdApp
 import Testing
 
+@testable import DaemonTesting
+
 /// The life of scenes over HTTP: states in, signed webhooks out.
 @Suite("Scene events", .timeLimit(.minutes(15)))
 struct SceneEventTests {

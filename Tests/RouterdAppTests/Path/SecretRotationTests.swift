@@ -3,6 +3,8 @@ import Plugins
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// Exchanging secrets while webhooks go out: receivers verify with one key, and take every one.
 @Suite("Exchanging secrets", .timeLimit(.minutes(15)))
 struct SecretRotationTests {

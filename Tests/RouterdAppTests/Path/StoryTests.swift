@@ -1,5 +1,7 @@
 import Testing
 
+@testable import DaemonTesting
+
 /// The stories that nobody disturbs.
 @Suite("Stories", .timeLimit(.minutes(15)))
 struct StoryTests {

@@ -1,0 +1,11 @@
+import Glibc
+
+/// Processor time of this process, all threads, user and system, in microseconds.
+enum ProcessorTime {
+    static var now: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1_000_000 + Double(time.tv_usec) }
+        return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+    }
+}

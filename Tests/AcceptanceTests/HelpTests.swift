@@ -1,0 +1,39 @@
+import RouterPlugin
+import RouterdApp
+import Testing
+
+@testable import DaemonTesting
+
+/// What `--help` says is a file, so that a change of it is seen. `RECORD_SNAPSHOTS=1 swift test` writes the files anew.
+@Suite("Help", .timeLimit(.minutes(15)))
+struct HelpTests {
+    @Test(arguments: [
+        "", "serve", "check", "eval", "decide", "send", "explain", "sessions", "sessions list", "sessions activate",
+        "sessions discard", "gates", "gates list", "gates show", "gates passcode", "gates check-passcode",
+        "gates reset", "tail", "receive", "applications", "applications put", "sessions put", "sessions rotate-secret",
+        "notifications", "notifications list", "notifications show", "lanes", "lanes list", "lanes resume", "replays",
+        "replays start", "apply", "diff", "export", "source", "source put", "source test", "sessions test", "status",
+        "keys", "keys new", "bench load", "database", "database check",
+        "database backup", "database vacuum", "bench", "bench decide", "bench echo",
+        "bench store",
+        "bench post", "apns-sandbox",
+    ])
+    func isAsRecorded(command: String) async throws {
+        let words = command.split(separator: " ").map(String.init)
+        let ended = try await Program(words + ["--help"]).ended()
+        #expect(ended.status == 0 && ended.errors.isEmpty)
+        let name = (["help"] + words).joined(separator: "-")
+        #expect(try ProjectFiles.snapshot(name, now: ended.output) == ended.output)
+    }
+
+    @Test func versionIsTold() async throws {
+        let ended = try await Program.run("--version")
+        #expect(ended.status == 0 && ended.output == "\(RouterdVersion.current)\n")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionsAreMade(shell: String) async throws {
+        let ended = try await Program.run("--generate-completion-script", shell)
+        #expect(ended.status == 0 && ended.output.contains("routerd"))
+    }
+}

@@ -1,0 +1,55 @@
+import RouterPlugin
+import Testing
+
+@testable import DaemonTesting
+
+/// `apply`, `diff`, `export` and `source` on a daemon that runs.
+@Suite("apply, diff, export", .timeLimit(.minutes(15)))
+struct SetCommandTests {
+    @Test func anExportedSetIsANoOp() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(TestSet.gallery, to: "gallery.yaml")
+        try await withServedDaemon { daemon in
+            func run(_ words: String..., input: String = "") async throws -> Program.Ended {
+                try await Program(words, input: input, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+            }
+            #expect(try await run("diff", "-f", file).status == 3)
+            let applied = try await run("apply", "-f", file)
+            #expect(applied.status == 0 && applied.output.contains("3 create"), "\(applied.errors)")
+            #expect(try await run("diff", "-f", file).status == 0)
+            for words in [["export"], ["export", "--json"]] {
+                let exported = try await Program(words, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+                #expect(exported.status == 0, "\(exported.errors)")
+                let text = exported.output.split(separator: "\n").joined(separator: "\n")
+                let documents = words.count == 1 ? text : text.split(separator: "\n").joined(separator: "\n---\n")
+                let again = try await run("apply", "-f", "-", "--exit-status", input: documents)
+                #expect(again.status == 0 && again.output == "3 unchanged\n", "\(again.output)\(again.errors)")
+            }
+            let bad = try directory.write(TestSet.gallery.replacing("seconds", with: "x"), to: "bad.yaml")
+            let faulty = try directory.write(
+                TestSet.gallery.replacing("timeoutSeconds: 20", with: "timeoutSeconds: x"), to: "faulty.yaml")
+            #expect(try await run("apply", "-f", bad).status == 0)
+            let refused = try await run("apply", "-f", faulty)
+            #expect(refused.status == 1 && refused.errors.contains("document 1:5:30: /spec/delivery/timeoutSeconds: "))
+        }
+    }
+
+    @Test func aSourceIsPutTriedAndListed() async throws {
+        try await withServedDaemon { daemon in
+            try await daemon.putGallery()
+            try await daemon.putSession("win-1", at: "http://127.0.0.1:9/")
+            func run(_ words: String...) async throws -> Program.Ended {
+                try await Program(words, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+            }
+            let body = #"{"kind":"bearer","application":"com.example.gallery","secrets":["t"],"contentId":"x://{id}"}"#
+            #expect(try await run("source", "put", "s", body).status == 0)
+            let good = try await run("source", "test", "s", "--header", "authorization: Bearer t", #"{"id":7}"#)
+            #expect(good.status == 0 && good.output.contains("x://7"), "\(good.output)\(good.errors)")
+            let bad = try await run("source", "test", "s", #"{"id":7}"#)
+            #expect(bad.status == 1 && bad.output.contains("signature-missing"), "\(bad.output)")
+            #expect(try await run("source").output.contains("x://{id}"))
+            #expect(try await run("source", "rotate-secret", "s", "--secret", "u").status == 0)
+            #expect(try await run("source", "delete", "s").status == 0)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Files of the project that tests share, found from this file, through links.
+enum ProjectFiles {
+    private static let tests = URL(filePath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The payloads of one kind, by name: what APNs' senders and GitHub post.
+    static func payloads(_ kind: String) throws -> [(name: String, bytes: [UInt8])] {
+        let directory = tests.appending(path: "PluginsTests/Fixtures/\(kind)")
+        return try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted().map { name in
+            (name, Array(try Data(contentsOf: directory.appending(path: name))))
+        }
+    }
+
+    /// A file of nst/JSONTestSuite.
+    static func jsonTest(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: tests.appending(path: "RouterPluginTests/Fixtures/json/\(name).json")))
+    }
+
+    /// The vectors of the predicate language.
+    static func predicates(_ name: String = "predicates") throws -> [UInt8] {
+        Array(try Data(contentsOf: tests.appending(path: "PredicateEngineTests/Fixtures/\(name).json")))
+    }
+
+    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, what is recorded now.
+    static func snapshot(_ name: String, now text: String) throws -> String {
+        let file = tests.appending(path: "AcceptanceTests/Snapshots/\(name).txt")
+        if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil {
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        return try String(contentsOf: file, encoding: .utf8)
+    }
+}
