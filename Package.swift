@@ -21,7 +21,7 @@ let package = Package(
         .executable(name: "routerd", targets: ["routerd"]),
         .library(name: "PredicateEngine", targets: ["PredicateEngine"]),
         .library(name: "RouterPlugin", targets: ["RouterPlugin"]),
-        .library(name: "RouterdApp", targets: ["RouterdApp"]),
+        .library(name: "RouterdApp", targets: ["RouterdApp", "RouterdCommands"]),
         .library(name: "RouterTesting", targets: ["RouterTesting"]),
     ],
     dependencies: [
@@ -105,8 +105,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "routerd",
+        .target(
+            name: "RouterdCommands",
             dependencies: [
                 "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -115,6 +115,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(name: "routerd", dependencies: ["RouterdCommands"], swiftSettings: settings),
         .target(
             name: "RouterTesting",
             dependencies: ["PredicateEngine", "Router", "RouterPlugin"],
@@ -158,8 +159,8 @@ let package = Package(
         .testTarget(
             name: "RouterdAppTests",
             dependencies: [
-                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite",
-                "routerd",
+                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdCommands",
+                "StoreSQLite", "routerd",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

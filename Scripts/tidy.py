@@ -27,8 +27,9 @@ IMPORTS = {
     "DeliveryCurl": {"CCurl", "Router", "RouterPlugin"},
     "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},
     "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
-    "routerd": {
+    "RouterdCommands": {
         "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
+    "routerd": {"RouterdCommands"},
 }
 OURS = set().union(*IMPORTS.values()) | set(IMPORTS)
 MAXIMUM_FILE, MAXIMUM_FUNCTION = 600, 70
@@ -123,7 +124,7 @@ def code_faults(path: Path, known: str) -> Iterator[Fault]:
 
 def main() -> int:
     faults: list[Fault] = []
-    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift"):
+    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift", "Examples/*.swift"):
         faults += swift_faults(path)
     for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
         if "Fixtures" not in path.parts:

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-@testable import routerd
+@testable import RouterdCommands
 
 /// `bench decide`: that it runs, and that what it compares decisions with is what it says.
 @Suite("Bench decide", .timeLimit(.minutes(15)))
