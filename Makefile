@@ -15,7 +15,7 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: check-example install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -40,12 +40,13 @@ test: setup check release check-benchmarks race  ## Check the style and what dec
 	@$(BUILD) --build-tests
 	$(SWIFT) test --skip-build --no-color-diagnostics
 	$(MAKE) check-readme
+	$(MAKE) check-example
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing \
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples \
 		Benchmarks/Package.swift Benchmarks/Sources/router-benchmarks Benchmarks/Sources/registry-race \
 		Benchmarks/Sources/simulation-soak Benchmarks/Sources/decision-count
 	python3 Scripts/tidy.py
@@ -70,6 +71,9 @@ demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARG
 check-readme: release  ## Run the README's commands in order, in a fresh folder, and check what they promise.
 	@Scripts/setup.sh curl jq binutils
 	python3 Tests/readme/run.py --routerd $(RELEASE)
+
+check-example: setup  ## Build the package of Examples/third-party-rule and check that its daemon uses its rule.
+	python3 Tests/example/run.py
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
 	@$(BUILD) -c release --package-path Benchmarks --product simulation-soak

@@ -112,6 +112,18 @@ def link_faults(path: Path) -> Iterator[Fault]:
                 yield path, number, f"{target} does not exist"
 
 
+def listing_faults(path: Path) -> Iterator[Fault]:
+    """Every Swift listing of docs/PLUGINS.md is the whole of a file, which it names, and which a test compiles."""
+    text = path.read_text()
+    marked = 0
+    for found in re.finditer(r"<!-- file: (\S+) -->\n```swift\n(.*?)```", text, re.S):
+        marked += 1
+        if not (ROOT / found[1]).exists() or (ROOT / found[1]).read_text() != found[2]:
+            yield path, text.count("\n", 0, found.start()) + 1, f"the listing differs from {found[1]}"
+    if marked != text.count("```swift\n"):
+        yield path, 1, "a Swift listing has no comment that names its file"
+
+
 def code_faults(path: Path, known: str) -> Iterator[Fault]:
     """Every code of a problem stands in the document for those who handle them."""
     statuses = (
@@ -132,6 +144,7 @@ def main() -> int:
     known_codes = (ROOT / "docs/API.md").read_text()
     for path in tracked("Sources/RouterdApp/*.swift"):
         faults += code_faults(path, known_codes)
+    faults += listing_faults(ROOT / "docs/PLUGINS.md")
     for path in tracked("*.md"):
         faults += link_faults(path)
     for path, number, what in faults:
