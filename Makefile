@@ -17,7 +17,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: check-example install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,13 +42,14 @@ test: setup check release check-benchmarks  ## Check the style and what decision
 	@$(BUILD) --build-tests
 	$(SWIFT) test --skip-build --no-color-diagnostics
 	$(MAKE) check-readme
+	$(MAKE) check-example
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 	$(MAKE) check-built
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Benchmarks
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks
 	python3 Scripts/tidy.py
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
@@ -73,6 +74,9 @@ check-readme: release  ## Run the commands of README.md and docs/GUIDE.md in ord
 
 check-built:  ## Check that `make run` in a terminal compiles nothing after `make test`; nothing is built before it.
 	python3 Tests/readme/run.py --routerd $(RELEASE) built
+
+check-example: setup  ## Build the package of Examples/third-party-rule and check that its daemon uses its rule.
+	python3 Tests/example/run.py
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
 	@$(BUILD_BENCHMARK) simulation-soak

@@ -21,7 +21,7 @@ let package = Package(
         .executable(name: "routerd", targets: ["routerd"]),
         .library(name: "PredicateEngine", targets: ["PredicateEngine"]),
         .library(name: "RouterPlugin", targets: ["RouterPlugin"]),
-        .library(name: "RouterdApp", targets: ["RouterdApp"]),
+        .library(name: "RouterdApp", targets: ["RouterdApp", "RouterdCommands"]),
         .library(name: "RouterTesting", targets: ["RouterTesting"]),
     ],
     dependencies: [
@@ -112,8 +112,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "routerd",
+        .target(
+            name: "RouterdCommands",
             dependencies: [
                 "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
                 "StoreSQLite",
@@ -123,6 +123,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(name: "routerd", dependencies: ["RouterdCommands"], swiftSettings: settings),
         .target(
             name: "RouterTesting",
             dependencies: ["PredicateEngine", "Router", "RouterPlugin"],
@@ -181,7 +182,7 @@ let package = Package(
             name: "RouterdAppTests",
             dependencies: [
                 "DaemonTesting", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
-                "RouterdBench", "StoreSQLite",
+                "RouterdBench", "RouterdCommands", "StoreSQLite",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

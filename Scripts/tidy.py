@@ -27,9 +27,10 @@ IMPORTS = {
     "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},
     "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
     "RouterdBench": {"DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
-    "routerd": {
+    "RouterdCommands": {
         "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
         "StoreSQLite"},
+    "routerd": {"RouterdCommands"},
 }
 OURS = set().union(*IMPORTS.values()) | set(IMPORTS)
 MAXIMUM_FILE, MAXIMUM_FUNCTION = 600, 70
@@ -112,6 +113,18 @@ def link_faults(path: Path) -> Iterator[Fault]:
                 yield path, number, f"{target} does not exist"
 
 
+def listing_faults(path: Path) -> Iterator[Fault]:
+    """Every Swift listing of docs/PLUGINS.md is the whole of a file, which it names, and which a test compiles."""
+    text = path.read_text()
+    marked = 0
+    for found in re.finditer(r"<!-- file: (\S+) -->\n```swift\n(.*?)```", text, re.S):
+        marked += 1
+        if not (ROOT / found[1]).exists() or (ROOT / found[1]).read_text() != found[2]:
+            yield path, text.count("\n", 0, found.start()) + 1, f"the listing differs from {found[1]}"
+    if marked != text.count("```swift\n"):
+        yield path, 1, "a Swift listing has no comment that names its file"
+
+
 def code_faults(path: Path, known: str) -> Iterator[Fault]:
     """Every code of a problem stands in the document for those who handle them."""
     statuses = (
@@ -124,7 +137,7 @@ def code_faults(path: Path, known: str) -> Iterator[Fault]:
 
 def main() -> int:
     faults: list[Fault] = []
-    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift"):
+    for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift", "Examples/*.swift"):
         faults += swift_faults(path)
     for path in tracked("*.swift", "*.md", "*.py", "*.sh", "*.yaml", "Makefile", "*.h", "*.c"):
         if "Fixtures" not in path.parts:
@@ -132,6 +145,7 @@ def main() -> int:
     known_codes = (ROOT / "docs/API.md").read_text()
     for path in tracked("Sources/RouterdApp/*.swift"):
         faults += code_faults(path, known_codes)
+    faults += listing_faults(ROOT / "docs/PLUGINS.md")
     for path in tracked("*.md"):
         faults += link_faults(path)
     for path, number, what in faults:

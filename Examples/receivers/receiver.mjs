@@ -7,7 +7,7 @@ const toleranceSeconds = 300, maximumBody = 1024 * 1024, remembered = 10_000;
 const secrets = process.env.WEBHOOK_SECRETS?.match(/(?<=\bwhsec_)[A-Za-z0-9+/]{32,}=*/g);
 if (!secrets) throw new Error('WEBHOOK_SECRETS must hold secrets, whsec_…');
 const keys = secrets.map((text) => Buffer.from(text, 'base64'));
-// Ids of webhooks with the work on them, oldest first; a real service keeps the ids in its database.
+// The work on each webhook by id, oldest first; a real service keeps the ids in its database.
 const handled = new Map();
 
 function isGenuine(identifier, timestamp, signatures, body) {
@@ -39,7 +39,7 @@ async function answer(request) {
   try {
     await handled.get(identifier); // A repetition waits for the work that is under way.
   } catch (error) {
-    handled.delete(identifier); // So that the next attempt does it again.
+    handled.delete(identifier); // The next attempt repeats the work.
     console.error(`${identifier}:`, error);
     return 500;
   }

@@ -47,7 +47,7 @@ class Receiver(BaseHTTPRequestHandler):
             try:
                 if identifier not in handled:
                     handle(json.loads(body))
-                    handled[identifier] = None  # Only now, so that the next attempt repeats a failure.
+                    handled[identifier] = None  # After the work, so that the next attempt repeats a failed one.
             except Exception as error:
                 print(f"{identifier}: {error!r}", file=sys.stderr)
                 return 500

@@ -1,7 +1,18 @@
 public import RouterPlugin
 
-/// Every plugin that comes with routerd. Adding one means adding a line here; nothing registers itself.
+/// The plugins that are part of routerd. A plugin of another package is added in that package's own `main.swift`.
 public enum BuiltInPlugins: Sendable {
+    /// All of them.
+    public static let all: PluginSet = {
+        do {
+            return try PluginSet(
+                sources: sourceKinds, rules: ruleKinds, passcodeValidators: passcodeValidatorKinds,
+                deliveryFormats: deliveryFormatKinds, observers: observerKinds)
+        } catch {
+            preconditionFailure("The built-in plugins do not form a set: \(error)")
+        }
+    }()
+
     /// The ways in that can be configured.
     public static let sourceKinds: [PayloadSourceKind] = [
         PushPayloadSource.kind,

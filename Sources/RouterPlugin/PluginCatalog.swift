@@ -1,22 +1,3 @@
-/// A kind of plugin that a configuration can ask for.
-public struct PluginKind<Plugin: Sendable>: Sendable {
-    /// The name of the kind, which its plugins bear.
-    public let id: PluginID
-    /// One line for lists of plugins.
-    public let summary: String
-    /// Makes a plugin of an object of the configuration, in which the field `id` has been read already.
-    public let make: @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
-
-    /// All parts at once.
-    public init(
-        id: PluginID, summary: String, make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
-    ) {
-        self.id = id
-        self.summary = summary
-        self.make = make
-    }
-}
-
 /// The kinds of plugins that a list of the configuration may name.
 public struct PluginCatalog<Plugin: Sendable>: Sendable {
     /// The kinds, in the order in which they are listed.
@@ -108,8 +89,6 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
     }
 }
 
-/// A kind of rule that a configuration can ask for.
-public typealias RoutingRuleKind = PluginKind<any RoutingRule>
 /// The kinds of rules that a configuration may name.
 public typealias RoutingRuleCatalog = PluginCatalog<any RoutingRule>
 
@@ -128,8 +107,6 @@ extension RoutingRuleCatalog {
     }
 }
 
-/// A kind of observer that a configuration can ask for.
-public typealias SceneObserverKind = PluginKind<any SceneObserver>
 /// The kinds of observers that a configuration may name.
 public typealias SceneObserverCatalog = PluginCatalog<any SceneObserver>
 
@@ -147,8 +124,6 @@ extension SceneObserverCatalog {
     }
 }
 
-/// A kind of passcode validator that a configuration can ask for.
-public typealias PasscodeValidatorKind = PluginKind<any PasscodeValidator>
 /// The kinds of passcode validators that a configuration may name.
 public typealias PasscodeValidatorCatalog = PluginCatalog<any PasscodeValidator>
 

@@ -22,6 +22,13 @@ public struct PluginConfiguration: Sendable {
         self.object = object
     }
 
+    /// Takes an object with no other fields than those of a manifest; `id` is always allowed.
+    ///
+    /// - Throws: `wrong-type` if it is no object, `unknown-field` with the pointer to the field.
+    public init(_ value: JSONValue, declared fields: [PluginField]) throws(PluginConfigurationError) {
+        try self.init(value, fields: fields.map(\.name))
+    }
+
     /// The text of a field, nil if the field is missing.
     public func string(_ field: String) throws(PluginConfigurationError) -> String? {
         guard let value = value(field) else { return nil }

@@ -2,7 +2,7 @@ import DeliveryCurl
 package import Logging
 import Plugins
 import Router
-import RouterPlugin
+package import RouterPlugin
 import ServiceLifecycle
 package import StoreSQLite
 package import UnixSignals
@@ -22,10 +22,13 @@ package struct Daemon: Sendable {
 
     /// Opens everything; nothing is served yet.
     ///
-    /// - Parameter openFiles: How many files the process may have open.
+    /// - Parameters:
+    ///   - kinds: The kinds that sources and endpoints may name; those of rules are in the configuration already.
+    ///   - openFiles: The number of files that the process may have open.
     /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or what a plugin or the transport cannot begin with.
     package init(
-        _ configuration: DaemonConfiguration, openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
+        _ configuration: DaemonConfiguration, plugins kinds: PluginSet = BuiltInPlugins.all,
+        openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
     ) throws {
         let wanted = configuration
         let configuration = try wanted.fitting(openFiles: openFiles)
@@ -33,9 +36,9 @@ package struct Daemon: Sendable {
         self.configuration = configuration
         self.logger = logger
         plugins = try PluginRegistry(
-            sourceKinds: BuiltInPlugins.sourceKinds, rules: configuration.rules,
+            sourceKinds: kinds.sources, rules: configuration.rules,
             passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
-            deliveryFormatKinds: BuiltInPlugins.deliveryFormatKinds)
+            deliveryFormatKinds: kinds.deliveryFormats)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,

@@ -8,7 +8,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "eval", "decide", "send", "explain", "sessions", "sessions list", "sessions activate",
+        "", "serve", "check", "plugins", "plugins list", "plugins show", "eval", "decide", "send", "explain",
+        "sessions", "sessions list", "sessions activate",
         "sessions discard", "gates", "gates list", "gates show", "gates passcode", "gates check-passcode",
         "gates reset", "tail", "receive", "applications", "applications put", "sessions put", "sessions rotate-secret",
         "notifications", "notifications list", "notifications show", "lanes", "lanes list", "lanes resume", "replays",

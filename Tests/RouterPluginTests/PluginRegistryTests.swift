@@ -49,6 +49,60 @@ struct PluginRegistryTests {
         #expect(throws: PluginRegistryError.self) { try RoutingRuleCatalog([kind, kind]) }
     }
 
+    // MARK: Plugin sets
+
+    private func kind(_ id: String, version: String = "1.0.0", fields: [PluginField] = []) -> RoutingRuleKind {
+        RoutingRuleKind(id: PluginID(unchecked: id), version: version, summary: "", fields: fields) { _ in rule(id) }
+    }
+
+    @Test func aSetListsTheKindsThatAreAddedLast() throws {
+        let set = try PluginSet(sources: [source("s.a")], rules: [kind("r.b")]).adding(
+            sources: [source("s.c")], rules: [kind("r.a")])
+        #expect(set.sources.map(\.id.text) == ["s.a", "s.c"])
+        #expect(set.rules.map(\.id.text) == ["r.b", "r.a"])
+        #expect(set.manifests.map(\.id.text) == ["s.a", "s.c", "r.b", "r.a"])
+        #expect(set.manifests.map(\.kind) == [.source, .source, .rule, .rule])
+    }
+
+    @Test func aSetRefusesANameThatTwoPluginsBear() throws {
+        let twice = #expect(throws: PluginRegistryError.self) {
+            try PluginSet(sources: [source("x.y")]).adding(rules: [kind("x.y")])
+        }
+        #expect(twice?.code == "duplicate-plugin" && twice?.plugin.text == "x.y")
+        let odd = #expect(throws: PluginRegistryError.self) { try PluginSet(rules: [kind("x y")]) }
+        #expect(odd?.code == "invalid-plugin-id")
+    }
+
+    @Test(arguments: ["", "1", "1.0", "1.0.0.0", "1.0.x", "01.0.0", "1..0", "v1.0.0", "1.0.-1"])
+    func aSetRefusesAVersionThatIsNotThreeNumbers(version: String) {
+        let error = #expect(throws: PluginRegistryError.self) { try PluginSet(rules: [kind("x.y", version: version)]) }
+        #expect(error?.code == "invalid-plugin-version")
+    }
+
+    @Test(arguments: [["level", "level"], ["id"]])
+    func aSetRefusesAFieldThatIsDeclaredTwice(names: [String]) {
+        let fields = names.map { PluginField($0, .string, summary: "") }
+        let error = #expect(throws: PluginRegistryError.self) { try PluginSet(rules: [kind("x.y", fields: fields)]) }
+        #expect(error?.code == "duplicate-field")
+    }
+
+    @Test func aManifestIsWrittenAsJSON() throws {
+        let fields = [
+            PluginField("from", .string, .required, unit: "HH:MM", summary: "Start."),
+            PluginField("level", .integer, .byDefault(5), among: [1, 5], summary: "Level."),
+            PluginField("names", .strings, summary: "Names."),
+        ]
+        let text = String(
+            decoding: kind("r.a", version: "2.10.0", fields: fields).manifest.json.serialized(), as: UTF8.self)
+        #expect(
+            text == """
+                {"id":"r.a","version":"2.10.0","kind":"rule","status":"stable","summary":"","fields":[\
+                {"name":"from","type":"string","required":true,"unit":"HH:MM","summary":"Start."},\
+                {"name":"level","type":"integer","required":false,"default":5,"choices":[1,5],"summary":"Level."},\
+                {"name":"names","type":"strings","required":false,"summary":"Names."}]}
+                """)
+    }
+
     // MARK: Configured rules
 
     private func catalog() throws -> RoutingRuleCatalog {

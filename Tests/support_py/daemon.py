@@ -25,10 +25,13 @@ class Answer(NamedTuple):
 
 
 class Daemon:
-    """`routerd serve` on an address of loopback, with a database of its own and nothing configured."""
+    """`routerd serve` on an address of loopback, with a database of its own and, unless given, no configuration file."""
 
-    def __init__(self, binary: Path, folder: Path, listen: str = "127.0.0.1:8080") -> None:
+    def __init__(
+        self, binary: Path, folder: Path, listen: str = "127.0.0.1:8080", config: Path | None = None
+    ) -> None:
         self.binary, self.folder, self.listen = binary, folder, listen
+        self.options = [] if config is None else ["--config", str(config)]
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Daemon":
@@ -36,7 +39,10 @@ class Daemon:
         log = self.folder / "daemon.log"
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                [self.binary, "serve", "--listen", self.listen, "--database", self.folder / "routerd.sqlite"],
+                [
+                    self.binary, "serve", "--listen", self.listen, "--database", self.folder / "routerd.sqlite",
+                    *self.options,
+                ],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, cwd=self.folder)
         end = time.monotonic() + START_SECONDS
         while b"\nlistening on http://" not in log.read_bytes():

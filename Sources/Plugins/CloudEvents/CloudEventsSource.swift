@@ -32,13 +32,23 @@ public struct CloudEventsSource: PayloadSource {
     /// The kind. Options: `contentIdAttribute`, the name of an attribute; `allowedOrigins`, an array of DNS names or `*`;
     /// `allowedRate`, requests in a minute or `*`.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes CloudEvents 1.0 in structured, batched and binary mode", secrets: .optional
+        id: id, summary: "Takes CloudEvents 1.0 in structured, batched and binary mode.", secrets: .optional,
+        fields: fields
     ) { (options) throws(PluginConfigurationError) in
         try CloudEventsSource(options: options)
     }
 
     /// Events, and the handshake's question.
     public var methods: [String] { ["POST", "OPTIONS"] }
+
+    private static let fields = [
+        PluginField(
+            "contentIdAttribute", .string, .byDefault("subject"), summary: "The attribute that holds the content id."),
+        PluginField(
+            "allowedOrigins", .strings, .byDefault(["*"]), summary: "The DNS names of senders that get consent, or *."),
+        PluginField(
+            "allowedRate", .any, .byDefault("*"), unit: "requests per minute", summary: "A whole number from 1, or *."),
+    ]
 
     let contentIDAttribute: String
     let consent: CloudEventsConsent
@@ -53,7 +63,7 @@ public struct CloudEventsSource: PayloadSource {
 
     /// A source with the options of its kind.
     public init(options: JSONValue, limits: JSONLimits = .ingest) throws(PluginConfigurationError) {
-        let fields = try PluginConfiguration(options, fields: ["contentIdAttribute", "allowedOrigins", "allowedRate"])
+        let fields = try PluginConfiguration(options, declared: Self.fields)
         let name = try fields.string("contentIdAttribute") ?? "subject"
         guard CloudEventAttributes.isName(name) else {
             throw fields.invalid("contentIdAttribute", because: "must be lower-case letters and digits, and not data")

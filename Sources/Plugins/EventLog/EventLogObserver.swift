@@ -14,8 +14,13 @@ public struct EventLogObserver: SceneObserver {
 
     /// The observer as a configuration can ask for it.
     public static let kind = SceneObserverKind(
-        id: id, summary: "Appends what happens to a file, a line of JSON each."
+        id: id, summary: "Appends each event to a file as a line of JSON.", fields: fields
     ) { (configuration) throws(PluginConfigurationError) in try EventLogObserver(configuration: configuration) }
+
+    private static let fields = [
+        PluginField("path", .string, .required, summary: "The file; it is created if it does not exist."),
+        PluginField("types", .strings, summary: "The event types that are written, such as scene.*; all, if left out."),
+    ]
 
     /// The file could not be written.
     public struct Unwritable: Error, Sendable {
@@ -40,7 +45,7 @@ public struct EventLogObserver: SceneObserver {
     ///
     /// - Throws: `unknown-field`, `missing-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(configuration: JSONValue) throws(PluginConfigurationError) {
-        let configuration = try PluginConfiguration(configuration, fields: ["path", "types"])
+        let configuration = try PluginConfiguration(configuration, declared: Self.fields)
         let path = try configuration.required("path", configuration.string("path"))
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw configuration.invalid("path", because: "must name a file")

@@ -13,8 +13,14 @@ public struct ForbiddenPasscodes: PasscodeValidator {
 
     /// The validator as a configuration can ask for it.
     public static let kind = PasscodeValidatorKind(
-        id: id, summary: "Refuses passcodes that are in a list."
+        id: id, summary: "Refuses passcodes that are in a list.", fields: fields
     ) { (configuration) throws(PluginConfigurationError) in try ForbiddenPasscodes(configuration: configuration) }
+
+    private static let fields = [
+        PluginField(
+            "passcodes", .strings, .required, summary: "The refused passcodes, in any capitalisation; at most 100,000."),
+        PluginField("applications", .strings, summary: "The applications that the list applies to; all, if left out."),
+    ]
 
     /// The validator's name.
     public var id: PluginID { Self.id }
@@ -33,7 +39,7 @@ public struct ForbiddenPasscodes: PasscodeValidator {
     ///
     /// - Throws: `unknown-field`, `missing-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(configuration: JSONValue) throws(PluginConfigurationError) {
-        let configuration = try PluginConfiguration(configuration, fields: ["passcodes", "applications"])
+        let configuration = try PluginConfiguration(configuration, declared: Self.fields)
         let list = try configuration.required("passcodes", configuration.strings("passcodes"))
         guard list.count <= Self.maximumPasscodes else {
             throw configuration.invalid("passcodes", because: "has more than \(Self.maximumPasscodes) elements")

@@ -32,15 +32,22 @@ public struct CloudEventsFormat: DeliveryFormat {
 
     /// The kind; its option `mode` is `structured`, the default, or `binary`.
     public static let kind = DeliveryFormatKind(
-        id: id, summary: "CloudEvents 1.0 over HTTP; mode is structured or binary"
+        id: id, summary: "CloudEvents 1.0 over HTTP, in structured or binary mode.", fields: fields
     ) { (options) throws(PluginConfigurationError) in
-        let configuration = try PluginConfiguration(options, fields: ["mode"])
+        let configuration = try PluginConfiguration(options, declared: fields)
         guard let name = try configuration.string("mode") else { return CloudEventsFormat() }
         guard let mode = Mode(rawValue: name) else {
             throw configuration.invalid("mode", because: "must be structured or binary")
         }
         return CloudEventsFormat(mode: mode)
     }
+
+    private static let fields = [
+        PluginField(
+            "mode", .string, .byDefault(.string(Mode.structured.rawValue)),
+            among: Mode.allCases.map { .string($0.rawValue) },
+            summary: "The place of the attributes: the body (structured) or header fields (binary).")
+    ]
 
     private let mode: Mode
 

@@ -10,7 +10,7 @@ public struct RawFormat: DeliveryFormat {
 
     /// The kind, which has no options.
     public static let kind = DeliveryFormatKind(
-        id: id, summary: "the payload byte for byte, with its content type; events in the standard envelope"
+        id: id, summary: "The payload byte for byte, with its content type; events in the standard envelope."
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])
         return RawFormat()

@@ -10,7 +10,7 @@ public struct StandardFormat: DeliveryFormat {
 
     /// The kind, which has no options.
     public static let kind = DeliveryFormatKind(
-        id: id, summary: "the standard envelope: type, timestamp and data, the payload within"
+        id: id, summary: "The standard envelope: type, timestamp and data, the payload within."
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])
         return StandardFormat()

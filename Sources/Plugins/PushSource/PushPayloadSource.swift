@@ -14,7 +14,7 @@ public struct PushPayloadSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes push payloads in JSON with the headers of APNs", secrets: .optional
+        id: id, summary: "Takes push payloads in JSON with the headers of APNs.", secrets: .optional
     ) {
         (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

@@ -12,8 +12,21 @@ public struct QuietHoursRule: RoutingRule {
 
     /// The rule as a configuration can ask for it.
     public static let kind = RoutingRuleKind(
-        id: id, summary: "Holds notifications below a priority during some hours of the day."
+        id: id, summary: "Holds notifications below a priority during some hours of the day.", fields: fields
     ) { (configuration) throws(PluginConfigurationError) in try QuietHoursRule(configuration: configuration) }
+
+    private static let fields = [
+        PluginField(
+            "start", .string, .required, unit: "HH:MM", summary: "The time of day at which the quiet hours start."),
+        PluginField("end", .string, .required, unit: "HH:MM", summary: "The time of day at which the quiet hours end."),
+        PluginField(
+            "utcOffsetMinutes", .integer, .byDefault(0), unit: "minutes",
+            summary: "The difference of local time to UTC, from -1440 to 1440."),
+        PluginField(
+            "belowPriority", .integer, .byDefault(10), among: [1, 5, 10],
+            summary: "The lowest priority that is delivered during the quiet hours."),
+        PluginField("applications", .strings, summary: "The applications that the rule applies to; all, if left out."),
+    ]
 
     /// The rule's name.
     public var id: PluginID { Self.id }
@@ -35,8 +48,7 @@ public struct QuietHoursRule: RoutingRule {
     ///
     /// - Throws: `unknown-field`, `missing-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(configuration: JSONValue) throws(PluginConfigurationError) {
-        let fields = ["start", "end", "utcOffsetMinutes", "belowPriority", "applications"]
-        let configuration = try PluginConfiguration(configuration, fields: fields)
+        let configuration = try PluginConfiguration(configuration, declared: Self.fields)
         let start = try Self.minute("start", of: configuration)
         let end = try Self.minute("end", of: configuration)
         let offset = try configuration.integer("utcOffsetMinutes", in: -1440...1440) ?? 0

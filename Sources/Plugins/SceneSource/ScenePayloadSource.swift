@@ -18,7 +18,7 @@ public struct ScenePayloadSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes user activities, URLs and shortcut items in JSON", secrets: .optional
+        id: id, summary: "Takes user activities, URLs and shortcut items in JSON.", secrets: .optional
     ) {
         (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

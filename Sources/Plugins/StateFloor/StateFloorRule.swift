@@ -12,8 +12,19 @@ public struct StateFloorRule: RoutingRule {
 
     /// The rule as a configuration can ask for it.
     public static let kind = RoutingRuleKind(
-        id: id, summary: "Keeps notifications of low priority away from scenes below an activation state."
+        id: id, summary: "Keeps notifications of low priority away from scenes below an activation state.",
+        fields: fields
     ) { (configuration) throws(PluginConfigurationError) in try StateFloorRule(configuration: configuration) }
+
+    private static let fields = [
+        PluginField(
+            "floor", .string, .byDefault(.string(ActivationState.background.name)),
+            among: ActivationState.allCases.map { .string($0.name) },
+            summary: "The lowest activation state that receives."),
+        PluginField(
+            "atOrBelowPriority", .integer, .byDefault(1), among: [1, 5, 10],
+            summary: "The highest priority that the rule applies to."),
+    ]
 
     /// The rule's name.
     public var id: PluginID { Self.id }
@@ -32,7 +43,7 @@ public struct StateFloorRule: RoutingRule {
     ///
     /// - Throws: `unknown-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(configuration: JSONValue) throws(PluginConfigurationError) {
-        let configuration = try PluginConfiguration(configuration, fields: ["floor", "atOrBelowPriority"])
+        let configuration = try PluginConfiguration(configuration, declared: Self.fields)
         floor = try Self.floor(of: configuration)
         atOrBelowPriority = try configuration.priority("atOrBelowPriority") ?? .low
     }

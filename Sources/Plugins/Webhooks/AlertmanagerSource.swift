@@ -19,7 +19,7 @@ public struct AlertmanagerSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of Alertmanager, an event for each alert", secrets: .required,
+        id: id, summary: "Takes webhooks of Alertmanager, an event for each alert.", secrets: .required,
         secretFault: SecretFaults.credentials
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

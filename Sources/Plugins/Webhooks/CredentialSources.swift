@@ -10,7 +10,7 @@ public struct BasicSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes JSON of senders that present user and password", secrets: .required,
+        id: id, summary: "Takes JSON of senders that present user and password.", secrets: .required,
         secretFault: SecretFaults.userAndPassword
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])
@@ -43,7 +43,7 @@ public struct BearerSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes JSON of senders that present a bearer token", secrets: .required,
+        id: id, summary: "Takes JSON of senders that present a bearer token.", secrets: .required,
         secretFault: SecretFaults.token
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

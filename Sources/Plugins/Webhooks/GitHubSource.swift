@@ -16,7 +16,7 @@ public struct GitHubSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of GitHub, signed by X-Hub-Signature-256", secrets: .required,
+        id: id, summary: "Takes webhooks of GitHub, signed by X-Hub-Signature-256.", secrets: .required,
         secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

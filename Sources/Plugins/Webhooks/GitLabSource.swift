@@ -19,7 +19,7 @@ public struct GitLabSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of GitLab, by secret token or signing token", secrets: .required,
+        id: id, summary: "Takes webhooks of GitLab, by secret token or signing token.", secrets: .required,
         secretFault: { secret in
             secret.text.hasPrefix(WebhookSecret.prefix)
                 ? SecretFaults.webhookKey(secret) : SecretFaults.signingKey(secret)

@@ -19,11 +19,21 @@ public struct GrafanaSource: PayloadSource {
 
     /// The kind.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of Grafana's alerting, an event for each alert", secrets: .required,
-        secretFault: SecretFaults.signingKey
+        id: id, summary: "Takes webhooks of Grafana's alerting, an event for each alert.", secrets: .required,
+        fields: fields, secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         try GrafanaSource(options: options)
     }
+
+    private static let fields = [
+        PluginField(
+            "header", .string, .byDefault("x-grafana-alerting-signature"), summary: "The header that has the signature."
+        ),
+        PluginField("timestampHeader", .string, summary: "The header that has the signed time, in seconds since 1970."),
+        PluginField(
+            "toleranceSeconds", .integer, .byDefault(.number(JSONNumber(SenderLimits.toleranceSeconds))),
+            unit: "seconds", summary: "The greatest difference between the signed time and the time of arrival."),
+    ]
 
     private var signature = HMACVerifier(header: "x-grafana-alerting-signature")
     private let group = AlertGroup(members: [
@@ -35,7 +45,7 @@ public struct GrafanaSource: PayloadSource {
     ///
     /// - Throws: `unknown-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(options: JSONValue) throws(PluginConfigurationError) {
-        let options = try PluginConfiguration(options, fields: ["header", "timestampHeader", "toleranceSeconds"])
+        let options = try PluginConfiguration(options, declared: Self.fields)
         if let header = try options.headerName("header") { signature.header = header }
         if let header = try options.headerName("timestampHeader") {
             signature.timestampHeader = header

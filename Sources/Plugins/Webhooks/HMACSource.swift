@@ -21,11 +21,36 @@ public struct HMACSource: PayloadSource {
 
     /// The kind.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks that are signed by an HMAC in a header", secrets: .required,
-        secretFault: SecretFaults.signingKey
+        id: id, summary: "Takes webhooks that are signed by an HMAC in a header.", secrets: .required,
+        fields: fields, secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         try HMACSource(options: options)
     }
+
+    private static let fields = [
+        PluginField("header", .string, .required, summary: "The header that has the signature."),
+        PluginField(
+            "algorithm", .string, .byDefault("sha256"),
+            among: HMACVerifier.Algorithm.allCases.map { .string($0.rawValue) },
+            summary: "The hash function of the HMAC."),
+        PluginField(
+            "encoding", .string, .byDefault("hex"), among: SignatureEncoding.allCases.map { .string($0.rawValue) },
+            summary: "The spelling of the signature."),
+        PluginField("prefix", .string, .byDefault(""), summary: "The text before each signature."),
+        PluginField(
+            "separator", .string, among: [" ", ",", ";", "|", "&"],
+            summary: "The character between several signatures; one signature, if left out."),
+        PluginField(
+            "signedContent", .string, .byDefault("{body}"),
+            summary: "The signed text: {body}, {timestamp}, {id}, {header.NAME} and text between them."),
+        PluginField("timestampHeader", .string, summary: "The header that has the signed time, in seconds since 1970."),
+        PluginField(
+            "toleranceSeconds", .integer, .byDefault(.number(JSONNumber(SenderLimits.toleranceSeconds))),
+            unit: "seconds", summary: "The greatest difference between the signed time and the time of arrival."),
+        PluginField(
+            "idHeader", .string,
+            summary: "The header whose value is the same for repetitions; Idempotency-Key, if left out."),
+    ]
 
     private var signature: HMACVerifier
 
@@ -33,12 +58,7 @@ public struct HMACSource: PayloadSource {
     ///
     /// - Throws: `unknown-field`, `missing-field`, `wrong-type` or `invalid-value` with the pointer to the field.
     public init(options: JSONValue) throws(PluginConfigurationError) {
-        let options = try PluginConfiguration(
-            options,
-            fields: [
-                "header", "algorithm", "encoding", "prefix", "separator", "signedContent", "timestampHeader",
-                "toleranceSeconds", "idHeader",
-            ])
+        let options = try PluginConfiguration(options, declared: Self.fields)
         signature = HMACVerifier(header: try options.required("header", options.headerName("header")))
         if let algorithm: HMACVerifier.Algorithm = try options.choice("algorithm") { signature.algorithm = algorithm }
         if let encoding: SignatureEncoding = try options.choice("encoding") { signature.encoding = encoding }

@@ -15,7 +15,7 @@ public struct ShopifySource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of Shopify, signed by X-Shopify-Hmac-Sha256", secrets: .required,
+        id: id, summary: "Takes webhooks of Shopify, signed by X-Shopify-Hmac-Sha256.", secrets: .required,
         secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

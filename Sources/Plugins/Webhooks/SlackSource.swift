@@ -23,7 +23,7 @@ public struct SlackSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes events, commands and interactions of Slack, signed by X-Slack-Signature",
+        id: id, summary: "Takes events, commands and interactions of Slack, signed by X-Slack-Signature.",
         secrets: .required, secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

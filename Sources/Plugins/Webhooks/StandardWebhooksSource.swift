@@ -14,7 +14,7 @@ public struct StandardWebhooksSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks that are signed as Standard Webhooks has it", secrets: .required,
+        id: id, summary: "Takes webhooks that are signed as Standard Webhooks has it.", secrets: .required,
         secretFault: SecretFaults.webhookKey
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

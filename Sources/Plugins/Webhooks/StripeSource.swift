@@ -15,7 +15,7 @@ public struct StripeSource: PayloadSource {
 
     /// The kind, which has no options.
     public static let kind = PayloadSourceKind(
-        id: id, summary: "takes webhooks of Stripe, signed by Stripe-Signature", secrets: .required,
+        id: id, summary: "Takes webhooks of Stripe, signed by Stripe-Signature.", secrets: .required,
         secretFault: SecretFaults.signingKey
     ) { (options) throws(PluginConfigurationError) in
         _ = try PluginConfiguration(options, fields: [])

@@ -17,13 +17,6 @@ public protocol DeliveryFormat: Sendable {
     func render(_ message: DeliveryMessage) throws(DeliveryFormatError) -> RenderedRequest
 }
 
-/// A kind of format that an endpoint can ask for.
-///
-/// `make` is given the options of the endpoint's format, an object in which `id` has been read already, and refuses
-/// options that it does not know. It is called when the endpoint is registered and when the daemon first needs the
-/// format, so options that were accepted before must stay acceptable.
-public typealias DeliveryFormatKind = PluginKind<any DeliveryFormat>
-
 /// Bounds of what formats make.
 public enum DeliveryFormatLimits: Sendable {
     /// The greatest body in bytes. A payload of the greatest size fits into it in Base64 and with all that stands

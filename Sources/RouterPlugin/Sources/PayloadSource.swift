@@ -75,10 +75,8 @@ public struct PayloadSourceKind: Sendable {
         case required
     }
 
-    /// The name of the kind, such as `routerd.source.github`. Configurations may leave `routerd.source.` out.
-    public let id: PluginID
-    /// One line for lists of plugins.
-    public let summary: String
+    /// The description that `routerd plugins` prints.
+    public let manifest: PluginManifest
     /// Whether configured sources have secrets.
     public let secrets: Secrets
     /// Why a text cannot be a secret of this kind; nil if it can. The reason completes "The secret …".
@@ -86,14 +84,20 @@ public struct PayloadSourceKind: Sendable {
     /// Makes a source of an object of options.
     public let make: @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource
 
-    /// All parts at once.
+    /// The name of the kind, such as `routerd.source.github`. Configurations may leave `routerd.source.` out.
+    public var id: PluginID { manifest.id }
+    /// The effect of the plugin in one line.
+    public var summary: String { manifest.summary }
+
+    /// A kind of source; `fields` are the options that `make` reads.
     public init(
-        id: PluginID, summary: String, secrets: Secrets,
+        id: PluginID, version: String = "1.0.0", summary: String, status: PluginManifest.Status = .stable,
+        secrets: Secrets, fields: [PluginField] = [],
         secretFault: @escaping @Sendable (SourceSecret) -> String? = { $0.text.isEmpty ? "is empty" : nil },
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource
     ) {
-        self.id = id
-        self.summary = summary
+        manifest = PluginManifest(
+            id: id, version: version, kind: .source, summary: summary, status: status, fields: fields)
         self.secrets = secrets
         self.secretFault = secretFault
         self.make = make

@@ -81,12 +81,11 @@ package struct DaemonConfiguration: Sendable {
     /// - Parameters:
     ///   - flags: Values from the command line, under the names that they have in the file.
     ///   - environment: Variables such as `ROUTERD_LISTEN`.
+    ///   - plugins: The kinds that the file may name.
     /// - Throws: every fault that was found, not only the first.
     package static func load(
         file: ConfigurationFile?, flags: [String: String] = [:], environment: [String: String] = [:],
-        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds,
-        passcodeValidatorKinds: [PasscodeValidatorKind] = BuiltInPlugins.passcodeValidatorKinds,
-        observerKinds: [SceneObserverKind] = BuiltInPlugins.observerKinds
+        plugins: PluginSet = BuiltInPlugins.all
     ) throws(ConfigurationFaults) -> DaemonConfiguration {
         var loader = ConfigurationLoader(file: file, flags: flags, environment: environment)
         var configuration = DaemonConfiguration()
@@ -110,9 +109,9 @@ package struct DaemonConfiguration: Sendable {
         configuration.grants = loader.grants()
         configuration.keys = loader.keys()
         configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
-        configuration.rules = loader.rules(ruleKinds)
-        configuration.passcodeValidators = loader.passcodeValidators(passcodeValidatorKinds)
-        configuration.observers = loader.observers(observerKinds)
+        configuration.rules = loader.rules(plugins.rules)
+        configuration.passcodeValidators = loader.passcodeValidators(plugins.passcodeValidators)
+        configuration.observers = loader.observers(plugins.observers)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {
             let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
             loader.refuse("listen", message)

@@ -26,16 +26,20 @@ package struct EndpointScope: Sendable {
         self.formats = formats
     }
 
-    private init(policy: EgressPolicy, now: Timestamp) {
+    private init(policy: EgressPolicy, now: Timestamp, formats: [DeliveryFormatKind]) {
         self.policy = policy
         application = nil
         self.now = now
         observers = []
-        formats = DeliveryFormats(BuiltInPlugins.deliveryFormatKinds)
+        self.formats = DeliveryFormats(formats)
     }
 
     /// For bodies whose endpoints are only looked at and never connected to.
-    package static func unguarded(at now: Timestamp) -> EndpointScope { EndpointScope(policy: .unguarded, now: now) }
+    package static func unguarded(
+        at now: Timestamp, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds
+    ) -> EndpointScope {
+        EndpointScope(policy: .unguarded, now: now, formats: formats)
+    }
 
     /// Reads who is to be told, in their order; nil if the member is missing or null.
     func observers(_ reader: inout ObjectReader) throws(Problem) -> [PluginID]? {

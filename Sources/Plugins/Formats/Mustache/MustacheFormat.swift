@@ -18,9 +18,11 @@ public struct MustacheFormat: DeliveryFormat {
     public let id: PluginID
 
     /// The kind; its options are `template` and `contentType`, which is `application/json` if it is left out.
-    public static let kind = DeliveryFormatKind(id: id, summary: "a Mustache template") {
+    public static let kind = DeliveryFormatKind(
+        id: id, summary: "A body that a Mustache template writes.", fields: fields
+    ) {
         (options) throws(PluginConfigurationError) in
-        let configuration = try PluginConfiguration(options, fields: ["template", "contentType"])
+        let configuration = try PluginConfiguration(options, declared: fields)
         let template = try configuration.required("template", try configuration.string("template"))
         let contentType = try configuration.string("contentType") ?? "application/json"
         guard let escaping = TemplateEscaping(of: contentType) else {
@@ -32,6 +34,13 @@ public struct MustacheFormat: DeliveryFormat {
             throw configuration.invalid("template", because: error.reason)
         }
     }
+
+    private static let fields = [
+        PluginField("template", .string, .required, summary: "The template of the body."),
+        PluginField(
+            "contentType", .string, .byDefault("application/json"),
+            summary: "The media type of the body, which decides how values are escaped."),
+    ]
 
     private let template: MustacheTemplate
     private let contentType: String

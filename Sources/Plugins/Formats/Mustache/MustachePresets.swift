@@ -5,7 +5,7 @@ public enum MustachePresets: Sendable {
     /// Slack's incoming webhooks. No options.
     ///
     /// Source: Slack, "Sending messages using incoming webhooks".
-    public static let slack = preset("slack", "for an incoming webhook of Slack") {
+    public static let slack = preset("slack", "The message of an incoming webhook of Slack.") {
         (_) throws(PluginConfigurationError) in
         #"{"text":"{{#title}}*{{mrkdwn(title)}}*\n{{/title}}{{mrkdwn(body)}}"}"#
     }
@@ -13,7 +13,7 @@ public enum MustachePresets: Sendable {
     /// Discord's webhooks; nothing in a text can mention people. No options.
     ///
     /// Source: Discord's developer documentation, "Execute Webhook" and "Allowed Mentions Object".
-    public static let discord = preset("discord", "for a webhook of Discord") {
+    public static let discord = preset("discord", "The message of a webhook of Discord.") {
         (_) throws(PluginConfigurationError) in
         #"{"content":"{{#title}}**{{title}}**\n{{/title}}{{body}}","allowed_mentions":{"parse":[]}}"#
     }
@@ -22,7 +22,7 @@ public enum MustachePresets: Sendable {
     /// option `priority` is from 1 to 5.
     ///
     /// Source: ntfy's documentation, "Publish as JSON".
-    public static let ntfy = preset("ntfy", "for a topic of ntfy", fields: ["topic", "priority"]) {
+    public static let ntfy = preset("ntfy", "A message for a topic of ntfy.", fields: ntfyFields) {
         (configuration) throws(PluginConfigurationError) in
         let topic = try configuration.required("topic", try configuration.string("topic"))
         guard (1...64).contains(topic.utf8.count), topic.utf8.allSatisfy(isOfTopic) else {
@@ -32,18 +32,24 @@ public enum MustachePresets: Sendable {
         return #"{"topic":"\#(topic)","title":"{{title}}","message":"{{body}}"\#(priority)}"#
     }
 
+    private static let ntfyFields = [
+        PluginField("topic", .string, .required, summary: "The topic: 1 to 64 of the characters A-Z a-z 0-9 _ -."),
+        PluginField("priority", .integer, summary: "The priority in ntfy, from 1 to 5."),
+    ]
+
     private static func isOfTopic(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
             || "_-".utf8.contains(byte)
     }
 
     private static func preset(
-        _ name: String, _ summary: String, fields: [String] = [],
+        _ name: String, _ summary: String, fields: [PluginField] = [],
         template: @escaping @Sendable (PluginConfiguration) throws(PluginConfigurationError) -> String
     ) -> DeliveryFormatKind {
         let id = PluginID(unchecked: "routerd.format.\(name)")
-        return DeliveryFormatKind(id: id, summary: summary) { (options) throws(PluginConfigurationError) in
-            let configuration = try PluginConfiguration(options, fields: fields)
+        return DeliveryFormatKind(id: id, summary: summary, fields: fields) {
+            (options) throws(PluginConfigurationError) in
+            let configuration = try PluginConfiguration(options, declared: fields)
             let text = try template(configuration)
             do throws(TemplateFault) {
                 return try MustacheFormat(id: id, template: text)

@@ -3,7 +3,7 @@ import Foundation
 import RouterPlugin
 import RouterdApp
 
-struct Check: ParsableCommand {
+struct Check: PluginCommand {
     static let configuration = CommandConfiguration(
         abstract: "Validate a configuration and print every fault with its place.")
 
@@ -12,10 +12,11 @@ struct Check: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    func run() throws {
+    func run(with plugins: PluginSet) async throws {
         do {
             let file = try ConfigurationFile(path: config)
-            let loaded = try DaemonConfiguration.load(file: file, environment: ProcessInfo.processInfo.environment)
+            let loaded = try DaemonConfiguration.load(
+                file: file, environment: ProcessInfo.processInfo.environment, plugins: plugins)
             let summary =
                 "\(config): valid (\(loaded.keys.count) keys, \(loaded.rules.count) rules, \(loaded.grants.count) grants)"
             if json {

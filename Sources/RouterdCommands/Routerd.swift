@@ -1,8 +1,7 @@
 import ArgumentParser
-import Glibc
 import RouterdApp
 
-@main
+/// The root of the command line.
 struct Routerd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "routerd",
@@ -13,27 +12,11 @@ struct Routerd: AsyncParsableCommand {
             """,
         version: RouterdVersion.current,
         subcommands: [
-            Serve.self, Check.self, Keys.self, Database.self, Receive.self, Sandbox.self,
+            Serve.self, Check.self, PluginCommands.self, Keys.self, Database.self, Receive.self, Sandbox.self,
             Apply.self, Diff.self, Export.self,
             Applications.self, Sessions.self, SourceCommands.self, Send.self, Explain.self, Notifications.self,
             Lanes.self, Replays.self,
             Gates.self, Status.self, Tail.self,
             Eval.self, Decide.self, Bench.self,
         ])
-
-    /// As the framework's own, but for wrong use, which ends with status 2 as everywhere else and not with 64.
-    static func main() async {
-        do {
-            var command = try await asyncParseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch {
-            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            Console.error(fullMessage(for: error))
-            Glibc.exit(2)
-        }
-    }
 }

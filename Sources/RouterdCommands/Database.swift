@@ -21,12 +21,12 @@ struct DatabaseOptions: ParsableArguments {
     var json = false
 
     /// Runs a command on the file; what stands in its way is told, and ends it with status 1.
-    func run(_ body: (DatabaseFile) throws -> Void) throws {
+    func run(with plugins: PluginSet, _ body: (DatabaseFile) throws -> Void) throws {
         do {
             let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
             let configuration = try DaemonConfiguration.load(
                 file: file, flags: database.map { ["database": $0] } ?? [:],
-                environment: ProcessInfo.processInfo.environment)
+                environment: ProcessInfo.processInfo.environment, plugins: plugins)
             try body(try DatabaseFile(path: configuration.database))
         } catch let error as ExitCode {
             throw error
@@ -37,14 +37,14 @@ struct DatabaseOptions: ParsableArguments {
     }
 }
 
-struct CheckDatabase: ParsableCommand {
+struct CheckDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check that the database is whole and adds up; a daemon may be using it.")
 
     @OptionGroup var options: DatabaseOptions
 
-    func run() throws {
-        try options.run { file in
+    func run(with plugins: PluginSet) async throws {
+        try options.run(with: plugins) { file in
             let check = try file.check()
             if options.json {
                 Console.print(JSONWriter.object { check.write(path: file.path, to: &$0) })
@@ -58,7 +58,7 @@ struct CheckDatabase: ParsableCommand {
     }
 }
 
-struct BackUpDatabase: ParsableCommand {
+struct BackUpDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copy the database to a new file and check the copy; a daemon may be using it.")
@@ -67,8 +67,8 @@ struct BackUpDatabase: ParsableCommand {
     @Argument(help: "The file to make. There must be none of that name.")
     var file: String
 
-    func run() throws {
-        try options.run { source in
+    func run(with plugins: PluginSet) async throws {
+        try options.run(with: plugins) { source in
             let signals = removingPartial()
             defer { for signal in signals { signal.cancel() } }
             let check = try source.backup(to: file)
@@ -99,15 +99,15 @@ struct BackUpDatabase: ParsableCommand {
     }
 }
 
-struct VacuumDatabase: ParsableCommand {
+struct VacuumDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
         abstract: "Give the database's free space back to the disk; no daemon may be using it.")
 
     @OptionGroup var options: DatabaseOptions
 
-    func run() throws {
-        try options.run { file in
+    func run(with plugins: PluginSet) async throws {
+        try options.run(with: plugins) { file in
             let (before, after) = try file.vacuum()
             guard options.json else { return Console.print("\(file.path): \(before) bytes before, \(after) after") }
             Console.print(

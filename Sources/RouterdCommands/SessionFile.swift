@@ -1,4 +1,5 @@
 import ArgumentParser
+import Plugins
 import Router
 import RouterPlugin
 import RouterdApp
@@ -6,12 +7,14 @@ import RouterdApp
 /// Files that decisions are made from: sessions as JSON lines, and content ids, one a line.
 struct SessionFile {
     let path: String
+    /// The kinds of formats that endpoints may name.
+    var formats = BuiltInPlugins.deliveryFormatKinds
 
     /// Shows every session of the file, created in the order of the lines. A line that is no session ends the command
     /// with its number and its fault.
     func forEach(_ body: (SceneSession) -> Void) throws {
         let application = ApplicationID(unchecked: "decide")
-        let scope = EndpointScope.unguarded(at: SteadyClock().now)
+        let scope = EndpointScope.unguarded(at: SteadyClock().now, formats: formats)
         try Console.forEachLine(of: path) { number, line in
             guard !line.isEmpty else { return }
             do {

@@ -3,9 +3,10 @@ import Foundation
 import Glibc
 import Logging
 import Router
+import RouterPlugin
 import RouterdApp
 
-struct Serve: AsyncParsableCommand {
+struct Serve: PluginCommand {
     static let configuration = CommandConfiguration(abstract: "Run the daemon; SIGTERM lets it finish and stops it.")
 
     @Option(help: "A configuration file in YAML or JSON.")
@@ -15,7 +16,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The database file; it is made if there is none.")
     var database: String?
 
-    func run() async throws {
+    func run(with plugins: PluginSet) async throws {
         var flags: [String: String] = [:]
         flags["listen"] = listen
         flags["database"] = database
@@ -23,7 +24,7 @@ struct Serve: AsyncParsableCommand {
         do {
             let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
             configuration = try DaemonConfiguration.load(
-                file: file, flags: flags, environment: ProcessInfo.processInfo.environment)
+                file: file, flags: flags, environment: ProcessInfo.processInfo.environment, plugins: plugins)
         } catch {
             Console.error("\(error)")
             throw ExitCode(1)
@@ -35,7 +36,7 @@ struct Serve: AsyncParsableCommand {
         // The daemon says in its log that it goes on; until it does, a terminal that closes must not end it either.
         signal(SIGHUP, SIG_IGN)
         do {
-            let daemon = try Daemon(configuration, logger: logger)
+            let daemon = try Daemon(configuration, plugins: plugins, logger: logger)
             try await daemon.run(onAPNsListening: { Console.error("APNs listening on \($0)") }) { port in
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }

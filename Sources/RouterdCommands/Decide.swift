@@ -3,7 +3,7 @@ import Router
 import RouterPlugin
 import RouterdApp
 
-struct Decide: ParsableCommand {
+struct Decide: PluginCommand {
     static let configuration = CommandConfiguration(
         abstract: "Decide content ids among the sessions of a file, without a daemon.",
         discussion: """
@@ -24,10 +24,10 @@ struct Decide: ParsableCommand {
     @Flag(help: "Print JSON, which is what is printed anyway.")
     var json = false
 
-    func run() throws {
+    func run(with plugins: PluginSet) async throws {
         let routing = RoutingSettings(prefersRequiresCan: prefersRequiresCan)
         var all: [SceneSession] = []
-        try SessionFile(path: sessions).forEach { all.append($0) }
+        try SessionFile(path: sessions, formats: plugins.deliveryFormats).forEach { all.append($0) }
         // As a daemon does at its start.
         var tenant = Tenant(
             application: Application(id: ApplicationID(unchecked: "decide"), routing: routing),

@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "kiosk-router",
+    dependencies: [.package(name: "routerd", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "kiosk-router",
+            dependencies: [
+                .product(name: "RouterdApp", package: "routerd"), .product(name: "RouterPlugin", package: "routerd"),
+            ])
+    ]
+)

@@ -1,0 +1,3 @@
+import RouterdCommands
+
+await RouterdCommandLine.main(plugins: try .builtIn.adding(rules: [ShieldedRoles.kind]))

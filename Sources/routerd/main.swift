@@ -1,0 +1,3 @@
+import RouterdCommands
+
+await RouterdCommandLine.main(plugins: .builtIn)

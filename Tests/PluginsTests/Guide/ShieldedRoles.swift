@@ -1,0 +1,1 @@
+../../../Examples/third-party-rule/Sources/kiosk-router/ShieldedRoles.swift
