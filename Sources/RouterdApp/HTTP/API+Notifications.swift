@@ -147,6 +147,11 @@ extension API {
         let decoding: SourceDecoding
         do { decoding = try source.decode(request) } catch { throw Problem(error) }
         guard let event = decoding.events.first, decoding.events.count == 1 else { throw .unexpectedReply }
+        if event.kind == .notification, event.contentID == nil,
+            let (kind, mark) = ForeignBodies.sender(of: request.body)
+        {
+            throw .foreignFormat(kind, mark: mark)
+        }
         return AcceptRequest(
             application: application, source: source.id, device: device, traceparent: traceparent,
             notification: IncomingNotification(
