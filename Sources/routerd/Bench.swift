@@ -9,12 +9,22 @@ import StoreSQLite
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure a running daemon, the decision alone, and the parts that a notification cannot do without.",
-        discussion: "`make measure` runs the parts beside the daemon; docs/PERFORMANCE.md has the figures.",
+        discussion: """
+            `make measure` runs the parts beside the daemon; docs/PERFORMANCE.md has the figures.
+
+            EXAMPLES
+              routerd bench load --rate 500 --seconds 10 --report report.html
+              routerd bench decide --sessions sessions.jsonl --subjects subjects.txt
+            """,
         subcommands: [Load.self, Decisions.self, Echo.self, StoreFloor.self, PostFloor.self])
 
     struct Echo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Serve an HTTP endpoint that reads each body and answers 204: the floor of HTTP.")
+            abstract: "Serve an HTTP endpoint that reads each body and answers 204: the floor of HTTP.",
+            discussion: """
+                EXAMPLES
+                  routerd bench echo --listen 127.0.0.1:9000
+                """)
 
         @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
         var listen = "127.0.0.1:0"
@@ -35,7 +45,11 @@ struct Bench: AsyncParsableCommand {
 
     struct StoreFloor: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "store", abstract: "Insert notifications in batches and settle them: the floor of the store.")
+            commandName: "store", abstract: "Insert notifications in batches and settle them: the floor of the store.",
+            discussion: """
+                EXAMPLES
+                  routerd bench store --database /tmp/floor.sqlite --count 20000 --batch 64
+                """)
 
         @Option(help: "A database file that does not exist yet.")
         var database: String
@@ -69,7 +83,11 @@ struct Bench: AsyncParsableCommand {
 
     struct PostFloor: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "post", abstract: "Post bodies by libcurl, so many at once: the floor of delivery.")
+            commandName: "post", abstract: "Post bodies by libcurl, so many at once: the floor of delivery.",
+            discussion: """
+                EXAMPLES
+                  routerd bench post --url http://127.0.0.1:9000/ --concurrency 64
+                """)
 
         @Option(help: "Where to post to.")
         var url: String
