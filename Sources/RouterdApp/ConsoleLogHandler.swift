@@ -25,7 +25,9 @@ package struct ConsoleLogHandler: LogHandler {
         let details = metadata.merging(event.metadata ?? [:]) { $1 }
             .sorted { $0.key < $1.key }
             .map { " \($0.key)=\(Self.oneLine("\($0.value)"))" }
-        write("\(clock.wall.rfc3339) \(level) \(Self.oneLine("\(event.message)")) \(details.joined())")
+        // Two blanks set the details apart from the message.
+        let tail = details.isEmpty ? "" : " " + details.joined()
+        write("\(clock.wall.rfc3339) \(level) \(Self.oneLine("\(event.message)"))\(tail)")
     }
 
     /// A value from outside must not be able to write a line of its own.

@@ -176,5 +176,5 @@ package enum DaemonLimits {
     /// Most topics of a provider's key.
     static let providerTopics = 1000
     /// Greatest file with certificates or keys.
-    static let pemFileBytes = 256 * 1024
+    static let pemFileBytes = 1024 * 1024
 }

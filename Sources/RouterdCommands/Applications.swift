@@ -15,7 +15,13 @@ struct Applications: ParsableCommand {
 }
 
 struct ListApplications: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the applications.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the applications.",
+        discussion: """
+            EXAMPLES
+              routerd applications
+              routerd applications list --wide
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var table: TableOptions
@@ -29,7 +35,12 @@ struct ListApplications: AsyncParsableCommand {
 }
 
 struct ShowApplication: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print an application as JSON.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print an application as JSON.",
+        discussion: """
+            EXAMPLES
+              routerd applications show com.example.Gallery | jq .delivery
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The application.")
@@ -44,7 +55,13 @@ struct ShowApplication: AsyncParsableCommand {
 struct PutApplication: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Register an application, or replace what it says of itself.",
-        discussion: "Prints the answer, which shows each new secret once.")
+        discussion: """
+            Prints the answer, which shows each new secret once.
+
+            EXAMPLES
+              routerd applications put com.example.Gallery '{"displayName": "Gallery"}'
+              routerd applications put com.example.Gallery gallery.json
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The application.")
@@ -61,7 +78,11 @@ struct PutApplication: AsyncParsableCommand {
 
 struct DeleteApplication: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete an application with its sessions and all that waits for them.")
+        commandName: "delete", abstract: "Delete an application with its sessions and all that waits for them.",
+        discussion: """
+            EXAMPLES
+              routerd applications delete com.example.Gallery
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The application.")

@@ -6,12 +6,22 @@ import RouterdBench
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure a running daemon, the decision alone, and the parts that a notification cannot do without.",
-        discussion: "`make measure` runs the parts beside the daemon; docs/PERFORMANCE.md has the figures.",
+        discussion: """
+            `make measure` runs the parts beside the daemon; docs/PERFORMANCE.md has the figures.
+
+            EXAMPLES
+              routerd bench load --rate 500 --seconds 10 --report report.html
+              routerd bench decide --sessions sessions.jsonl --subjects subjects.txt
+            """,
         subcommands: [Load.self, Decisions.self, Echo.self, Store.self, Post.self])
 
     struct Echo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Serve an HTTP endpoint that reads each body and answers 204: the floor of HTTP.")
+            abstract: "Serve an HTTP endpoint that reads each body and answers 204: the floor of HTTP.",
+            discussion: """
+                EXAMPLES
+                  routerd bench echo --listen 127.0.0.1:9000
+                """)
 
         @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
         var listen = "127.0.0.1:0"

@@ -15,6 +15,9 @@ extension Bench {
                 For comparison, hashLookupNs is to find one of as many texts in a hash map, and linearScanNs to decide by \
                 asking every session. Fields that end in ThreeLoads and FourLoads read and hash the subject and load so many \
                 words from memory as large as the registry's, each from where the one before says.
+
+                EXAMPLES
+                  routerd bench decide --sessions sessions.jsonl --subjects subjects.txt
                 """)
 
         @Option(help: "Sessions as JSON lines.")

@@ -13,6 +13,10 @@ extension Bench {
                 times that do not depend on the answers (an open loop). Times count from when a request was due. At the end \
                 everything that was answered 202 must have come: else the exit status is 1. The application stays \
                 registered.
+
+                EXAMPLES
+                  routerd bench load --rate 500 --seconds 10
+                  routerd bench load --rate 2000 --sessions 1000 --report report.html
                 """)
 
         @OptionGroup var server: ServerOptions

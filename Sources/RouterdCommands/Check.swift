@@ -5,7 +5,12 @@ import RouterdApp
 
 struct Check: PluginCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Validate a configuration and print every fault with its place.")
+        abstract: "Validate a configuration and print every fault with its place.",
+        discussion: """
+            EXAMPLES
+              routerd check --config routerd.yaml
+              routerd check --config routerd.yaml --json | jq '.faults[]'
+            """)
 
     @Option(help: "The configuration file in YAML or JSON.")
     var config: String

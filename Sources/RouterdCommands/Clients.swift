@@ -16,6 +16,12 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Print the answer as it comes.")
     var json = false
 
+    func validate() throws {
+        guard !server.hasPrefix("http://"), !server.hasPrefix("https://") else { return }
+        let name = givenServer == nil ? "ROUTERD_SERVER" : "--server"
+        throw ValidationError("\(name) must begin with http:// or https://; '\(server)' does not.")
+    }
+
     var server: String { givenServer ?? Environment["ROUTERD_SERVER"] ?? "http://127.0.0.1:8080" }
     var key: String? { givenKey ?? Environment["ROUTERD_KEY"] }
 

@@ -8,6 +8,11 @@ import StoreSQLite
 struct Database: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Look after the database: check it, copy it, give back its free space.",
+        discussion: """
+            EXAMPLES
+              routerd database check --config routerd.yaml
+              routerd database backup --database routerd.sqlite backup.sqlite
+            """,
         subcommands: [CheckDatabase.self, BackUpDatabase.self, VacuumDatabase.self])
 }
 
@@ -39,7 +44,12 @@ struct DatabaseOptions: ParsableArguments {
 
 struct CheckDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check that the database is whole and adds up; a daemon may be using it.")
+        commandName: "check", abstract: "Check that the database is whole and adds up; a daemon may be using it.",
+        discussion: """
+            EXAMPLES
+              routerd database check --config routerd.yaml
+              routerd database check --database backup.sqlite --json | jq .sound
+            """)
 
     @OptionGroup var options: DatabaseOptions
 
@@ -61,7 +71,11 @@ struct CheckDatabase: PluginCommand {
 struct BackUpDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy the database to a new file and check the copy; a daemon may be using it.")
+        abstract: "Copy the database to a new file and check the copy; a daemon may be using it.",
+        discussion: """
+            EXAMPLES
+              routerd database backup --config routerd.yaml /var/backups/routerd.sqlite
+            """)
 
     @OptionGroup var options: DatabaseOptions
     @Argument(help: "The file to make. There must be none of that name.")
@@ -102,7 +116,11 @@ struct BackUpDatabase: PluginCommand {
 struct VacuumDatabase: PluginCommand {
     static let configuration = CommandConfiguration(
         commandName: "vacuum",
-        abstract: "Give the database's free space back to the disk; no daemon may be using it.")
+        abstract: "Give the database's free space back to the disk; no daemon may be using it.",
+        discussion: """
+            EXAMPLES
+              routerd database vacuum --database routerd.sqlite
+            """)
 
     @OptionGroup var options: DatabaseOptions
 

@@ -9,6 +9,9 @@ struct Decide: PluginCommand {
         discussion: """
             The sessions are JSON lines, each a session body with "id"; the subjects are content ids, one a line, an \
             empty line standing for no content id. Prints one JSON line a subject: {"subject", "tier", "session"}.
+
+            EXAMPLES
+              routerd decide --sessions sessions.jsonl --subjects subjects.txt --verify
             """)
 
     @Option(help: "Sessions as JSON lines.")

@@ -12,6 +12,11 @@ struct Eval: ParsableCommand {
 
             With --profile payload, the subject is a JSON document, in a batch any JSON value. Warnings go to standard \
             error; JSON has them as "warnings": [{"code", "message", "offset", "length"}].
+
+            EXAMPLES
+              routerd eval "SELF BEGINSWITH 'gallery://'" gallery://photo/7
+              routerd eval --profile payload 'aps.badge > 3' '{"aps": {"badge": 4}}'
+              routerd eval --batch < predicates.jsonl
             """)
 
     /// The sorts of predicates that can be evaluated.

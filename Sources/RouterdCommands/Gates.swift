@@ -6,6 +6,11 @@ import RouterdApp
 struct Gates: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show where the gates of an application stand, and begin one anew.",
+        discussion: """
+            EXAMPLES
+              routerd gates --application com.example.Gallery
+              routerd gates show --device till-3
+            """,
         subcommands: [ListGates.self, ShowGate.self, ShowPasscode.self, CheckPasscode.self, ResetGate.self],
         defaultSubcommand: ListGates.self)
 }
@@ -21,7 +26,11 @@ struct GateOptions: ParsableArguments {
 
 struct ListGates: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the gates at which something has happened.")
+        commandName: "list", abstract: "List the gates at which something has happened.",
+        discussion: """
+            EXAMPLES
+              routerd gates --application com.example.Gallery --wide
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var application: ApplicationOption
@@ -37,7 +46,11 @@ struct ListGates: AsyncParsableCommand {
 
 struct ShowGate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print a gate as JSON, with the texts of its welcome screen.")
+        commandName: "show", abstract: "Print a gate as JSON, with the texts of its welcome screen.",
+        discussion: """
+            EXAMPLES
+              routerd gates show --device till-3 | jq .state
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var gate: GateOptions
@@ -51,7 +64,12 @@ struct ShowGate: AsyncParsableCommand {
 
 struct ResetGate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Forget the person at a gate, with the passcode, and let onboarding begin anew."
+        commandName: "reset",
+        abstract: "Forget the person at a gate, with the passcode, and let onboarding begin anew.",
+        discussion: """
+            EXAMPLES
+              routerd gates reset --application com.example.Gallery --device till-3
+            """
     )
 
     @OptionGroup var server: ServerOptions

@@ -4,7 +4,11 @@ import RouterdApp
 
 struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make keys of the HTTP API.", subcommands: [NewKey.self])
+        abstract: "Make keys of the HTTP API.",
+        discussion: """
+            EXAMPLES
+              routerd keys new --name ci --scope ingest --for com.example.Gallery
+            """, subcommands: [NewKey.self])
 }
 
 struct NewKey: ParsableCommand {

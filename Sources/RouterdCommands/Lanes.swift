@@ -14,7 +14,12 @@ struct Lanes: ParsableCommand {
 
 struct ListLanes: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the lanes in which something waits or is under way.")
+        commandName: "list", abstract: "List the lanes in which something waits or is under way.",
+        discussion: """
+            EXAMPLES
+              routerd lanes
+              routerd lanes list --application com.example.Gallery --wide
+            """)
 
     @OptionGroup var server: ServerOptions
     @Option(help: "Only those of this application; left out, ROUTERD_APPLICATION, or all.")
@@ -36,8 +41,12 @@ struct ListLanes: AsyncParsableCommand {
 struct ResumeLane: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Try what waits in a session's lane at once.",
-        discussion:
-            "A session that its endpoint's 410 has disabled takes part again. Without a session, the delegate's lane.")
+        discussion: """
+            A session that its endpoint's 410 has disabled takes part again. Without a session, the delegate's lane.
+
+            EXAMPLES
+              routerd lanes resume inspector --application com.example.Gallery
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var application: ApplicationOption

@@ -42,7 +42,12 @@ struct NotificationFilterOptions: ParsableArguments {
 
 struct ListNotifications: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List notifications, the newest first.")
+        commandName: "list", abstract: "List notifications, the newest first.",
+        discussion: """
+            EXAMPLES
+              routerd notifications
+              routerd notifications list --state deadLettered --since 2026-01-02T00:00:00Z --all
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var filter: NotificationFilterOptions
@@ -70,7 +75,11 @@ struct ListNotifications: AsyncParsableCommand {
 
 struct ShowNotification: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print a notification with its decision, its attempts and its payload.")
+        commandName: "show", abstract: "Print a notification with its decision, its attempts and its payload.",
+        discussion: """
+            EXAMPLES
+              routerd notifications show ntf_… | jq '{state, nextAttemptAt, attempts}'
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The notification's id.")
@@ -84,7 +93,11 @@ struct ShowNotification: AsyncParsableCommand {
 
 struct CancelNotification: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "Call a notification back that is not delivered yet.")
+        commandName: "cancel", abstract: "Call a notification back that is not delivered yet.",
+        discussion: """
+            EXAMPLES
+              routerd notifications cancel ntf_…
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The notification's id.")
@@ -98,7 +111,11 @@ struct CancelNotification: AsyncParsableCommand {
 
 struct ReplayNotification: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Send a settled notification again, as a new one that is decided anew.")
+        commandName: "replay", abstract: "Send a settled notification again, as a new one that is decided anew.",
+        discussion: """
+            EXAMPLES
+              routerd notifications replay ntf_…
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The notification's id.")

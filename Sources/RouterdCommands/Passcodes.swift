@@ -6,7 +6,11 @@ import RouterdApp
 
 struct ShowPasscode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "passcode", abstract: "Show what is known of the passcode of a device, and its policy.")
+        commandName: "passcode", abstract: "Show what is known of the passcode of a device, and its policy.",
+        discussion: """
+            EXAMPLES
+              routerd gates passcode --device till-3
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var gate: GateOptions
@@ -33,7 +37,12 @@ struct CheckPasscode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-passcode",
         abstract: "Say what a passcode, read from standard input, does not meet. Nothing is kept.",
-        discussion: "Ends with status 1 if it does not meet the policy of the application.")
+        discussion: """
+            Ends with status 1 if it does not meet the policy of the application.
+
+            EXAMPLES
+              routerd gates check-passcode --application com.example.Gallery < passcode.txt
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var application: ApplicationOption

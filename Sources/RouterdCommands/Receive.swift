@@ -10,6 +10,11 @@ struct Receive: AsyncParsableCommand {
         discussion: """
             Webhooks that none of the keys has signed are answered 401, all others with --status. Keys are counted from 1 in \
             the order in which they are given.
+
+            EXAMPLES
+              routerd receive --listen 127.0.0.1:9000
+              routerd receive --secret whsec_… --json | jq .type
+              routerd receive --status 503
             """)
 
     @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")

@@ -18,7 +18,13 @@ struct Replays: ParsableCommand {
 }
 
 struct ListReplays: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the replays.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the replays.",
+        discussion: """
+            EXAMPLES
+              routerd replays
+              routerd replays list --json | jq '.replays[].state'
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var table: TableOptions
@@ -32,14 +38,28 @@ struct ListReplays: AsyncParsableCommand {
 
 struct StartReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Begin a replay; each notification is decided anew.")
+        commandName: "start", abstract: "Begin a replay; each notification is decided anew.",
+        discussion: """
+            EXAMPLES
+              routerd replays start --state deadLettered --since 2026-01-02T00:00:00Z --dry-run
+              routerd replays start --state deadLettered --per-second 50 --wait
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var filter: NotificationFilterOptions
-    @Option(help: "The greatest number of notifications a second.")
+    @Option(parsing: .unconditional, help: "The greatest number of notifications a second.")
     var perSecond: Int?
     @Flag(help: "Only count the notifications.")
     var dryRun = false
+    @Flag(help: "Wait until the replay ends, and show its progress.")
+    var wait = false
+
+    /// The pause between two looks at a replay that is waited for.
+    private static let pollMilliseconds = 200
+
+    func validate() throws {
+        if dryRun, wait { throw ValidationError("--dry-run begins no replay that --wait could wait for.") }
+    }
 
     func run() async throws {
         let body = JSONWriter.object { body in
@@ -47,15 +67,41 @@ struct StartReplay: AsyncParsableCommand {
             if let perSecond { body.field("perSecond", perSecond) }
             if dryRun { body.field("dryRun", true) }
         }
-        let answer = try await server.send(path: "/v1/replays", body: body)
-        guard !server.json else { return }
+        let answer = try await server.send(path: "/v1/replays", body: body, isQuiet: wait)
         let count = answer["matched"]?.asInt64 ?? 0
-        Console.print(dryRun ? "\(count) would be sent again" : "\(answer["id"]?.asString ?? "") of \(count) begins")
+        if !server.json {
+            let id = answer["id"]?.asString ?? ""
+            Console.print(dryRun ? "\(count) would be sent again" : "\(id) of \(count) begins")
+        }
+        if wait, let id = answer["id"]?.asString { try await follow(id) }
+    }
+
+    /// Looks at the replay until it ends; the status is 1 unless it is completed.
+    private func follow(_ id: String) async throws {
+        while true {
+            let now = try await server.send(.get, path: "/v1/replays/\(encoded(id))", isQuiet: true)
+            let state = now["state"]?.asString ?? ""
+            func count(_ name: String) -> Int64 { now[name]?.asInt64 ?? 0 }
+            let figures = "\(count("replayed")) of \(count("matched")) sent, \(count("skipped")) skipped"
+            guard state == "running" else {
+                Terminal.progress("")
+                if server.json { Console.print(now.serialized()) } else { Console.print("\(state): \(figures)") }
+                guard state == "completed" else { throw ExitCode(1) }
+                return
+            }
+            Terminal.progress(figures)
+            try await Task.sleep(for: .milliseconds(Self.pollMilliseconds))
+        }
     }
 }
 
 struct ShowReplay: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a replay as JSON.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a replay as JSON.",
+        discussion: """
+            EXAMPLES
+              routerd replays show rpl_… | jq '{state, replayed, matched}'
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The replay's id.")
@@ -69,7 +115,11 @@ struct ShowReplay: AsyncParsableCommand {
 
 struct CancelReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "End a replay; notifications that it has sent stay sent.")
+        commandName: "cancel", abstract: "End a replay; notifications that it has sent stay sent.",
+        discussion: """
+            EXAMPLES
+              routerd replays cancel rpl_…
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The replay's id.")

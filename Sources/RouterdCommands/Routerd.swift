@@ -9,6 +9,11 @@ struct Routerd: AsyncParsableCommand {
         discussion: """
             Clients of a running daemon take ROUTERD_SERVER, ROUTERD_KEY and ROUTERD_APPLICATION from the environment. The status is
             0, 1 for a failure, and 2 for wrong use. Completions: routerd --generate-completion-script bash (or zsh, fish).
+
+            EXAMPLES
+              routerd serve --config routerd.yaml
+              routerd applications put com.example.Gallery '{"displayName": "Gallery"}'
+              routerd send --application com.example.Gallery --content-id gallery://photo/7 --alert "New comment"
             """,
         version: RouterdVersion.current,
         subcommands: [

@@ -14,6 +14,10 @@ struct Sandbox: AsyncParsableCommand {
         discussion: """
             At the first start it makes a certificate authority and a certificate; let the provider trust ca.pem. A script is a \
             list, in YAML or JSON, of the answers to give instead of 200: token, topic, reason, status, timestamp, times.
+
+            EXAMPLES
+              routerd apns-sandbox --listen 127.0.0.1:2197
+              routerd apns-sandbox --cleartext --script answers.yaml --json
             """)
 
     @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")

@@ -12,7 +12,7 @@ struct NotificationOptions: ParsableArguments {
     var contentID: String?
     @Option(help: "The text to show, for a payload that is made here.")
     var alert: String?
-    @Option(help: "1, 5 or 10; 10 if left out.")
+    @Option(parsing: .unconditional, help: "1, 5 or 10; 10 if left out.")
     var priority: Int?
     @Argument(help: "The payload: JSON text that begins with {, @FILE or FILE, or - for standard input.")
     var payload: String?
@@ -62,11 +62,11 @@ struct Send: AsyncParsableCommand {
     var idempotencyKey: String?
     @Option(help: "A later notification with the same id replaces it while it waits.")
     var collapseID: String?
-    @Option(help: "Seconds for which it is worth delivering; 0 is one attempt.")
+    @Option(parsing: .unconditional, help: "Seconds for which it is worth delivering; 0 is one attempt.")
     var expires: Int?
     @Flag(help: "Wait until it is delivered or given up.")
     var wait = false
-    @Option(help: "Seconds to wait with --wait.")
+    @Option(parsing: .unconditional, help: "Seconds to wait with --wait.")
     var waitSeconds = 60
 
     func validate() throws {

@@ -7,7 +7,14 @@ import RouterPlugin
 import RouterdApp
 
 struct Serve: PluginCommand {
-    static let configuration = CommandConfiguration(abstract: "Run the daemon; SIGTERM lets it finish and stops it.")
+    static let configuration = CommandConfiguration(
+        abstract: "Run the daemon; SIGTERM lets it finish and stops it.",
+        discussion: """
+            EXAMPLES
+              routerd serve
+              routerd serve --config /etc/routerd/routerd.yaml --database /var/lib/routerd/routerd.sqlite
+              routerd serve --listen 127.0.0.1:8081 --database /tmp/trial.sqlite
+            """)
 
     @Option(help: "A configuration file in YAML or JSON.")
     var config: String?

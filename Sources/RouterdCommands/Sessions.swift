@@ -36,7 +36,13 @@ struct SessionOptions: ParsableArguments {
 }
 
 struct ListSessions: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the sessions.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the sessions.",
+        discussion: """
+            EXAMPLES
+              routerd sessions --application com.example.Gallery
+              routerd sessions list --state foregroundActive --device till-3 --wide
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var application: ApplicationOption
@@ -50,13 +56,23 @@ struct ListSessions: AsyncParsableCommand {
         let sessions = try await server.list(
             "\(application.path)/sessions", [("state", state), ("device", device)], of: "sessions")
         guard !server.json else { return }
+        let isFiltered = state != nil || device != nil
+        let nothing =
+            isFiltered
+            ? "No session of \(application.application) matches the options."
+            : "The application \(application.application) has no sessions."
         let columns = ["id", "activationState", "applicationScreen", "role", "configuration", "device", "disabled"]
-        Table(columns, of: sessions, wide: table.wide).show(nothing: "There is no such session.")
+        Table(columns, of: sessions, wide: table.wide).show(nothing: nothing)
     }
 }
 
 struct ShowSession: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a session as JSON.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a session as JSON.",
+        discussion: """
+            EXAMPLES
+              routerd sessions show inspector | jq .endpoint
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -70,7 +86,13 @@ struct ShowSession: AsyncParsableCommand {
 struct PutSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Register a session, or replace what it says of itself.",
-        discussion: "Prints the answer, which shows a new secret once.")
+        discussion: """
+            Prints the answer, which shows a new secret once.
+
+            EXAMPLES
+              routerd sessions put inspector '{"endpoint": {"url": "http://127.0.0.1:9000/inspector"}}'
+              routerd sessions put inspector @inspector.json
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -87,7 +109,12 @@ struct PutSession: AsyncParsableCommand {
 struct TestSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Send one signed test webhook to a session's endpoint, and show its outcome.",
-        discussion: "Nothing is queued, and nothing is tried again. The status is 1 unless the endpoint answers 2xx.")
+        discussion: """
+            Nothing is queued, and nothing is tried again. The status is 1 unless the endpoint answers 2xx.
+
+            EXAMPLES
+              routerd sessions test inspector
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -102,11 +129,17 @@ struct TestSession: AsyncParsableCommand {
 struct RotateSecret: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate-secret", abstract: "Exchange the secret that signs a session's webhooks.",
-        discussion: "Prints the answer, which shows the new secret once; the old one signs too for a while.")
+        discussion: """
+            Prints the answer, which shows the new secret once; the old one signs too for a while.
+
+            EXAMPLES
+              routerd sessions rotate-secret inspector
+              routerd sessions rotate-secret inspector --overlap-seconds 0 | jq -r .secret
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
-    @Option(help: "Seconds for which the old secret signs too; 0 ends it at once.")
+    @Option(parsing: .unconditional, help: "Seconds for which the old secret signs too; 0 ends it at once.")
     var overlapSeconds: Int?
 
     func run() async throws {
@@ -118,7 +151,12 @@ struct RotateSecret: AsyncParsableCommand {
 
 struct ActivateSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "activate", abstract: "Bring the scene of a session to the foreground.")
+        commandName: "activate", abstract: "Bring the scene of a session to the foreground.",
+        discussion: """
+            EXAMPLES
+              routerd sessions activate inspector
+              routerd sessions activate inspector --activity photo-7.json
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -137,7 +175,11 @@ struct ActivateSession: AsyncParsableCommand {
 
 struct RefreshSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refresh", abstract: "Tell a scene to bring up to date what it shows.")
+        commandName: "refresh", abstract: "Tell a scene to bring up to date what it shows.",
+        discussion: """
+            EXAMPLES
+              routerd sessions refresh inspector
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -149,7 +191,11 @@ struct RefreshSession: AsyncParsableCommand {
 
 struct DisconnectSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disconnect", abstract: "End the scene of a session, and keep the session.")
+        commandName: "disconnect", abstract: "End the scene of a session, and keep the session.",
+        discussion: """
+            EXAMPLES
+              routerd sessions disconnect inspector
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions
@@ -160,7 +206,13 @@ struct DisconnectSession: AsyncParsableCommand {
 }
 
 struct DiscardSession: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "discard", abstract: "End a session for good.")
+    static let configuration = CommandConfiguration(
+        commandName: "discard", abstract: "End a session for good.",
+        discussion: """
+            EXAMPLES
+              routerd sessions discard inspector
+              routerd sessions discard editor --dismissal commit
+            """)
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var session: SessionOptions

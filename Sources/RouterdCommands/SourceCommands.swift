@@ -19,7 +19,13 @@ struct SourceCommands: ParsableCommand {
 }
 
 struct ListSources: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the sources.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the sources.",
+        discussion: """
+            EXAMPLES
+              routerd source
+              routerd source list --application com.example.Gallery --wide
+            """)
 
     @OptionGroup var server: ServerOptions
     @Option(help: "Only those of this application; left out, ROUTERD_APPLICATION, or all.")
@@ -36,7 +42,12 @@ struct ListSources: AsyncParsableCommand {
 }
 
 struct ShowSource: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a source as JSON.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a source as JSON.",
+        discussion: """
+            EXAMPLES
+              routerd source show hooks
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The source.")
@@ -49,7 +60,13 @@ struct ShowSource: AsyncParsableCommand {
 }
 
 struct PutSource: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "put", abstract: "Configure a source.")
+    static let configuration = CommandConfiguration(
+        commandName: "put", abstract: "Configure a source.",
+        discussion: """
+            EXAMPLES
+              routerd source put hooks '{"kind": "github", "application": "com.example.Gallery", "secrets": ["s3cret"]}'
+              routerd source put hooks @hooks.json
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The source.")
@@ -67,7 +84,12 @@ struct PutSource: AsyncParsableCommand {
 struct TestSource: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Show each step of a sample request through a source. Nothing is sent or kept.",
-        discussion: "The status is 1 if a step refuses the request.")
+        discussion: """
+            The status is 1 if a step refuses the request.
+
+            EXAMPLES
+              routerd source test hooks --header 'x-github-event: issues' @issue.json
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The source.")
@@ -109,7 +131,12 @@ struct TestSource: AsyncParsableCommand {
 
 struct RotateSourceSecret: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rotate-secret", abstract: "Add a secret; earlier ones are good for a while longer.")
+        commandName: "rotate-secret", abstract: "Add a secret; earlier ones are good for a while longer.",
+        discussion: """
+            EXAMPLES
+              routerd source rotate-secret hooks
+              routerd source rotate-secret hooks --secret s3cret-2 --overlap-seconds 3600
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The source.")
@@ -131,7 +158,11 @@ struct RotateSourceSecret: AsyncParsableCommand {
 
 struct DeleteSource: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "delete", abstract: "Delete a source; its sender is answered 404 from then on.")
+        commandName: "delete", abstract: "Delete a source; its sender is answered 404 from then on.",
+        discussion: """
+            EXAMPLES
+              routerd source delete hooks
+            """)
 
     @OptionGroup var server: ServerOptions
     @Argument(help: "The source.")

@@ -2,26 +2,28 @@ import RouterPlugin
 
 /// A list of the API as a table.
 ///
-/// A table shows the columns that matter most. Fields beside them are named below it, so that nothing is hidden without a
-/// word; `--wide` shows all of them, and `--json` the answer itself.
+/// A table shows the columns that matter most. Other fields with a value are named on standard error; `--wide` shows them,
+/// names the fields that no entry has a value of, and `--json` prints the answer itself.
 struct Table {
     private let columns: [String]
     private let rows: [[String]]
-    private let hidden: [String]
+    /// Sentences about the fields that have no column.
+    private let notes: [String]
 
     /// - Parameter columns: Fields in the order of the columns; one within an object is `object.field`.
     init(_ columns: [String], of entries: [JSONValue], wide: Bool = false) {
         let flat = entries.map(Self.flattened)
-        var others: [String] = []
-        for entry in flat {
-            for field in entry where field.value != "-" && !columns.contains(field.name) && !others.contains(field.name)
-            {
-                others.append(field.name)
-            }
+        var (others, empty): ([String], [String]) = ([], [])
+        for field in flat.joined() where !columns.contains(field.name) {
+            let hasValue = field.value != "-"
+            if hasValue, !others.contains(field.name) { others.append(field.name) }
+            if !hasValue, !empty.contains(field.name) { empty.append(field.name) }
         }
+        empty.removeAll { others.contains($0) }
         let shown = wide ? columns + others : columns
         self.columns = shown
-        hidden = wide ? [] : others
+        let note = wide ? ("no entry has a value of", empty) : ("further fields, by --wide or --json", others)
+        notes = note.1.isEmpty ? [] : ["\(note.0): \(note.1.joined(separator: ", "))"]
         rows = flat.map { entry in shown.map { name in entry.first { $0.name == name }?.value ?? "-" } }
     }
 
@@ -29,8 +31,7 @@ struct Table {
     func show(nothing sentence: String) {
         guard !rows.isEmpty else { return Console.error(sentence) }
         for line in Self.aligned(columns, rows) { Console.print(line) }
-        guard !hidden.isEmpty, Terminal.hasColours else { return }
-        Console.error("also there, by --wide or --json: \(hidden.joined(separator: ", "))")
+        for note in notes { Console.error(note) }
     }
 
     /// The fields of an entry, those of objects within it under dotted names.

@@ -10,6 +10,11 @@ struct Tail: AsyncParsableCommand {
         discussion: """
             A connection that is lost is made again, and what was missed meanwhile is printed then. Where the daemon does not \
             have it any more, a line says that there is a gap.
+
+            EXAMPLES
+              routerd tail
+              routerd tail --application com.example.Gallery --type 'scene.*'
+              routerd tail --type notification.accepted --count 1 --json
             """)
 
     @OptionGroup var server: ServerOptions
@@ -19,7 +24,7 @@ struct Tail: AsyncParsableCommand {
     var session: [String] = []
     @Option(help: "Only this type, such as notification.accepted or scene.*; may be given several times.")
     var type: [String] = []
-    @Option(help: "End after so many events.")
+    @Option(parsing: .unconditional, help: "End after so many events.")
     var count: Int?
 
     func validate() throws {

@@ -26,6 +26,9 @@ enum DatabaseHeader {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw StoreError(systemError: errno, "cannot read \(path)") }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw StoreError(.inputOutput, "\(path) is a folder; the database must be a file")
+        }
         guard status.st_nlink == 1 else {
             throw StoreError(
                 .inUse, "\(path) has other names (hard links): each would have a lock and a log of its own")

@@ -1,4 +1,6 @@
+import Foundation
 import RouterPlugin
+import RouterdApp
 import StoreSQLite
 import Testing
 
@@ -7,6 +9,7 @@ import Testing
 /// `routerd check`: every fault of a file, with its place.
 @Suite("check", .timeLimit(.minutes(15)))
 struct CheckTests {
+    /// `@` stands for the folder of the test.
     static let good = """
         # All that a file may hold.
         listen: 127.0.0.1:8081
@@ -16,7 +19,7 @@ struct CheckTests {
           level: debug
         delivery:
           slots: 64
-          certificateAuthorityFile: /etc/ssl/ca.pem
+          certificateAuthorityFile: "@/ca.pem"
         retention:
           days: 7
           maxBytes: 10737418240
@@ -41,7 +44,8 @@ struct CheckTests {
     @Test(arguments: [good, "{}", "", #"{"listen": "[::1]:0", "rules": null}"#, "# nothing\n"])
     func goodFilesAreValid(text: String) async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write(text, to: "routerd.yaml")
+        _ = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())
+        let file = try directory.write(text.replacing("@", with: directory.path), to: "routerd.yaml")
         let ended = try await Program.run("check", "--config", file)
         #expect(ended.status == 0, "\(ended.errors)")
         #expect(ended.output.hasPrefix("\(file): valid ("))
@@ -59,7 +63,7 @@ struct CheckTests {
         ("listen: 0.0.0.0:80\n", ["1:9: /listen"]),
         ("listen: 127.0.0.1.example.com:80\n", ["1:9: /listen"]),
         ("lisen: 127.0.0.1:80\ndurability: sometimes\n", ["1:8: /lisen", "2:13: /durability"]),
-        ("log:\n  level: loud\n  colour: red\n", ["3:11: /log/colour", "2:10: /log/level"]),
+        ("log:\n  level: loud\n  colour: red\n", ["2:10: /log/level", "3:11: /log/colour"]),
         ("log: loud\n", ["1:6: /log"]),
         ("delivery:\n  slots: 0\n", ["2:10: /delivery/slots"]),
         ("delivery:\n  slots: many\n", ["2:10: /delivery/slots"]),
@@ -69,6 +73,13 @@ struct CheckTests {
         ("retention:\n  maxBytes: 1000\n", ["2:13: /retention/maxBytes"]),
         ("retention:\n  hours: 1\n", ["2:10: /retention/hours"]),
         ("apiKeys: none\n", ["1:10: /apiKeys"]),
+        ("apiKeys:\n  - {name: a, scopes: [], sha256: x}\n", ["2:23: /apiKeys/0/scopes", "2:35: /apiKeys/0/sha256"]),
+        ("delivery:\n  certificateAuthorityFile: /nowhere/ca.pem\n", ["2:29: /delivery/certificateAuthorityFile"]),
+        ("delivery:\n  certificateAuthorityFile: /etc/passwd\n", ["2:29: /delivery/certificateAuthorityFile"]),
+        (
+            "secrets:\n  keyFile: /nowhere/keys\ndelivery:\n  slots: 0\nlisten: nowhere\n",
+            ["2:12: /secrets/keyFile", "4:10: /delivery/slots", "5:9: /listen"]
+        ),
         ("apiKeys:\n  - name: a\n", ["2:5: /apiKeys/0/scopes", "2:5: /apiKeys/0/sha256"]),
         (
             "apiKeys:\n  - {name: a, scopes: [root], sha256: x}\n",
@@ -99,7 +110,7 @@ struct CheckTests {
             "rules:\n  - id: routerd.rule.nothing\n  - id: routerd.rule.quiet-hours\n    start: 22:00\n    end: 7\n"
                 + "    utcOffset: 60\n    belowPriority: 3\n",
             [
-                "4:12: /rules/1/start", "2:9: /rules/0/id", "6:16: /rules/1/utcOffset", "5:10: /rules/1/end",
+                "2:9: /rules/0/id", "4:12: /rules/1/start", "5:10: /rules/1/end", "6:16: /rules/1/utcOffset",
             ]
         ),
         ("listen: [1, 2\n", ["2:1"]),
@@ -135,6 +146,22 @@ struct CheckTests {
         #expect(folder.errors == "/tmp: The file cannot be read; it must be a regular file.\n")
     }
 
+    @Test func aFileThatASettingNamesIsToldWithTheReason() async throws {
+        let directory = try TemporaryDirectory()
+        let key = try directory.write("short\n", to: "key")
+        for (setting, told) in [
+            ("secrets: {keyFile: /nowhere/keys}", "cannot be read: /nowhere/keys (No such file or directory)."),
+            ("secrets: {keyFile: \(directory.path)}", "cannot be read: \(directory.path) (Is a directory)."),
+            ("secrets: {keyFile: \(key)}", "must hold keys, one a line: base64 of 32 bytes: \(key)."),
+            ("delivery: {certificateAuthorityFile: \(key)}", "without a certificate in PEM form: \(key)."),
+            ("apiKeys: [{name: a, scopes: []}]", "must hold at least one of ingest, sessions, admin."),
+        ] {
+            let file = try directory.write(setting, to: "routerd.yaml")
+            let ended = try await Program.run("check", "--config", file)
+            #expect(ended.status == 1 && ended.errors.contains(told), "\(ended.errors)")
+        }
+    }
+
     @Test func aTimeWithoutQuotesIsToldToTakeThem() async throws {
         let directory = try TemporaryDirectory()
         let rule = "rules:\n  - id: routerd.rule.quiet-hours\n    start: 22:00\n    end: \"07:00\"\n"
@@ -142,6 +169,10 @@ struct CheckTests {
         let ended = try await Program.run("check", "--config", file)
         let sentence = "YAML reads 22:00 as the number 1320; put it in quotes: \"22:00\"."
         #expect(ended.status == 1 && ended.errors == "\(file):3:12: /rules/0/start: \(sentence)\n", "\(ended.errors)")
+        // Of three digits: as a time it would be refused again, for another reason.
+        let early = try directory.write(rule.replacing("22:00", with: "7:00"), to: "early.yaml")
+        let once = try await Program.run("check", "--config", early)
+        #expect(once.errors.split(separator: "\n").count == 1 && once.errors.contains("7:00"), "\(once.errors)")
     }
 
     @Test func faultsOfTheEnvironmentNameTheVariable() async throws {

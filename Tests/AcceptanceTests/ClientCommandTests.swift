@@ -76,7 +76,8 @@ struct ClientCommandTests {
             let client = ["--server", daemon.address, "--application", "com.example.gallery"]
             func run(_ words: String..., input: String = "") async throws -> [String] {
                 let ended = try await Program(words + client, input: input).ended()
-                #expect(ended.status == 0 && ended.errors.isEmpty, "\(ended.errors)")
+                let errors = ended.errors.split(separator: "\n").filter { !$0.hasPrefix("further fields, by --wide") }
+                #expect(ended.status == 0 && errors.isEmpty, "\(ended.errors)")
                 return ended.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
             }
             let activity = #"{"activityType":"open"}"#
@@ -94,6 +95,18 @@ struct ClientCommandTests {
             #expect(try await run("sessions", "disconnect", "win-2") == ["win-2 unattached"])
             #expect(try await run("sessions", "discard", "win 1", "--dismissal", "commit") == ["win 1 discarded"])
             #expect(try await run("sessions").count == 2)
+            let short = try await Program(["sessions"] + client).ended()
+            let further = "further fields, by --wide or --json: "
+            #expect(short.errors.hasPrefix(further) && short.errors.contains("endpoint.url"), "\(short.errors)")
+            let wide = try await Program(["sessions", "--wide"] + client).ended()
+            #expect(wide.output.contains("endpoint.url") && !wide.errors.contains(further), "\(wide.errors)")
+            let applications = try await Program(["applications", "--wide", "--server", daemon.address]).ended()
+            #expect(applications.output.contains("manifest.userActivityTypes"), "\(applications.output)")
+            let without = "no entry has a value of: "
+            #expect(applications.errors.hasPrefix(without), "\(applications.errors)")
+            #expect(applications.errors.contains("manifest.sceneConfigurations"), "\(applications.errors)")
+            let nobody = try await Program(["sessions", "--device", "phone 2"] + client).ended()
+            #expect(nobody.errors == "No session of com.example.gallery matches the options.\n")
             let none = try await Program(["gates"] + client).ended()
             #expect(none.output.isEmpty && none.errors == "Nothing has happened at a gate.\n")
             try await daemon.call(.patch, "\(TestDaemon.gallery)/sessions/win-2", #"{"activationState":"background"}"#)
@@ -151,6 +164,14 @@ struct ClientCommandTests {
             "send", "--server", "http://127.0.0.1:9", "--application", "a", "-", input: "{}")
         #expect(away.status == 1)
         #expect(away.errors.hasPrefix("http://127.0.0.1:9 cannot be reached: "), "\(away.errors)")
+        for (words, environment, name) in [
+            (["--server", "127.0.0.1:8080"], [:], "--server"),
+            ([], ["ROUTERD_SERVER": "127.0.0.1:8080"], "ROUTERD_SERVER"),
+        ] as [([String], [String: String], String)] {
+            let bare = try await Program(["status"] + words, environment: environment).ended()
+            let told = "\(name) must begin with http:// or https://; '127.0.0.1:8080' does not."
+            #expect(bare.status == 2 && bare.errors.contains(told), "\(bare.errors)")
+        }
         let missing = try await Program.run("send", "--application", "a", "/nothing/here")
         #expect(missing.status == 1 && missing.errors.contains("cannot be read"), "\(missing.errors)")
     }

@@ -27,6 +27,26 @@ struct HelpTests {
         #expect(try ProjectFiles.snapshot(name, now: ended.output) == ended.output)
     }
 
+    /// Follows the subcommands from the first help to the last one.
+    @Test func everyHelpHasExamples() async throws {
+        var waiting: [[String]] = [[]]
+        var seen = 0
+        while let words = waiting.popLast() {
+            let ended = try await Program(words + ["--help"]).ended()
+            let examples = ended.output.split(separator: "\n").drop { !$0.hasSuffix("EXAMPLES") }.dropFirst()
+            let first = try #require(examples.first, "routerd \(words.joined(separator: " ")) has no EXAMPLES")
+            #expect(first.contains("routerd"), "\(first)")
+            seen += 1
+            let list = ended.output.split(separator: "\n").drop { !$0.hasPrefix("SUBCOMMANDS:") }.dropFirst()
+                .prefix { !$0.hasPrefix("  See ") }
+            for line in list where line.hasPrefix("  ") && !line.hasPrefix("   ") {
+                let name = try #require(line.split(separator: " ").first)
+                waiting.append(words + [String(name)])
+            }
+        }
+        #expect(seen > 50, "\(seen) helps")
+    }
+
     @Test func versionIsTold() async throws {
         let ended = try await Program.run("--version")
         #expect(ended.status == 0 && ended.output == "\(RouterdVersion.current)\n")

@@ -42,6 +42,8 @@ struct OperatorCommandTests {
                 let both = try await send("{}", "--alert", "x")
                 #expect(both.status == 2 && both.errors.contains("not both"), "\(both.errors)")
                 #expect(try await send("{}", "--priority", "7").status == 2)
+                let negative = try await send("{}", "--expires", "-1")
+                #expect(negative.status == 2 && negative.errors.contains("--expires must be 0 or more seconds."))
             }
         }
     }
@@ -95,6 +97,8 @@ struct OperatorCommandTests {
                 let replay = try await run("replays", "start", "--state", "delivered")[0].split(separator: " ")[0]
                 #expect(try await run("replays").contains { $0.hasPrefix("\(replay) ") })
                 #expect(try await run("replays", "show", String(replay)).joined().contains(#""matched": "#))
+                let waited = try await run("replays", "start", "--state", "delivered", "--wait")
+                #expect(waited.count == 2 && waited[1].hasPrefix("completed: "), "\(waited)")
                 let status = try await run("status")
                 #expect(status.contains("notifications.unaccounted 0") && status.contains("applications 1"))
                 #expect(try await run("applications")[1].hasPrefix("com.example.gallery "))

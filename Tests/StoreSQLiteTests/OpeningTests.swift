@@ -113,6 +113,14 @@ struct OpeningTests {
         #expect(try SQLiteStore(path: directory.file("killed")).recover() == store.recover())
     }
 
+    @Test func aFolderIsToldApartFromAFile() throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.file("folder/within"), withIntermediateDirectories: true)
+        let refused = refusal(directory.file("folder"))
+        #expect(refused?.code == .inputOutput && refused?.message.contains("is a folder") == true, "\(refused as Any)")
+    }
+
     @Test func aForeignFileIsRefusedAndLeftAlone() throws {
         let directory = try TemporaryDirectory()
         try Data("not a database, but long enough to hold a header of one hundred bytes: \(UUID()) \(UUID())".utf8)

@@ -5,8 +5,8 @@ internal import RouterPlugin
 ///     X-GitHub-Event, X-Hub-Signature*            github
 ///     X-Gitlab-*                                  gitlab
 ///     Stripe-Signature                            stripe
-///     X-Slack-Signature                           slack
-///     X-Shopify-Hmac-Sha256                       shopify
+///     X-Slack-Signature, X-Slack-Request-Timestamp  slack
+///     X-Shopify-Hmac-Sha256, X-Shopify-Topic      shopify
 ///     X-Grafana-Alerting-Signature                grafana
 ///     ce-*, Content-Type: application/cloudevents*  cloudevents
 ///     webhook-signature, svix-signature           standard-webhooks
@@ -40,7 +40,9 @@ package enum ForeignMarks: Sendable {
         Mark("gitlab", "X-Gitlab-*", "x-gitlab-", isPrefix: true),
         Mark("stripe", "Stripe-Signature", "stripe-signature"),
         Mark("slack", "X-Slack-Signature", "x-slack-signature"),
+        Mark("slack", "X-Slack-Request-Timestamp", "x-slack-request-timestamp"),
         Mark("shopify", "X-Shopify-Hmac-Sha256", "x-shopify-hmac-sha256"),
+        Mark("shopify", "X-Shopify-Topic", "x-shopify-topic"),
         Mark("grafana", "X-Grafana-Alerting-Signature", "x-grafana-alerting-signature"),
         Mark("cloudevents", "ce-*", "ce-", isPrefix: true),
         Mark("standard-webhooks", "webhook-signature", "webhook-signature"),

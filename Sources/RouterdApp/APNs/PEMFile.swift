@@ -1,4 +1,3 @@
-import Foundation
 import NIOSSL
 import SwiftASN1
 import X509
@@ -7,9 +6,7 @@ import X509
 enum PEMFile {
     /// The text of a file of a bounded size.
     static func text(_ path: String) throws(ConfigurationLoader.Unusable) -> String {
-        guard let file = FileHandle(forReadingAtPath: path),
-            let bytes = try? file.read(upToCount: DaemonLimits.pemFileBytes + 1)
-        else { throw ConfigurationLoader.Unusable("names a file that cannot be read: \(path)") }
+        let bytes = try ConfiguredFile(path, limit: DaemonLimits.pemFileBytes).bytes
         guard bytes.count <= DaemonLimits.pemFileBytes, let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationLoader.Unusable("names a file that is not in PEM form: \(path)")
         }

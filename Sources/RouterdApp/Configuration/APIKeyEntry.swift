@@ -30,13 +30,13 @@ enum APIKeyEntry {
 
     private static func scopes(_ reader: inout ObjectReader) throws(Problem) -> Set<APIScope> {
         var scopes: Set<APIScope> = []
-        for text in try reader.strings("scopes", atMost: 8) ?? [] {
-            guard let scope = APIScope(rawValue: text) else {
-                throw reader.invalid("scopes", "may hold \(APIScope.allCases.map(\.rawValue).joined(separator: ", "))")
-            }
+        let known = APIScope.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let texts = try reader.strings("scopes", atMost: 8) else { throw reader.missing("scopes") }
+        for text in texts {
+            guard let scope = APIScope(rawValue: text) else { throw reader.invalid("scopes", "may hold \(known)") }
             scopes.insert(scope)
         }
-        guard !scopes.isEmpty else { throw reader.missing("scopes") }
+        guard !scopes.isEmpty else { throw reader.invalid("scopes", "must hold at least one of \(known)") }
         return scopes
     }
 

@@ -87,6 +87,20 @@ package struct ConfigurationLoader {
         }
     }
 
+    /// All faults: the ones of the command line and the environment, then the ones of the file by their places.
+    ///
+    /// A value that YAML misread has one fault, its spelling: further faults of it would speak of the misread value.
+    var orderedFaults: [ConfigurationFault] {
+        let misread = file?.faults ?? []
+        let told = faults.filter { fault in
+            fault.file == nil || misread.contains(fault) || !misread.contains { $0.pointer == fault.pointer }
+        }
+        return told.enumerated().sorted { first, second in
+            let places = (first.element.place, second.element.place)
+            return places.0 == places.1 ? first.offset < second.offset : places.0 < places.1
+        }.map(\.element)
+    }
+
     mutating func keys() -> [APIKey] {
         var keys: [APIKey] = []
         for (place, value) in elements("apiKeys") {
@@ -217,6 +231,11 @@ package struct ConfigurationLoader {
     private static func value(at pointer: String, in root: JSONValue) -> JSONValue? {
         pointer.split(separator: "/").reduce(Optional(root)) { value, key in value?[String(key)] }
     }
+}
+
+extension ConfigurationFault {
+    /// Line and column, for sorting; faults without a place come first.
+    fileprivate var place: (Int, Int) { (line ?? 0, column ?? 0) }
 }
 
 extension ConfigurationLoader {

@@ -101,7 +101,11 @@ package struct DaemonConfiguration: Sendable {
         }
         loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.connections") { configuration.connections = try ConfigurationLoader.integer($0, slots) }
-        loader.read("delivery.certificateAuthorityFile") { configuration.certificateAuthorityFile = $0 }
+        loader.read("delivery.certificateAuthorityFile") {
+            // libcurl reads the file at the first delivery over TLS; a fault is found here, at the start.
+            _ = try PEMFile.certificates($0)
+            configuration.certificateAuthorityFile = $0
+        }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
         loader.read("secrets.keyFile") { configuration.secretKeys = try SecretKeyring(path: $0) }
@@ -116,7 +120,7 @@ package struct DaemonConfiguration: Sendable {
             let message = "Without API keys the daemon serves loopback only: configure apiKeys, or listen on 127.0.0.1."
             loader.refuse("listen", message)
         }
-        guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.faults) }
+        guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.orderedFaults) }
         return configuration
     }
 }

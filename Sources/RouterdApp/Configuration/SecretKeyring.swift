@@ -60,16 +60,18 @@ package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectab
 
     /// Reads a file of keys.
     package init(path: String) throws(ConfigurationLoader.Unusable) {
-        guard let file = FileHandle(forReadingAtPath: path),
-            let bytes = try? file.read(upToCount: DaemonLimits.secretKeyFileBytes + 1)
-        else { throw ConfigurationLoader.Unusable("names a file that cannot be read") }
-        guard bytes.count <= DaemonLimits.secretKeyFileBytes, let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationLoader.Unusable("names a file that must hold keys, one a line: base64 of 32 bytes")
+        let file = try ConfiguredFile(path, limit: DaemonLimits.secretKeyFileBytes)
+        let isShort = file.bytes.count <= DaemonLimits.secretKeyFileBytes
+        guard isShort, let text = String(validating: file.bytes, as: UTF8.self) else {
+            throw ConfigurationLoader.Unusable(
+                "names a file that must hold keys, one a line: base64 of 32 bytes: \(path)")
         }
-        try self.init(text)
-        var status = stat()
-        // Asked of the open file, which may be behind a link. Of one that cannot be asked nothing is said.
-        isOpenToAll = fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IROTH != 0
+        do throws(ConfigurationLoader.Unusable) {
+            try self.init(text)
+        } catch {
+            throw ConfigurationLoader.Unusable("\(error.reason): \(path)")
+        }
+        isOpenToAll = file.mode.map { $0 & S_IROTH != 0 } ?? false
     }
 
     /// The keys' names, the one that seals first.

@@ -57,6 +57,18 @@ extension API {
 
 extension Problem {
     /// The engine answered something that the command cannot come to: a defect, told as one.
+    /// A request or a body in another system's form.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of source that takes it.
+    ///   - mark: The header or the fields that show the form.
+    static func foreignFormat(_ kind: String, mark: String) -> Problem {
+        Problem(
+            .unsupportedMediaType, "foreign-format",
+            "The mark \(mark) says that this is no push payload but a request for a source of the kind \(kind). "
+                + "Put such a source, and let the sender post to /v1/sources/{source}.")
+    }
+
     static let unexpectedReply = Problem(
         .internalServerError, "internal-error", "The daemon made a mistake; its log says more.")
 }

@@ -147,6 +147,11 @@ extension API {
     ) throws(Problem) -> AcceptRequest {
         let requests = try acceptRequests(of: received, by: run, traceparent).requests
         guard let request = requests.first, requests.count == 1 else { throw .unexpectedReply }
+        if request.notification.kind == .notification, request.notification.contentID == nil,
+            let (kind, mark) = ForeignBodies.sender(of: received.body)
+        {
+            throw .foreignFormat(kind, mark: mark)
+        }
         return request
     }
 

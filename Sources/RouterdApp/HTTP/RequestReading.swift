@@ -91,10 +91,7 @@ extension Request {
         guard let (kind, mark) = ForeignMarks.sender(of: sourceHeaders, contentType: headers[.contentType]) else {
             return
         }
-        throw Problem(
-            .unsupportedMediaType, "foreign-format",
-            "The mark \(mark) says that this is no push payload but a request for a source of the kind \(kind). "
-                + "Put such a source, and let the sender post to /v1/sources/{source}.")
+        throw .foreignFormat(kind, mark: mark)
     }
 
     /// The key of a batch; with the number of a line it is the key of that line.

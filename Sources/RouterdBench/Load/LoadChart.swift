@@ -2,9 +2,11 @@ import Glibc
 
 /// A chart of curves over a grid, as SVG.
 ///
-///     left │ top        the numbers of the y axis stand left of `left`, right-aligned
-///     ─────┼──────────
-///          │ bottom     the marks of the x axis stand below it
+///     left │ top     right   the numbers of the y axis stand left of `left`, right-aligned
+///     ─────┼───────────┤
+///          │ bottom          the marks of the x axis stand below it, each centred on its place
+///
+/// Invariant: every label lies within the picture; the margins have room for the longest ones.
 struct LoadChart {
     struct Curve {
         var name: String
@@ -14,7 +16,12 @@ struct LoadChart {
     }
 
     private static let (width, height) = (760.0, 400.0)
-    private static let (left, right, top, bottom) = (84.0, 740.0, 20.0, 360.0)
+    private static let (top, bottom) = (20.0, 360.0)
+    /// The distance of a label from the axis or the edge that it stands at.
+    private static let gap = 8.0
+    /// An upper bound of a character's width: digits of the fonts in use have 0.6 of their 13 pixels.
+    private static let characterWidth = 8.0
+    private static let leastLeft = 84.0
 
     let title: String
     let unit: String
@@ -35,16 +42,18 @@ struct LoadChart {
         // Counted in steps: a sum of fractions would miss the last line.
         let lines = max(Int((highest / step).rounded(.up)), 1)
         let ceiling = Double(lines) * step
-        func x(_ place: Double) -> String { LoadReport.shown(Self.left + place * (Self.right - Self.left)) }
+        let values = (0...lines).map { "\(LoadReport.shown(Double($0) * step)) \(unit)" }
+        let left = max(Self.leastLeft, Self.width(of: values) + 2 * Self.gap)
+        let right = Self.width - Self.width(of: marks.map(\.text)) / 2 - Self.gap
+        func x(_ place: Double) -> String { LoadReport.shown(left + place * (right - left)) }
         func y(_ value: Double) -> String {
             LoadReport.shown(Self.bottom - value / ceiling * (Self.bottom - Self.top))
         }
-        let rows = (0...lines).map { line in
+        let rows = values.enumerated().map { line, text in
             let value = Double(line) * step
             return """
                 <line class="grid" x1="\(x(0))" x2="\(x(1))" y1="\(y(value))" y2="\(y(value))"/>
-                <text x="\(LoadReport.shown(Self.left - 8))" y="\(y(value))" dy="4" \
-                text-anchor="end">\(LoadReport.shown(value)) \(unit)</text>
+                <text x="\(LoadReport.shown(left - Self.gap))" y="\(y(value))" dy="4" text-anchor="end">\(text)</text>
                 """
         }
         let columns = marks.map { mark in
@@ -59,15 +68,19 @@ struct LoadChart {
         }
         let names = curves.enumerated().map { place, curve in
             """
-            <text x="\(LoadReport.shown(Self.left + 14))" y="\(LoadReport.shown(Self.top + 18 + 18 * Double(place)))" \
+            <text x="\(LoadReport.shown(left + 14))" y="\(LoadReport.shown(Self.top + 18 + 18 * Double(place)))" \
             style="fill: \(curve.colour)">\(curve.name)</text>
             """
         }
         return """
             <figure><figcaption>\(title)</figcaption>
-            <svg viewBox="0 0 \(LoadReport.shown(Self.width)) \(LoadReport.shown(Self.height))" role="img" aria-label="\(title)">
+            <div class="chart"><svg viewBox="0 0 \(LoadReport.shown(Self.width)) \(LoadReport.shown(Self.height))" role="img" aria-label="\(title)">
             \((rows + columns + drawn + names).joined(separator: "\n"))
-            </svg></figure>
+            </svg></div></figure>
             """
+    }
+
+    private static func width(of texts: [String]) -> Double {
+        characterWidth * Double(texts.map(\.count).max() ?? 0)
     }
 }

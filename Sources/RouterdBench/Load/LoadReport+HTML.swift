@@ -4,6 +4,11 @@ import RouterPlugin
 extension LoadReport {
     private static let colours = ["var(--one)", "var(--two)", "var(--three)"]
 
+    /// The columns of the table of times.
+    private static let percentiles: [(name: String, percentile: Double)] = [
+        ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9), ("max", 100),
+    ]
+
     /// The report as a page that needs nothing but itself: the figures, the times by percentile, the throughput over time.
     package var html: [UInt8] {
         let page = """
@@ -29,8 +34,17 @@ extension LoadReport {
             .facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
             .verdict { font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
             svg { width: 100%; height: auto; } svg text { font-size: 13px; fill: var(--text); }
+            .chart { overflow-x: auto; } .chart svg { min-width: 40rem; }
             .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
             figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
+            @media (max-width: 600px) {
+              body { margin: 1rem auto; } h1 { font-size: 1.5rem; }
+              thead { display: none; } tr { display: block; padding: .3rem 0; border-bottom: 1px solid var(--line); }
+              th:first-child, .facts td { display: block; white-space: normal; padding: 0; }
+              th:first-child { color: var(--three); }
+              .times td { display: inline-block; padding: 0 1rem 0 0; }
+              .times td::before { content: attr(data-name) " "; color: var(--three); }
+            }
             </style>
             </head>
             <body>
@@ -42,9 +56,9 @@ extension LoadReport {
             \(rows(facts))
             </tbody></table></div>
             <h2>Times</h2>
-            <div class="wide"><table>
-            <thead><tr><th>ms from the time at which the request was due</th><th>p50</th><th>p90</th><th>p99</th>
-            <th>p99.9</th><th>max</th></tr></thead>
+            <p>Milliseconds from the time at which the request was due.</p>
+            <div class="wide"><table class="times">
+            <thead><tr><th></th>\(Self.percentiles.map { "<th>\($0.name)</th>" }.joined())</tr></thead>
             <tbody>
             \(timeRows)
             </tbody>
@@ -89,10 +103,10 @@ extension LoadReport {
 
     private var timeRows: String {
         times.map { _, title, times in
-            let cells = [50, 90, 99, 99.9, 100].map { percentile in
+            let cells = Self.percentiles.map { name, percentile in
                 // The histogram's greatest value is rounded up; the maximum is not.
                 let value = percentile == 100 ? times.max : times.percentile(percentile)
-                return "<td>\(Self.shown(value))</td>"
+                return "<td data-name=\"\(name)\">\(Self.shown(value))</td>"
             }
             return "<tr><th>\(title)</th>\(cells.joined())</tr>"
         }.joined(separator: "\n")

@@ -87,7 +87,9 @@ struct APNsConfigurationTests {
         let nowhere = Self.tls.replacing("server.pem", with: "nowhere.pem")
         #expect(
             try faults(nowhere)
-                == ["/apns/certificateFile: The value names a file that cannot be read: @/nowhere.pem."])
+                == [
+                    "/apns/certificateFile: The value names a file that cannot be read: @/nowhere.pem (No such file or directory)."
+                ])
         #expect(
             try faults(Self.tls.replacing("server.pem", with: "provider.pub")) == [
                 "/apns/certificateFile: The value names a file without a certificate in PEM form: @/provider.pub."

@@ -1,4 +1,5 @@
 import DeliveryCurl
+import Foundation
 import NIOCore
 import Router
 import RouterPlugin
@@ -11,6 +12,14 @@ import Testing
 /// Where a setting comes from, and what is no setting.
 @Suite("Configuration")
 struct ConfigurationTests {
+    private let directory: TemporaryDirectory
+
+    /// A folder with an authority and a certificate, as the APNs sandbox makes them.
+    init() throws {
+        directory = try TemporaryDirectory()
+        _ = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())
+    }
+
     private static let file = """
         listen: 127.0.0.1:1
         database: file.sqlite
@@ -22,21 +31,25 @@ struct ConfigurationTests {
           requestSeconds: 13
           bodyBytesPerSecond: 14
           requestsPerSecondPerAddress: 15
-        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, connections: 9, certificateAuthorityFile: file.pem}
+        delivery: {slots: 7, slotsPerOrigin: 5, slowSlots: 3, connections: 9, certificateAuthorityFile: "@/ca.pem"}
         """
     private static let environment = [
         "ROUTERD_LISTEN": "127.0.0.1:2", "ROUTERD_DATABASE": "environment.sqlite", "ROUTERD_DURABILITY": "full",
         "ROUTERD_LOG_LEVEL": "warning", "ROUTERD_DELIVERY_SLOTS": "8", "ROUTERD_HTTP_CONNECTIONS": "21",
         "ROUTERD_HTTP_CONNECTIONS_PER_ADDRESS": "22", "ROUTERD_HTTP_REQUEST_SECONDS": "23",
         "ROUTERD_HTTP_BODY_BYTES_PER_SECOND": "24", "ROUTERD_HTTP_REQUESTS_PER_SECOND_PER_ADDRESS": "25",
-        "ROUTERD_DELIVERY_CERTIFICATE_AUTHORITY_FILE": "environment.pem",
+        "ROUTERD_DELIVERY_CERTIFICATE_AUTHORITY_FILE": "@/server.pem",
     ]
     private static let flags = ["listen": "127.0.0.1:3", "database": "flag.sqlite"]
 
+    /// `@` stands for the folder.
     private func load(
         _ text: String?, flags: [String: String] = [:], environment: [String: String] = [:]
     ) throws(ConfigurationFaults) -> DaemonConfiguration {
-        let file = try text.map { text throws(ConfigurationFaults) in try ConfigurationFile(path: "f", text: text) }
+        let file = try text.map { text throws(ConfigurationFaults) in
+            try ConfigurationFile(path: "f", text: text.replacing("@", with: directory.path))
+        }
+        let environment = environment.mapValues { $0.replacing("@", with: directory.path) }
         return try DaemonConfiguration.load(file: file, flags: flags, environment: environment)
     }
 
@@ -58,13 +71,13 @@ struct ConfigurationTests {
         #expect(file.listen.port == 1 && file.database == "file.sqlite")
         #expect(
             file.durability == .normal && file.caps == DeliveryCaps(slots: 7, perOrigin: 5, slow: 3)
-                && file.certificateAuthorityFile == "file.pem")
+                && file.certificateAuthorityFile == directory.file("ca.pem"))
         #expect(file.connections == 9 && file.transport.files == 9 + 4 * 4 * 2)
 
         let environment = try load(Self.file, environment: Self.environment)
         #expect(environment.listen.port == 2 && environment.database == "environment.sqlite")
         #expect(environment.durability == .full && environment.slots == 8)
-        #expect(environment.certificateAuthorityFile == "environment.pem")
+        #expect(environment.certificateAuthorityFile == directory.file("server.pem"))
         #expect("\(environment.logLevel)" == "warning")
 
         let flags = try load(Self.file, flags: Self.flags, environment: Self.environment)

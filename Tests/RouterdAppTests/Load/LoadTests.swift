@@ -88,4 +88,33 @@ import Testing
         #expect(page.contains("Not conserved: 1 missing") && page.contains("&lt;timed &amp; out&gt;"))
         #expect(!page.contains("<timed") && page.contains("<polyline"))
     }
+
+    /// Milliseconds up to the given time, and two seconds with webhooks.
+    @Test(arguments: [1_500_000, 90_000_000_000, 4_000_000_000_000] as [UInt64])
+    func everyLabelLiesWithinItsChart(longest: UInt64) throws {
+        var books = LoadLedger()
+        for second in 0..<3 as Range<UInt64> {
+            books.sent(due: second * 1_000_000_000, at: second * 1_000_000_000)
+            books.accept("\(second)", due: second * 1_000_000_000, at: second * 1_000_000_000 + longest)
+            books.receive("\(second)", at: second * 1_000_000_000 + longest)
+        }
+        let page = String(
+            decoding: LoadReport(plan: Self.plan, offered: 3, ledger: books, elapsedSeconds: 3).html, as: UTF8.self)
+        let charts = page.matches(of: /<svg viewBox="0 0 (?<width>[0-9.]+) [0-9.]+".*?<\/svg>/.dotMatchesNewlines())
+        #expect(!charts.isEmpty)
+        for chart in charts {
+            let width = try #require(Double(chart.output.width))
+            let label = /<text x="(?<x>[0-9.-]+)"(?<attributes>[^>]*)>(?<text>[^<]+)</
+            let labels = chart.output.0.matches(of: label)
+            #expect(labels.count > 5)
+            for label in labels {
+                let x = try #require(Double(label.output.x))
+                // A digit of the usual fonts has 0.6 of the 13 pixels of a line.
+                let length = 0.6 * 13 * Double(label.output.text.count)
+                let anchor = label.output.attributes.firstMatch(of: /text-anchor="(?<value>\w+)"/)?.output.value
+                let start = anchor == "end" ? x - length : anchor == "middle" ? x - length / 2 : x
+                #expect(start >= 0 && start + length <= width, "\(label.output.text) at \(x), \(anchor ?? "start")")
+            }
+        }
+    }
 }
