@@ -7,6 +7,7 @@ STRICT = --explicit-target-dependency-import-check error
 # Quiet, and alike in a terminal and out of one.
 BUILD = Scripts/build.py $(STRICT)
 RELEASE = .build/release/routerd
+DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
 # What the checker of Tests/chaos breaks things around.
 ROUTERD ?= $(RELEASE)
@@ -15,13 +16,17 @@ SIZES ?= 1,1000,100000
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 Benchmarks/.build/release/router-benchmarks
 
-.PHONY: check-example install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: check-example debug install uninstall check-sources check-apns check-readme chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 setup:
 	@Scripts/setup.sh
+
+# Without optimisation, so that a first build is there sooner.
+debug: setup
+	@$(BUILD) --product routerd
 
 # The Swift libraries are part of the binary, so that it runs where there is no toolchain.
 release: setup
@@ -33,8 +38,8 @@ install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and t
 uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
 
-run: release  ## Start the daemon on the embedded store, with routerd.yaml.
-	@exec $(RELEASE) serve --config $(CONFIG)
+run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debug build, which is there sooner.
+	@exec $(DEBUG) serve --config $(CONFIG)
 
 test: setup check release check-benchmarks race  ## Check the style and what decisions take, then run every test.
 	@$(BUILD) --build-tests
@@ -65,8 +70,8 @@ race:  ## Ask a registry while it changes, under the thread sanitizer; SEEDS=100
 		--product registry-race
 	@TSAN_OPTIONS=halt_on_error=1 Benchmarks/.build-race/debug/registry-race $(or $(SEEDS),3)
 
-demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
-	@python3 Scripts/demo.py --routerd $(RELEASE) $(ARGUMENTS)
+demo: debug  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
+	@python3 Scripts/demo.py --routerd $(DEBUG) $(ARGUMENTS)
 
 check-readme: release  ## Run the README's commands in order, in a fresh folder, and check what they promise.
 	@Scripts/setup.sh curl jq binutils

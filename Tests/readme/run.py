@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands of the README's walk-through in order, in a fresh folder, and checks what each promises.
 
-Usage: Tests/readme/run.py [--routerd .build/release/routerd]
+Usage: Tests/readme/run.py [--routerd .build/release/routerd]     the binary that `make install` installs
 
 Every shell block of the chapter "Five minutes" follows a comment such as `<!-- check: seven -->`, which names the check
 of its outcome below; a block without a check fails, and so does a check without a block. The daemon is the one that
@@ -192,8 +192,8 @@ def walk(routerd: Path) -> int:
     chapter = ROOT.joinpath("README.md").read_text().split("## Five minutes")[1].split("\n## Where next")[0]
     with tempfile.TemporaryDirectory(prefix="readme-") as name:
         folder = Path(name)
-        (folder / ".build/release").mkdir(parents=True)
-        (folder / ".build/release/routerd").symlink_to(routerd)
+        (folder / ".build/debug").mkdir(parents=True)
+        (folder / ".build/debug/routerd").symlink_to(ROOT / ".build/debug/routerd")
         variables = {key: value for key, value in os.environ.items() if not key.startswith("ROUTERD_")}
         variables |= {"ROUTERD_DATABASE": str(folder / "routerd.sqlite"), "TERM": "xterm", "NO_COLOR": "1"}
         daemon = Terminal(["make", "run"], ROOT, variables)
