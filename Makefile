@@ -7,6 +7,7 @@ STRICT = --explicit-target-dependency-import-check error
 # Quiet, and alike in a terminal and out of one.
 BUILD = Scripts/build.py $(STRICT)
 RELEASE = .build/release/routerd
+DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
 # What the checker of Tests/chaos breaks things around.
 ROUTERD ?= $(RELEASE)
@@ -17,13 +18,17 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: check-example install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: check-example debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 setup:
 	@Scripts/setup.sh
+
+# Without optimisation, so that a first build is there sooner.
+debug: setup
+	@$(BUILD) --product routerd
 
 # The Swift libraries are part of the binary, so that it runs where there is no toolchain.
 release: setup
@@ -35,8 +40,8 @@ install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and t
 uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
 
-run: release  ## Start the daemon on the embedded store, with routerd.yaml.
-	@exec $(RELEASE) serve --config $(CONFIG)
+run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debug build, which is there sooner.
+	@exec $(DEBUG) serve --config $(CONFIG)
 
 test: setup check release check-benchmarks  ## Check the style and what decisions take, then run every test.
 	@$(BUILD) --build-tests
@@ -64,8 +69,8 @@ build-benchmarks:
 race: setup  ## Exercise the types that threads share, under the thread sanitizer.
 	python3 Scripts/race.py
 
-demo: release  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
-	@python3 Scripts/demo.py --routerd $(RELEASE) $(ARGUMENTS)
+demo: debug  ## Play the photo gallery: routing, retry, kill -9, recovery; ARGUMENTS=--slow or --keep.
+	@python3 Scripts/demo.py --routerd $(DEBUG) $(ARGUMENTS)
 
 check-readme: release  ## Run the commands of README.md and docs/GUIDE.md in order, and check what they promise.
 	@Scripts/setup.sh curl jq openssl binutils

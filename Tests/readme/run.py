@@ -41,8 +41,8 @@ def variables() -> dict[str, str]:
 def readme(routerd: Path, folder: Path, is_direct: bool) -> int:
     if not is_direct:
         check_installed(routerd, folder / "installed")
-    (folder / ".build/release").mkdir(parents=True)
-    (folder / ".build/release/routerd").symlink_to(routerd)
+    (folder / ".build/debug").mkdir(parents=True)
+    (folder / ".build/debug/routerd").symlink_to(routerd)
     command = [str(routerd), "serve", "--config", str(ROOT / "routerd.yaml")] if is_direct else ["make", "run"]
     page = FrontPage(folder, variables() | {"ROUTERD_DATABASE": str(folder / "routerd.sqlite")}, command)
     try:

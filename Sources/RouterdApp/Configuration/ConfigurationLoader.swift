@@ -1,10 +1,11 @@
-import Configuration
 import Logging
 import NIOCore
 import Router
 import RouterPlugin
 
 /// Reads the layers of a configuration and gathers every fault.
+///
+///     --listen  ▶  ROUTERD_LISTEN  ▶  listen: in the file  ▶  default        the first layer that has the value
 package struct ConfigurationLoader {
     /// Why a value will not do; completes "The value …".
     package struct Unusable: Error {
@@ -37,27 +38,23 @@ package struct ConfigurationLoader {
 
     package var faults: [ConfigurationFault] = []
     private let file: ConfigurationFile?
-    private let flags: Set<String>
-    private let environment: Set<String>
-    private let reader: ConfigReader
+    /// The values of the command line, by name.
+    private let flags: [String: String]
+    /// The variables of the environment, by the name of the variable.
+    private let environment: [String: String]
+    /// The single values of the file, by name.
+    private let values: [String: String]
 
     init(file: ConfigurationFile?, flags: [String: String], environment: [String: String]) {
         self.file = file
-        self.flags = Set(flags.keys)
-        self.environment = Set(environment.keys)
-        var providers: [any ConfigProvider] = [
-            InMemoryProvider(name: "command line", values: Self.values(flags)),
-            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "routerd"),
-        ]
-        if let file {
-            providers.append(InMemoryProvider(name: file.path, values: Self.values(Self.scalars(file.root, ""))))
-        }
-        reader = ConfigReader(providers: providers)
+        self.flags = flags
+        self.environment = environment
+        values = file.map { Self.scalars($0.root, "") } ?? [:]
     }
 
     /// Reads one value from the first layer that has it.
     mutating func read(_ name: String, _ use: (String) throws -> Void) {
-        guard let text = reader.string(forKey: ConfigKey(name.split(separator: ".").map(String.init))) else { return }
+        guard let text = flags[name] ?? environment[Self.variable(name)] ?? values[name] else { return }
         do {
             try use(text)
         } catch {
@@ -185,29 +182,20 @@ package struct ConfigurationLoader {
 
     /// A fault in the layer that the value came from.
     private func fault(_ name: String, _ pointer: String, _ message: String) -> ConfigurationFault {
-        let variable = "ROUTERD_" + Self.variable(name)
-        if flags.contains(name) { return ConfigurationFault(pointer: "--\(name)", message: message) }
-        if environment.contains(variable) { return ConfigurationFault(pointer: variable, message: message) }
+        let variable = Self.variable(name)
+        if flags[name] != nil { return ConfigurationFault(pointer: "--\(name)", message: message) }
+        if environment[variable] != nil { return ConfigurationFault(pointer: variable, message: message) }
         return file?.fault(pointer, message) ?? ConfigurationFault(pointer: pointer, message: message)
     }
 
-    /// Such as `SECRETS_KEY_FILE` for `secrets.keyFile`.
+    /// The variable of a name, such as `ROUTERD_SECRETS_KEY_FILE` for `secrets.keyFile`.
     private static func variable(_ name: String) -> String {
-        var variable = ""
+        var variable = "ROUTERD_"
         for character in name {
             if character.isUppercase { variable += "_" }
             variable += character == "." ? "_" : character.uppercased()
         }
         return variable
-    }
-
-    private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (name, text) in texts {
-            values[AbsoluteConfigKey(name.split(separator: ".").map(String.init))] =
-                ConfigValue(.string(text), isSecret: false)
-        }
-        return values
     }
 
     /// The single values of a file, under dotted names.
