@@ -9,6 +9,9 @@ BUILD = Scripts/build.py $(STRICT)
 RELEASE = .build/release/routerd
 DEBUG = .build/debug/routerd
 PREFIX ?= /usr/local
+TEST = $(SWIFT) test --skip-build --no-color-diagnostics
+# Tests of the binary, and tests that take five seconds of processor time or more in a debug build.
+SLOW = ^AcceptanceTests\.|\.(HangingTests|NodeStoreTests|HostileSetTests|ExplanationTests|SabotageTests|SessionRegistryTests|SimulationTests)/|theSuiteFindsAFlaw
 # What the checker of Tests/chaos breaks things around.
 ROUTERD ?= $(RELEASE)
 CONFIG ?= routerd.yaml
@@ -18,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: check-example debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: test-fast test-long build-tests check-example debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -43,15 +46,29 @@ uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debug build, which is there sooner.
 	@exec $(DEBUG) serve --config $(CONFIG)
 
-test: setup check release check-benchmarks  ## Check the style and what decisions take, then run every test.
-	@$(BUILD) --build-tests
-	$(SWIFT) test --skip-build --no-color-diagnostics
+test-fast: check build-tests  ## Check the style, then run the tests that stay within the process: a minute once built.
+	$(TEST) --skip "$(SLOW)"
+
+test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
+	$(TEST)
+	$(MAKE) check-benchmarks
 	$(MAKE) check-readme
 	$(MAKE) check-example
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 	$(MAKE) check-built
+
+test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash points of the stories, fuzzing, chaos; two hours.
+	$(MAKE) race
+	$(MAKE) soak
+	$(MAKE) verify-index
+	$(MAKE) sweep-stories
+	$(MAKE) fuzz
+	$(MAKE) chaos
+
+build-tests: setup
+	@$(BUILD) --build-tests
 
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds Tests/Race with the thread sanitizer and runs it; exits 1 when it reports a race.
 
-Only the types that threads share are compiled with the sanitizer, from the files of the daemon. The modules that they are made of
-hold values and no threads, and come from the package's debug build, of which `--product` makes no more than these.
+Only the types that threads share are compiled with the sanitizer, from the files of the daemon. The modules that these types import
+hold values and no threads, and come from the package's debug build: Router, Logging and the header of libcurl, nothing else.
 """
 import os
 import re

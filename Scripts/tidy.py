@@ -2,12 +2,17 @@
 """Checks what the formatter cannot: the house rules of CONTRIBUTING.md, as far as a script can see them.
 
 Prints every fault as FILE:LINE: what, and exits 1 if there is one.
+
+  tidy.py --sentences FOLDER   the sentences of a folder that hide their subject
+  tidy.py --lower              writes a lower budget of them where there are fewer
 """
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import prose
 
 ROOT = Path(__file__).resolve().parent.parent
 PURE = ("PredicateEngine", "RouterPlugin", "Router")
@@ -135,7 +140,38 @@ def code_faults(path: Path, known: str) -> Iterator[Fault]:
             yield path, number, f"docs/API.md does not have the code {found[1]}"
 
 
+def prose_faults() -> Iterator[Fault]:
+    """No folder has more sentences that hide their subject than its budget; one with fewer gets a lower budget."""
+    found, budget = prose.counts(ROOT, tracked("*.swift", "*.md")), prose.read_budget()
+    for folder in sorted(found | budget):
+        if found[folder] > budget[folder]:
+            yield ROOT / folder, 1, (
+                f"{found[folder]} sentences hide their subject, {budget[folder]} may; "
+                f"`Scripts/tidy.py --sentences {folder}` shows them")
+        elif found[folder] < budget[folder]:
+            print(f"tidy: {folder} has {found[folder]} sentences that hide their subject and a budget of {budget[folder]}; "
+                  "please lower it: Scripts/tidy.py --lower")
+
+
+def lower_budget() -> None:
+    found, budget = prose.counts(ROOT, tracked("*.swift", "*.md")), prose.read_budget()
+    prose.write_budget(found & budget)
+
+
+def show_sentences(folder: str) -> None:
+    for path in tracked("*.swift", "*.md"):
+        if prose.folder(path.relative_to(ROOT)) == folder:
+            for line, sentence in prose.hidden_subjects(path):
+                print(f"{path.relative_to(ROOT)}:{line}: {sentence}")
+
+
 def main() -> int:
+    if sys.argv[1:2] == ["--sentences"] and len(sys.argv) == 3:
+        show_sentences(sys.argv[2])
+        return 0
+    if sys.argv[1:] == ["--lower"]:
+        lower_budget()
+        return 0
     faults: list[Fault] = []
     for path in tracked("Sources/*.swift", "Tests/*.swift", "Benchmarks/*.swift", "Fuzzing/*.swift", "Examples/*.swift"):
         faults += swift_faults(path)
@@ -148,6 +184,7 @@ def main() -> int:
     faults += listing_faults(ROOT / "docs/PLUGINS.md")
     for path in tracked("*.md"):
         faults += link_faults(path)
+    faults += prose_faults()
     for path, number, what in faults:
         print(f"{path.relative_to(ROOT)}:{number}: {what}")
     print(f"tidy: {len(faults)} faults")

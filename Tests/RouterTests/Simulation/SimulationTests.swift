@@ -4,6 +4,7 @@ import Testing
 
 /// Whole histories drawn from seeds. A failure prints its seed, which is all it takes to see it again.
 ///
+/// Fifty seeds in a debug build, which checks more on the way; `make soak` runs ten thousand of them, optimised.
 /// `ROUTERD_SIM_SEEDS` runs that many longer histories, `ROUTERD_SIM_FIRST` says with which seed they begin.
 @Suite("Simulation")
 struct SimulationTests {
@@ -25,7 +26,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("No invariant is broken, and everything settles in the end", arguments: 0..<8)
+    @Test("No invariant is broken, and everything settles in the end", arguments: 0..<2)
     func short(share: UInt64) {
         run(share * 25..<(share + 1) * 25, ticks: 25)
     }
