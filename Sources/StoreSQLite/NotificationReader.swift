@@ -4,13 +4,15 @@ import RouterPlugin
 
 /// Reads notifications, their payloads and their attempts.
 enum NotificationReader {
+    /// The columns of `ColumnReader.header`.
+    static let header = """
+        notification.sequence, notification.id, application, device, content_id, priority, immediate, expires_at,
+        collapse_id, traceparent, received_at, kind, event, epoch, event_sequence, event_session
+        """
     /// The columns of `notification(from:)`.
     static let columns = """
-        notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
-        expires_at, collapse_id, traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of,
-        registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before, kind, event, epoch,
-        event_sequence, event_session
+        \(header), source, replay_of, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -119,16 +121,10 @@ enum NotificationReader {
         from row: inout ColumnReader, _ caches: NotificationCaches
     ) throws -> StoredNotification {
         StoredNotification(
-            sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
-            application: ApplicationID(unchecked: try row.cached(in: caches.application)),
-            source: PluginID(unchecked: try row.cached(in: caches.source)),
-            device: row.optionalText().map(DeviceID.init(unchecked:)),
-            contentID: row.optionalText().map(ContentID.init(unchecked:)), priority: try row.priority(),
-            expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
-            replayOf: row.optionalText().map(NotificationID.init(unchecked:)), receivedAt: row.time(),
-            decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
-            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [],
-            kind: try row.kind(), event: try row.event())
+            try row.header(caches), source: PluginID(unchecked: try row.cached(in: caches.source)),
+            replayOf: row.optionalText().map(NotificationID.init(unchecked:)), decision: try row.decision(caches),
+            state: try row.state(), reason: row.optionalText(), settledAt: row.optionalTime(),
+            progress: row.progress())
     }
 
     private static func attempts(of sequence: NotificationSequence, _ db: Database) throws -> [AttemptRecord] {

@@ -351,7 +351,9 @@ struct StoreModel: Sendable {
 
 extension StoreModel.Entry {
     fileprivate init(accepted new: NewNotification) {
-        stored = StoredNotification(new)
+        stored = StoredNotification(
+            new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
+            payload: new.payload)
         heldUntil = nil
         first = StoreModel.FirstAnswer(decision: new.decision, state: new.placement.state)
     }
@@ -373,18 +375,5 @@ extension StoreModel.Entry {
             stored.reason = settlement.reason
             stored.settledAt = settledAt
         }
-    }
-}
-
-extension StoredNotification {
-    fileprivate init(_ new: NewNotification) {
-        self.init(
-            sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
-            state: .waiting,
-            reason: nil, settledAt: nil,
-            progress: DeliveryProgress(), payload: new.payload, attempts: [],
-            kind: new.kind, event: new.event)
     }
 }

@@ -146,12 +146,8 @@ extension StoredNotification {
     /// What a store must say of a notification that has just been inserted.
     init(expected new: NewNotification) {
         self.init(
-            sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
-            state: .waiting,
-            reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [],
-            kind: new.kind, event: new.event)
+            new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
+            payload: new.payload)
         switch new.placement {
         case .lane: state = .waiting
         case .held, .gated: state = .held
@@ -166,11 +162,7 @@ extension StoredNotification {
 extension UnsettledNotification {
     /// What a store must recover of a notification that has just been inserted.
     init(expected new: NewNotification) {
-        self.init(
-            sequence: new.sequence, id: new.id, application: new.application, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration,
-            collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
-            decision: new.decision, kind: new.kind, event: new.event)
+        self.init(new.header, decision: new.decision)
         stand(at: new.placement)
     }
 }
