@@ -30,19 +30,28 @@ enum NotificationReader {
                iif(first.sequence IS NULL, now.reroute_of, first.reroute_of),
                iif(first.sequence IS NULL, now.registry_version, first.registry_version),
                ifnull(first.state, 'waiting')
-        FROM dedupe_key
-          JOIN notification AS now ON now.sequence = dedupe_key.sequence
-          JOIN payload ON payload.sequence = dedupe_key.sequence
-          LEFT JOIN first_answer AS first ON first.sequence = dedupe_key.sequence
-        WHERE dedupe_key.application = ? AND dedupe_key.source = ? AND dedupe_key.key = ?
+        FROM (\(selectKey)) AS found
+          JOIN notification AS now ON now.sequence = found.sequence
+          JOIN payload ON payload.sequence = found.sequence
+          LEFT JOIN first_answer AS first ON first.sequence = found.sequence
+        """
+    /// The notification of a key, for the connection that writes. Hashes only find candidates.
+    static let selectKey = """
+        SELECT dedupe_key.sequence
+        FROM (
+          SELECT sequence FROM temp.recent_key WHERE hash = key_hash(?1, ?2, ?3)
+          UNION ALL SELECT sequence FROM key_index WHERE hash = key_hash(?1, ?2, ?3)
+        ) AS candidate
+        CROSS JOIN dedupe_key ON dedupe_key.sequence = candidate.sequence
+          AND dedupe_key.application = ?1 AND dedupe_key.source = ?2 AND dedupe_key.key = ?3
         """
 
     private static let selectAnswer = """
         SELECT created, fingerprint, session, session_made FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
-    /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for what
-    /// has been forgotten.
+    /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for
+    /// forgotten notifications.
     static let selectCensus = """
         SELECT NULL, accepted, 0 FROM ledger
         UNION ALL
@@ -93,11 +102,13 @@ enum NotificationReader {
     static func notifications(
         matching filter: NotificationFilter, limit: Int, _ db: Database
     ) throws -> [StoredNotification] {
-        let query = NotificationQuery(filter, limit: limit)
         let caches = NotificationCaches()
         var notifications: [StoredNotification] = []
-        try PreparedStatement(db, query.sql).forEach(query.bind) { row in
-            notifications.append(try notification(from: &row, caches))
+        for part in NotificationQuery(filter).parts where notifications.count < limit {
+            let room = limit - notifications.count
+            try PreparedStatement(db, part.sql).forEach({ part.bind(&$0, limit: room) }) { row in
+                notifications.append(try notification(from: &row, caches))
+            }
         }
         return notifications
     }

@@ -92,12 +92,16 @@ enum Recovery {
 
     // MARK: - Notifications
 
-    /// The order is the partial index's own, so nothing is sorted.
+    /// Each state's order is the index's own and the two are merged, so nothing is sorted.
     static let selectUnsettled = """
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'waiting'
+        UNION ALL
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'held'
+        ORDER BY 1
+        """
+    private static let unsettledColumns = """
         SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
                attempts, failures, rejections, not_before, held_until, held_by, recall
-        FROM notification INDEXED BY notification_unsettled
-        WHERE state IN ('held', 'waiting') ORDER BY sequence
         """
 
     private static func unsettled(_ db: Database) throws -> [UnsettledNotification] {

@@ -14,7 +14,7 @@ func notification(_ sequence: Int64, bytes: Int = 16, keys: [String] = []) -> Ne
         decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"), placement: .lane)
 }
 
-/// What committing comes to: nil, or the code of the error.
+/// The outcome of a commit: nil, or the code of the error.
 func outcome(_ store: some Store, _ changes: [StoreChange]) -> StoreError.Code? {
     do {
         try store.commit(changes)
