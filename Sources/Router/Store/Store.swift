@@ -25,8 +25,8 @@ package protocol Journal: Sendable {
     /// The answer to a request that was made under this key before.
     func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer?
 
-    /// How large the store is, and the oldest of what may be forgotten: settled notifications and answers that are
-    /// kept, up to that many in all.
+    /// The size of the store and the oldest records that may be forgotten: settled notifications and kept answers, at most
+    /// `limit` in all.
     func retained(limit: Int) throws(StoreError) -> Retained
 
     /// The next notifications after the replay's position that were settled when it was requested and that its filter

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in memory that obeys the laws of `StoreModel` and fails when told to: the simulator's disk.
 ///
-/// What has been committed is what survives; `snapshot` is the disk as a process would find it after a crash.
+/// Committed changes survive, and no others; `snapshot` is the disk as a process would find it after a crash.
 package final class ModelStore: Store {
     private struct State: Sendable {
         var model = StoreModel()

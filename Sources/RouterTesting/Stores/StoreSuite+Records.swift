@@ -52,7 +52,7 @@ extension StoreSuite {
         applications.remove(at: 1)
         sessions.removeLast()
         try expectRegistry(trial, applications, sessions, lastCreated: 1001)
-        // Its sessions go with an application; deleting what is not there is no fault.
+        // Its sessions go with an application; deleting an absent application is no fault.
         try trial.store.commit([.deleteApplication(StoreSamples.gallery), .deleteSession(anew.key)])
         applications.removeLast()
         try expectRegistry(trial, applications, [], lastCreated: 1001)
@@ -143,7 +143,7 @@ extension StoreSuite {
 }
 
 extension StoredNotification {
-    /// What a store must say of a notification that has just been inserted.
+    /// The expected answer of a store about a notification that has just been inserted.
     init(expected new: NewNotification) {
         self.init(
             new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
@@ -160,7 +160,7 @@ extension StoredNotification {
 }
 
 extension UnsettledNotification {
-    /// What a store must recover of a notification that has just been inserted.
+    /// The expected recovery of a notification that has just been inserted.
     init(expected new: NewNotification) {
         self.init(new.header, decision: new.decision)
         stand(at: new.placement)
