@@ -3,7 +3,7 @@ import GRDB
 /// Step 20: what a commit writes.
 ///
 /// SQLite logs whole pages, so an index whose order is not that of time costs a page of 4 KiB a notification. Lists and
-/// keys are therefore indexed later and in bulk, and only what is found by nothing else is indexed at once:
+/// keys are therefore indexed later and in bulk, and an insertion extends the other indexes alone:
 ///
 ///     notification ──▶ recent: found by its sequence ──(a segment is full)──▶ list_entry, sorted
 ///     dedupe_key   ──▶ recent: found in a temporary table ──(slice by slice)──▶ key_index
