@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load million setup release help
+.PHONY: test-fast test-long build-tests check-example debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -141,6 +141,13 @@ measure-lanes: release  ## Give LANES=10000 lanes an endpoint and a connection e
 
 measure-load: release  ## Run bench load at several rates against a daemon; RATES=100,500,1000,2000.
 	python3 Scripts/rates.py --routerd $(RELEASE) $(if $(RATES),--rates $(RATES))
+
+measure-log: setup  ## Count the bytes of log that a notification adds, by table and index; docs/PERFORMANCE.md has the figures.
+	ROUTERD_LOG_PROFILE=1 $(SWIFT) test --no-color-diagnostics $(STRICT) --filter LogVolumeTests
+
+check-upgrade: setup  ## Upgrade a database of the schema before step 20; NOTIFICATIONS=100000 says how many it has.
+	ROUTERD_UPGRADE_NOTIFICATIONS=$(or $(NOTIFICATIONS),100000) $(SWIFT) test --no-color-diagnostics $(STRICT) \
+		--filter UpgradeTests
 
 million: release  ## Register a million sessions over HTTP, route among them while they change, start anew.
 	python3 Scripts/million.py --routerd $(RELEASE)

@@ -42,7 +42,11 @@ struct Bench: AsyncParsableCommand {
 
     struct Store: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Insert notifications in batches and settle them: the floor of the store.")
+            abstract: "Insert notifications in batches and settle them: the floor of the store.",
+            discussion: """
+                EXAMPLES
+                  routerd bench store --database /tmp/floor.sqlite --count 20000 --batch 64
+                """)
 
         @Option(help: "A database file that does not exist yet.")
         var database: String
@@ -65,7 +69,11 @@ struct Bench: AsyncParsableCommand {
 
     struct Post: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Post bodies by libcurl, so many at once: the floor of delivery.")
+            abstract: "Post bodies by libcurl, so many at once: the floor of delivery.",
+            discussion: """
+                EXAMPLES
+                  routerd bench post --url http://127.0.0.1:9000/ --concurrency 64
+                """)
 
         @Option(help: "Where to post to.")
         var url: String

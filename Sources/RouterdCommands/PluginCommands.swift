@@ -16,7 +16,13 @@ struct PluginCommands: ParsableCommand {
 }
 
 struct ListPlugins: PluginCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the plugins of this program.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the plugins of this program.",
+        discussion: """
+            EXAMPLES
+              routerd plugins list --kind source
+              routerd plugins list --json
+            """)
 
     @Option(help: ArgumentHelp("Only plugins of this kind: \(Self.kinds).", valueName: "kind"))
     var kind: String?
@@ -43,7 +49,11 @@ struct ListPlugins: PluginCommand {
 
 struct ShowPlugin: PluginCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show a plugin and the fields of its configuration.")
+        commandName: "show", abstract: "Show a plugin and the fields of its configuration.",
+        discussion: """
+            EXAMPLES
+              routerd plugins show routerd.rule.quiet-hours
+            """)
 
     @Argument(help: "The id, as `routerd plugins` prints it.")
     var id: String

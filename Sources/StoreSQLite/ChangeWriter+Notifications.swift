@@ -12,11 +12,14 @@ extension ChangeWriter {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
-    private static let insertKey = "INSERT INTO dedupe_key (application, source, key, sequence) VALUES (?, ?, ?, ?)"
-    private static let insertLaterKey = """
-        INSERT INTO dedupe_key (application, source, key, sequence)
-        SELECT ?, ?, ?, sequence FROM notification WHERE sequence = ?
+    /// Nothing if the key belongs to a notification already, or if there is no such notification.
+    static let insertKey = """
+        INSERT INTO dedupe_key (application, source, key, hash, sequence)
+        SELECT ?1, ?2, ?3, key_hash(?1, ?2, ?3), sequence FROM notification
+        WHERE sequence = ?4 AND NOT EXISTS (\(NotificationReader.selectKey))
         """
+    private static let addRecentKey = "INSERT OR IGNORE INTO temp.recent_key VALUES (key_hash(?, ?, ?), ?)"
+    private static let addIndexedKey = "INSERT OR IGNORE INTO key_index VALUES (key_hash(?, ?, ?), ?)"
     private static let insertAttempt = """
         INSERT INTO attempt
           (sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
@@ -88,26 +91,23 @@ extension ChangeWriter {
         let keys = notification.dedupeKeys.map {
             DedupeKey(application: notification.application, source: notification.source, key: $0)
         }
-        try take(keys, for: notification.sequence)
+        try add(keys, to: notification.sequence)
         if notification.placement != .lane { try keepFirstAnswer(notification.sequence) }
     }
 
-    func take(_ keys: [DedupeKey], for sequence: NotificationSequence) throws {
-        for key in keys {
-            try PreparedStatement(db, Self.insertKey).run {
-                key.bind(to: &$0)
-                $0.bind(sequence.value)
-            }
-        }
-    }
-
     func add(_ keys: [DedupeKey], to sequence: NotificationSequence) throws {
+        guard !keys.isEmpty else { return }
+        let ledger = try openLedger()
+        // The pass under way may have passed the slice of a key that comes late to its notification.
+        let isRecent = sequence.value > max(ledger.keysIndexed, ledger.keysTarget)
         for key in keys {
-            let added = try PreparedStatement(db, Self.insertLaterKey).run {
-                key.bind(to: &$0)
-                $0.bind(sequence.value)
+            for (place, statement) in [Self.insertKey, isRecent ? Self.addRecentKey : Self.addIndexedKey].enumerated() {
+                let added = try PreparedStatement(db, statement).run {
+                    key.bind(to: &$0)
+                    $0.bind(sequence.value)
+                }
+                guard added == 1 || place > 0 else { throw refusal("a key", of: sequence) }
             }
-            guard added == 1 else { throw refusal("a key", of: sequence) }
         }
     }
 
@@ -168,6 +168,7 @@ extension ChangeWriter {
             $0.bind(sequence.value)
         }
         guard changed == 1 else { throw refusal("a new decision", of: sequence) }
+        if decision.session != nil { try PreparedStatement(db, Self.listSession).run { $0.bind(sequence.value) } }
     }
 
     func settle(_ sequence: NotificationSequence, _ settlement: Settlement, at time: Timestamp) throws {

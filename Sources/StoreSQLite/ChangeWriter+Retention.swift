@@ -2,14 +2,14 @@ import GRDB
 import Router
 import RouterPlugin
 
-/// Freed pages stay in the file and are used again, so the file does not grow beyond what is kept at once. To give them
+/// Freed pages stay in the file and are used again, so the file does not grow beyond the rows of one time. To give pages
 /// back to the disk as they are freed (`auto_vacuum`) costs a map of all pages, and moves pages that will be needed a
-/// moment later; whoever wants the space back asks for it (`routerd database vacuum`).
+/// moment later; `routerd database vacuum` gives the space back on request.
 extension ChangeWriter {
     static let forgetNotification = """
         DELETE FROM notification WHERE sequence = ? AND state NOT IN ('held', 'waiting') RETURNING state
         """
-    /// What belongs to a notification, by its sequence.
+    /// Rows that belong to a notification, by its sequence.
     static let forgetBelongings = [
         "DELETE FROM payload WHERE sequence = ?", "DELETE FROM attempt WHERE sequence = ?",
         "DELETE FROM first_answer WHERE sequence = ?", "DELETE FROM dedupe_key WHERE sequence = ?",
@@ -20,7 +20,7 @@ extension ChangeWriter {
         ON CONFLICT (state) DO UPDATE SET count = count + excluded.count
         """
 
-    /// Deletes a settled notification and says what it ended as.
+    /// Deletes a settled notification and returns the state that it ended in.
     func forget(_ sequence: NotificationSequence) throws -> String {
         let state = try PreparedStatement(db, Self.forgetNotification).first({ $0.bind(sequence.value) }) { row in
             row.text()

@@ -71,19 +71,18 @@ struct ChangeWriter {
         return true
     }
 
-    private func openLedger() throws -> Ledger {
+    /// The ledger as this transaction has it so far.
+    func openLedger() throws -> Ledger {
         if let ledger { return ledger }
         return try Ledger.read(db)
     }
 
     private func finish() throws {
         for (state, count) in forgotten { try countForgotten(state, count) }
-        guard let ledger else { return }
-        try PreparedStatement(db, "UPDATE ledger SET last_notification = ?, last_session = ?, accepted = ?").run {
-            $0.bind(ledger.lastNotification)
-            $0.bind(ledger.lastSession)
-            $0.bind(ledger.accepted)
-        }
+        guard var ledger else { return }
+        try extendLists(&ledger)
+        try extendKeyIndex(&ledger)
+        try ledger.write(db)
     }
 }
 
@@ -92,13 +91,45 @@ struct Ledger {
     var lastNotification: Int64
     var lastSession: Int64
     var accepted: Int64
+    /// Segments below this number are in the list index.
+    var listedSegments: Int64
+    /// Keys up to this sequence are in the index of keys.
+    var keysIndexed: Int64
+    /// The sequence up to which the pass under way moves keys; 0 between passes.
+    var keysTarget: Int64
+    /// Slices that the pass has done.
+    var keysSlice: Int64
 
     static func read(_ db: Database) throws -> Ledger {
-        let statement = try PreparedStatement(db, "SELECT last_notification, last_session, accepted FROM ledger")
+        let statement = try PreparedStatement(
+            db,
+            """
+            SELECT last_notification, last_session, accepted, listed_segments, keys_indexed, keys_target, keys_slice
+            FROM ledger
+            """)
         let ledger = try statement.first { row in
-            Ledger(lastNotification: row.int64(), lastSession: row.int64(), accepted: row.int64())
+            Ledger(
+                lastNotification: row.int64(), lastSession: row.int64(), accepted: row.int64(),
+                listedSegments: row.int64(), keysIndexed: row.int64(), keysTarget: row.int64(),
+                keysSlice: row.int64())
         }
         guard let ledger else { throw StoreError(.corrupt, "the ledger is empty") }
         return ledger
+    }
+
+    func write(_ db: Database) throws {
+        let update = """
+            UPDATE ledger SET last_notification = ?, last_session = ?, accepted = ?, listed_segments = ?,
+              keys_indexed = ?, keys_target = ?, keys_slice = ?
+            """
+        try PreparedStatement(db, update).run {
+            $0.bind(lastNotification)
+            $0.bind(lastSession)
+            $0.bind(accepted)
+            $0.bind(listedSegments)
+            $0.bind(keysIndexed)
+            $0.bind(keysTarget)
+            $0.bind(keysSlice)
+        }
     }
 }

@@ -28,6 +28,18 @@ extension ColumnReader {
     /// traceparent
     mutating func traceparent() -> TraceParent? { optionalText().map(TraceParent.init(unchecked:)) }
 
+    /// sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
+    /// received_at, kind, event, epoch, event_sequence, event_session
+    mutating func header(_ caches: NotificationCaches) throws -> NotificationHeader {
+        NotificationHeader(
+            sequence: NotificationSequence(int64()), id: NotificationID(unchecked: text()),
+            application: ApplicationID(unchecked: try cached(in: caches.application)),
+            device: optionalText().map(DeviceID.init(unchecked:)),
+            contentID: optionalText().map(ContentID.init(unchecked:)), priority: try priority(),
+            expiration: expiration(), collapseID: optionalText(), traceparent: traceparent(), receivedAt: time(),
+            kind: try kind(), event: try event())
+    }
+
     /// tier, session, decision_reason, vetoes, reroute_of, registry_version
     mutating func decision(_ caches: NotificationCaches) throws -> Decision {
         guard let tier = Tier(rawValue: try cached(in: caches.tier)) else { throw unknown("tier") }

@@ -7,8 +7,8 @@ extension DatabaseFile {
     ///
     ///     FILE.routerd-partial   claimed, filled in one step, checked, synced ──▶ named FILE, unless there is one
     ///
-    /// One step is one moment: SQLite would begin anew if the daemon committed between two. The name is given last, so a
-    /// file of that name is a whole backup, whenever the copying was cut off. What is left of one that was is replaced.
+    /// One step is one moment: SQLite would start again if the daemon committed between two. The name is given last, so a
+    /// file of that name is a whole backup, whenever the copying was cut off. The rest of an interrupted backup is replaced.
     package func backup(to target: String) throws(StoreError) -> DatabaseCheck {
         let target = try canonicalPath(target)
         guard access(target, F_OK) != 0 else { throw Self.exists(target) }
@@ -53,20 +53,20 @@ extension DatabaseFile {
 
     private static func partial(of target: String) -> String { target + ".routerd-partial" }
 
-    /// Takes away what is not a backup yet, for whoever ends the copying from outside.
+    /// Removes an unfinished backup, for a caller that ends the copying from outside.
     package static func removePartial(of target: String) {
         for suffix in ["", "-wal", "-shm", "-journal"] { unlink(partial(of: target) + suffix) }
     }
 
-    /// Makes an empty file that is ours for as long as the descriptor is open, or empties one that is nobody's any more.
-    /// Secrets of endpoints will be in it, so nobody else may read it.
+    /// Makes an empty file that belongs to this process while the descriptor is open, or empties one without an owner.
+    /// Secrets of endpoints will be in it, so only its owner may read it.
     private static func claim(_ path: String) throws(StoreError) -> Int32 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             let code = errno
             throw StoreError(systemError: code, "cannot make \(path)")
         }
-        // One that has no name any more was another backup's, which has just ended.
+        // A file without a name belonged to another backup, which has just ended.
         var status = stat()
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)

@@ -1,7 +1,7 @@
 import GRDB
 package import Router
 
-/// What was found in a database file.
+/// The findings about a database file.
 package struct DatabaseCheck: Hashable, Sendable {
     /// Something that must not be so.
     package struct Fault: Hashable, Sendable {
@@ -14,7 +14,7 @@ package struct DatabaseCheck: Hashable, Sendable {
     package var schemaVersion: Int
     /// All pages of the file.
     package var bytes: Int64
-    /// Those that are free and will be used next.
+    /// Free pages, which will be used next.
     package var freeBytes: Int64
     /// Nil if the schema is older and has to be brought up to date before it can be counted by.
     package var census: NotificationCensus?
@@ -116,6 +116,24 @@ extension DatabaseFile {
             """
         ),
         (
+            "unlisted", "notifications are missing from the list index",
+            """
+            SELECT count(*) FROM notification
+            WHERE sequence < (SELECT listed_segments << 10 FROM ledger) AND (
+              NOT EXISTS (SELECT 1 FROM segment WHERE number = sequence >> 10
+                AND received_at BETWEEN earliest AND latest)
+              OR \(unlisted("a", "application")) OR \(unlisted("s", "session")) OR \(unlisted("c", "content_id"))
+              OR \(unlisted("k", "kind")) OR \(unlisted("e", "event")))
+            """
+        ),
+        (
+            "key-unindexed", "keys of senders are missing from the index of keys",
+            """
+            SELECT count(*) FROM dedupe_key WHERE sequence <= (SELECT keys_indexed FROM ledger) AND NOT EXISTS (
+              SELECT 1 FROM key_index WHERE key_index.hash = dedupe_key.hash AND key_index.sequence = dedupe_key.sequence)
+            """
+        ),
+        (
             "attempt-uncounted", "attempts have a number that their notification has not come to",
             """
             SELECT count(*) FROM attempt JOIN notification ON notification.sequence = attempt.sequence
@@ -128,13 +146,21 @@ extension DatabaseFile {
         "SELECT count(*) FROM \(table) WHERE sequence NOT IN (SELECT sequence FROM notification)"
     }
 
+    private static func unlisted(_ letter: String, _ column: String) -> String {
+        """
+        \(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM list_entry
+          WHERE segment = notification.sequence >> 10 AND term = '\(letter)' || \(column)
+            AND list_entry.sequence = notification.sequence)
+        """
+    }
+
     private static func quoted(_ states: [NotificationState]) -> String {
         states.map { "'\($0.rawValue)'" }.joined(separator: ", ")
     }
 }
 
 extension DatabaseCheck {
-    /// Notes what was found, or that it could not be looked for: a damaged file may be too damaged to ask.
+    /// Notes the faults that were found, or that the search failed: a file may be too damaged to search.
     fileprivate mutating func note(_ code: String, _ found: () throws -> [String]) {
         do {
             faults += try found().map { Fault(code: code, detail: $0) }

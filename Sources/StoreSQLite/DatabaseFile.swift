@@ -4,9 +4,8 @@ package import Router
 
 /// A database file as its operator sees it: looked at and copied beside a daemon that uses it, tidied up without one.
 ///
-/// What only looks opens the file so that it cannot write: it takes no part in checkpoints, and leaves the log of a
-/// killed daemon as it is. While it looks it holds one moment of the database fast, and the log grows by what is
-/// committed meanwhile.
+/// Reading opens the file so that it cannot write: it takes no part in checkpoints, and leaves the log of a killed daemon
+/// as it is. A reader holds one moment of the database fast, and the log grows by the commits of that time.
 package struct DatabaseFile: Sendable {
     /// With every link followed.
     package let path: String
@@ -44,7 +43,7 @@ package struct DatabaseFile: Sendable {
     }
 
     /// Makes the file, if it is not there, so that its owner alone can read it: secrets of endpoints are in it. SQLite makes
-    /// the log and its index as readable as the file. One that is there stays as its operator has it.
+    /// the log and its index as readable as the file. A file that exists keeps the mode that its operator gave it.
     static func makePrivate(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -54,7 +53,7 @@ package struct DatabaseFile: Sendable {
         close(descriptor)
     }
 
-    /// Runs what talks to SQLite, and translates what it throws.
+    /// Runs a closure that uses SQLite, and translates its errors.
     func translating<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do { return try body() } catch { throw StoreError(translating: error) }
     }

@@ -36,7 +36,7 @@ struct KeyColumn: Sendable {
     private static let sealedMark: UInt8 = 1
     private static let headerLength = 9
 
-    /// What everything begins with that is sealed under the key.
+    /// The first bytes of every value that is sealed under the key.
     static func header(_ id: SecretKeyID) -> [UInt8] {
         [sealedMark] + (0..<8).map { UInt8(truncatingIfNeeded: id.value >> (56 - 8 * $0)) }
     }

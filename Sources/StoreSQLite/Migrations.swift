@@ -9,7 +9,7 @@ import GRDB
 /// - Times are milliseconds since 1970 in UTC.
 /// - States, tiers and reasons are the words that the API uses.
 enum Migrations {
-    /// All steps in order: a name, and what is executed.
+    /// All steps in order: a name and the statements.
     private static let steps: [(name: String, statements: [String])] = [
         ("first-schema", [applications, sessions, notifications, notificationIndexes, ledger]),
         ("answers-and-traces", [answersAndTraces]),
@@ -30,7 +30,11 @@ enum Migrations {
         ("sources", [sources]),
         ("delivery-formats", [deliveryFormats]),
         ("resource-sets", [resourceSets]),
+        ("log-volume", [logVolume, keyIndex]),
     ]
+
+    /// The steps' names as the database keeps them, in order.
+    static var names: [String] { steps.enumerated().map { "\($0 + 1)-\($1.name)" } }
 
     /// How many steps there are: SQLite's `user_version` of a database that has run them all.
     static var version: Int32 { Int32(steps.count) }
@@ -38,8 +42,12 @@ enum Migrations {
     static func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for (place, step) in steps.enumerated() {
-            migrator.registerMigration("\(place + 1)-\(step.name)") { db in
+            migrator.registerMigration(names[place]) { db in
                 for statements in step.statements { try db.execute(sql: statements) }
+                if step.name == "log-volume" {
+                    try KeyHash.install(on: db)
+                    try db.execute(sql: keyIndexRows)
+                }
                 try db.execute(sql: "PRAGMA user_version = \(place + 1)")
             }
         }

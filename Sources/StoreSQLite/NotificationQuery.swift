@@ -1,66 +1,158 @@
 import Router
 import RouterPlugin
 
-/// The statement behind a list of notifications, and behind what a replay comes to next.
+/// The statements behind a list of notifications, and behind what a replay comes to next.
 ///
-/// The index is named, not left to the planner: the database keeps no statistics, and a guess that was right with ten
-/// rows must not be wrong with ten million. SQLite refuses to prepare a statement whose named index cannot serve it.
+///     newest ◀──────────────────────────────────────────────────▶ oldest
+///     recent part: the table's own rows   │   listed part: segments, and in each the entries of one term
+///                          `listed_segments` of the ledger
+///
+/// The order within and between the parts is that of acceptance, so nothing is sorted. The way in is named, not left to
+/// SQLite's planner: the database keeps no statistics, and a guess that was right with ten rows must not be wrong with
+/// ten million. SQLite refuses to prepare a statement whose named index cannot serve it.
 struct NotificationQuery {
-    let sql: String
-    private let terms: Terms
+    /// One statement and the values of its parameters.
+    struct Part {
+        let sql: String
+        fileprivate let values: [Value]
 
-    init(_ filter: NotificationFilter, limit: Int) {
-        var terms = Terms(filter)
-        let condition = terms.condition
-        terms.numbers.append(Int64(max(0, limit)))
-        sql = """
-            SELECT \(NotificationReader.columns) FROM notification \(Self.access(Self.index(for: filter))) \(condition)
-            ORDER BY sequence DESC LIMIT ?
-            """
-        self.terms = terms
-    }
-
-    /// How many there are that were settled by that time, events left out, and the first and the last of them.
-    init(tallying filter: NotificationFilter, settledBy time: Timestamp) {
-        var terms = Terms(filter)
-        terms.add("settled_at <= ?", time.milliseconds)
-        sql = """
-            SELECT count(*), min(sequence), max(sequence) FROM notification \(Self.access(Self.index(for: filter)))
-            \(terms.condition) AND event IS NULL
-            """
-        self.terms = terms
-    }
-
-    /// All after the replay's position that the narrowest term alone leaves, oldest first: what the others make of
-    /// them is not the statement's to decide, for it would look at any number of rows to find one.
-    init(_ replay: Replay, limit: Int) {
-        var filter = NotificationFilter()
-        let index = Self.orderedIndex(for: replay.filter)
-        switch index {
-        case "notification_by_content": filter.contentID = replay.filter.contentID
-        case "notification_by_event", "notification_by_kind": filter.type = replay.filter.type
-        case "notification_by_session": filter.session = replay.filter.session
-        case "notification_by_state": filter.state = replay.filter.state
-        case "notification_by_application": filter.application = replay.filter.application
-        default: break
+        /// - Parameter limit: The most rows, for a statement with `LIMIT`; nil for the others.
+        func bind(_ binder: inout ArgumentBinder, limit: Int?) {
+            for value in values {
+                switch value {
+                case .text(let text): binder.bind(text)
+                case .number(let number): binder.bind(number)
+                }
+            }
+            if let limit { binder.bind(max(0, limit)) }
         }
-        var terms = Terms(filter)
-        terms.add("sequence > ?", replay.position.value)
-        terms.add("sequence <= ?", replay.through.value)
-        let condition = terms.condition
-        terms.numbers.append(Int64(max(0, limit)))
-        sql = """
-            SELECT \(NotificationReader.columns) FROM notification \(Self.access(index)) \(condition)
-            ORDER BY sequence LIMIT ?
-            """
-        self.terms = terms
     }
 
-    /// What must hold, with what is bound to it: texts first and numbers after them, so they are added in that order.
-    private struct Terms {
+    /// In the order of the list.
+    let parts: [Part]
+
+    /// Notifications that the filter shows, newest first.
+    init(_ filter: NotificationFilter) {
+        parts = Self.parts(
+            Access(filter), select: NotificationReader.columns, order: "DESC", Condition(filter),
+            Bounds(before: filter.before, filter))
+    }
+
+    /// The number of notifications that were settled by that time, without events, and the first and the last of them.
+    init(tallying filter: NotificationFilter, settledBy time: Timestamp) {
+        var condition = Condition(filter)
+        condition.add("settled_at <= ?", time.milliseconds)
+        condition.terms.append("event IS NULL")
+        parts = Self.parts(
+            Access(filter), select: "count(*), min(notification.sequence), max(notification.sequence)", order: nil,
+            condition, Bounds(before: filter.before, filter))
+    }
+
+    /// All notifications after the replay's position that the narrowest term alone leaves, oldest first. The other terms
+    /// are left to the reader: a statement with them would look at any number of rows to find one.
+    init(_ replay: Replay) {
+        let access = Access(replay.filter)
+        var condition = Condition()
+        if case .state(let state) = access { condition.add("state = ?", state.rawValue) }
+        parts = Self.parts(
+            access == .segments ? .table : access, select: NotificationReader.columns, order: "ASC", condition,
+            Bounds(after: replay.position, through: replay.through)
+        ).reversed()
+    }
+
+    // MARK: - Statements
+
+    /// The recent part first.
+    private static func parts(
+        _ access: Access, select: String, order: String?, _ condition: Condition, _ bounds: Bounds
+    ) -> [Part] {
+        func part(_ from: String, ordered: [String], _ conditions: [Condition]) -> Part {
+            let terms = conditions.flatMap(\.terms)
+            let place = terms.isEmpty ? "" : " WHERE \(terms.joined(separator: " AND "))"
+            let end = order.map { order in
+                " ORDER BY \(ordered.map { "\($0) \(order)" }.joined(separator: ", ")) LIMIT ?"
+            }
+            return Part(
+                sql: "SELECT \(select) FROM \(from)\(place)\(end ?? "")", values: conditions.flatMap(\.values))
+        }
+        let row = "notification.sequence"
+        func recent(_ condition: Condition) -> Part {
+            var start = Condition()
+            start.terms.append("notification.sequence >= (SELECT listed_segments << 10 FROM ledger)")
+            return part("notification NOT INDEXED", ordered: [row], [start, bounds.sequences(row), condition])
+        }
+        switch access {
+        case .table:
+            return [part("notification NOT INDEXED", ordered: [row], [condition, bounds.sequences(row)])]
+        case .state:
+            let from = "notification INDEXED BY notification_by_state"
+            return [part(from, ordered: [row], [condition, bounds.sequences(row)])]
+        case .segments:
+            let from = """
+                segment CROSS JOIN notification NOT INDEXED
+                  ON notification.sequence >= number << 10 AND notification.sequence < (number + 1) << 10
+                """
+            let listed = [bounds.segments, condition, bounds.sequences(row)]
+            return [recent(condition), part(from, ordered: ["number", row], listed)]
+        case .entries(let term):
+            let from = """
+                segment CROSS JOIN list_entry ON segment = number
+                  CROSS JOIN notification ON notification.sequence = list_entry.sequence
+                """
+            var entry = Condition()
+            entry.add("term = ?", term)
+            let listed = [bounds.segments, entry, bounds.sequences("list_entry.sequence"), condition]
+            return [recent(condition), part(from, ordered: ["number", "list_entry.sequence"], listed)]
+        }
+    }
+
+    fileprivate enum Value {
+        case text(String)
+        case number(Int64)
+    }
+
+    /// The way in that leaves the fewest rows, as a rule.
+    private enum Access: Equatable {
+        case entries(String)
+        case state(NotificationState)
+        /// Segments by their times.
+        case segments
+        case table
+
+        /// Most notifications end as delivered, so that state is the last to narrow a list down.
+        init(_ filter: NotificationFilter) {
+            if let narrow = Self.narrow(filter) {
+                self = narrow
+            } else if let application = filter.application {
+                self = .entries("a" + application.text)
+            } else if filter.since != nil || filter.until != nil {
+                self = .segments
+            } else if let state = filter.state {
+                self = .state(state)
+            } else {
+                self = .table
+            }
+        }
+
+        private static func narrow(_ filter: NotificationFilter) -> Access? {
+            if let content = filter.contentID { return .entries("c" + content.text) }
+            if let session = filter.session { return .entries("s" + session.text) }
+            switch filter.type {
+            case .event(let kind): return .entries("e" + kind.rawValue)
+            case .notification(let kind) where kind != .notification: return .entries("k" + kind.rawValue)
+            default: break
+            }
+            if let state = filter.state, state != .delivered { return .state(state) }
+            return nil
+        }
+    }
+
+    /// Terms that must all hold, with the values of their parameters in the same order.
+    private struct Condition {
         var terms: [String] = []
-        var texts: [String] = []
-        var numbers: [Int64] = []
+        var values: [Value] = []
+
+        init() {}
 
         init(_ filter: NotificationFilter) {
             add("application = ?", filter.application?.text)
@@ -75,54 +167,51 @@ struct NotificationQuery {
             }
             add("received_at >= ?", filter.since?.milliseconds)
             add("received_at < ?", filter.until?.milliseconds)
-            add("sequence < ?", filter.before?.value)
         }
 
-        var condition: String { terms.isEmpty ? "" : "WHERE \(terms.joined(separator: " AND "))" }
-
-        mutating func add(_ term: String, _ text: String?) { if let text { terms.append(term); texts.append(text) } }
+        mutating func add(_ term: String, _ text: String?) {
+            if let text { terms.append(term); values.append(.text(text)) }
+        }
         mutating func add(_ term: String, _ number: Int64?) {
-            if let number { terms.append(term); numbers.append(number) }
+            if let number { terms.append(term); values.append(.number(number)) }
         }
     }
 
-    func bind(_ binder: inout ArgumentBinder) {
-        for text in terms.texts { binder.bind(text) }
-        for number in terms.numbers { binder.bind(number) }
-    }
+    /// The sequences and times that a query is restricted to.
+    private struct Bounds {
+        var before: Int64?
+        var after: Int64?
+        var through: Int64?
+        var since: Int64?
+        var until: Int64?
 
-    private static func access(_ index: String?) -> String { index.map { "INDEXED BY \($0)" } ?? "NOT INDEXED" }
-
-    /// The filter that leaves the fewest rows, as a rule; all but the one by time are in the order of the list.
-    ///
-    /// Most notifications end as delivered, so that state is the last to narrow a list down.
-    private static func index(for filter: NotificationFilter) -> String? {
-        if let index = narrowIndex(for: filter) { return index }
-        if filter.since != nil { return "notification_by_time" }
-        if let index = broadIndex(for: filter) { return index }
-        return filter.until == nil ? nil : "notification_by_time"
-    }
-
-    /// Likewise, but in the order of acceptance; without an index it is the table's own.
-    private static func orderedIndex(for filter: NotificationFilter) -> String? {
-        narrowIndex(for: filter) ?? broadIndex(for: filter)
-    }
-
-    private static func narrowIndex(for filter: NotificationFilter) -> String? {
-        if filter.contentID != nil { return "notification_by_content" }
-        switch filter.type {
-        case .event where filter.session == nil: return "notification_by_event"
-        case .notification(let kind) where kind != .notification && filter.session == nil: return "notification_by_kind"
-        default: break
+        init(before: NotificationSequence?, _ filter: NotificationFilter) {
+            self.before = before?.value
+            since = filter.since?.milliseconds
+            until = filter.until?.milliseconds
         }
-        if filter.session != nil { return "notification_by_session" }
-        if let state = filter.state, state != .delivered { return "notification_by_state" }
-        return nil
-    }
 
-    private static func broadIndex(for filter: NotificationFilter) -> String? {
-        if filter.application != nil { return "notification_by_application" }
-        if filter.state != nil { return "notification_by_state" }
-        return nil
+        init(after: NotificationSequence, through: NotificationSequence) {
+            self.after = after.value
+            self.through = through.value
+        }
+
+        func sequences(_ column: String) -> Condition {
+            var condition = Condition()
+            condition.add("\(column) < ?", before)
+            condition.add("\(column) > ?", after)
+            condition.add("\(column) <= ?", through)
+            return condition
+        }
+
+        /// Segments that hold such sequences and times.
+        var segments: Condition {
+            var condition = Condition()
+            condition.add("number <= ?", (before ?? through).map { $0 >> StoreSQLiteLimits.segmentBits })
+            condition.add("number >= ?", after.map { $0 >> StoreSQLiteLimits.segmentBits })
+            condition.add("latest >= ?", since)
+            condition.add("earliest < ?", until)
+            return condition
+        }
     }
 }

@@ -4,13 +4,15 @@ import RouterPlugin
 
 /// Reads notifications, their payloads and their attempts.
 enum NotificationReader {
+    /// The columns of `ColumnReader.header`.
+    static let header = """
+        notification.sequence, notification.id, application, device, content_id, priority, immediate, expires_at,
+        collapse_id, traceparent, received_at, kind, event, epoch, event_sequence, event_session
+        """
     /// The columns of `notification(from:)`.
     static let columns = """
-        notification.sequence, notification.id, application, source, device, content_id, priority, immediate,
-        expires_at, collapse_id, traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of,
-        registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before, kind, event, epoch,
-        event_sequence, event_session
+        \(header), source, replay_of, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -28,19 +30,28 @@ enum NotificationReader {
                iif(first.sequence IS NULL, now.reroute_of, first.reroute_of),
                iif(first.sequence IS NULL, now.registry_version, first.registry_version),
                ifnull(first.state, 'waiting')
-        FROM dedupe_key
-          JOIN notification AS now ON now.sequence = dedupe_key.sequence
-          JOIN payload ON payload.sequence = dedupe_key.sequence
-          LEFT JOIN first_answer AS first ON first.sequence = dedupe_key.sequence
-        WHERE dedupe_key.application = ? AND dedupe_key.source = ? AND dedupe_key.key = ?
+        FROM (\(selectKey)) AS found
+          JOIN notification AS now ON now.sequence = found.sequence
+          JOIN payload ON payload.sequence = found.sequence
+          LEFT JOIN first_answer AS first ON first.sequence = found.sequence
+        """
+    /// The notification of a key, for the connection that writes. Hashes only find candidates.
+    static let selectKey = """
+        SELECT dedupe_key.sequence
+        FROM (
+          SELECT sequence FROM temp.recent_key WHERE hash = key_hash(?1, ?2, ?3)
+          UNION ALL SELECT sequence FROM key_index WHERE hash = key_hash(?1, ?2, ?3)
+        ) AS candidate
+        CROSS JOIN dedupe_key ON dedupe_key.sequence = candidate.sequence
+          AND dedupe_key.application = ?1 AND dedupe_key.source = ?2 AND dedupe_key.key = ?3
         """
 
     private static let selectAnswer = """
         SELECT created, fingerprint, session, session_made FROM kept_answer WHERE application = ? AND source = ? AND key = ?
         """
 
-    /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for what
-    /// has been forgotten.
+    /// Counts in the index by state alone; the ledger's figure comes first, with no state. The last column is 1 for
+    /// forgotten notifications.
     static let selectCensus = """
         SELECT NULL, accepted, 0 FROM ledger
         UNION ALL
@@ -91,11 +102,13 @@ enum NotificationReader {
     static func notifications(
         matching filter: NotificationFilter, limit: Int, _ db: Database
     ) throws -> [StoredNotification] {
-        let query = NotificationQuery(filter, limit: limit)
         let caches = NotificationCaches()
         var notifications: [StoredNotification] = []
-        try PreparedStatement(db, query.sql).forEach(query.bind) { row in
-            notifications.append(try notification(from: &row, caches))
+        for part in NotificationQuery(filter).parts where notifications.count < limit {
+            let room = limit - notifications.count
+            try PreparedStatement(db, part.sql).forEach({ part.bind(&$0, limit: room) }) { row in
+                notifications.append(try notification(from: &row, caches))
+            }
         }
         return notifications
     }
@@ -119,16 +132,10 @@ enum NotificationReader {
         from row: inout ColumnReader, _ caches: NotificationCaches
     ) throws -> StoredNotification {
         StoredNotification(
-            sequence: NotificationSequence(row.int64()), id: NotificationID(unchecked: row.text()),
-            application: ApplicationID(unchecked: try row.cached(in: caches.application)),
-            source: PluginID(unchecked: try row.cached(in: caches.source)),
-            device: row.optionalText().map(DeviceID.init(unchecked:)),
-            contentID: row.optionalText().map(ContentID.init(unchecked:)), priority: try row.priority(),
-            expiration: row.expiration(), collapseID: row.optionalText(), traceparent: row.traceparent(),
-            replayOf: row.optionalText().map(NotificationID.init(unchecked:)), receivedAt: row.time(),
-            decision: try row.decision(caches), state: try row.state(), reason: row.optionalText(),
-            settledAt: row.optionalTime(), progress: row.progress(), payload: nil, attempts: [],
-            kind: try row.kind(), event: try row.event())
+            try row.header(caches), source: PluginID(unchecked: try row.cached(in: caches.source)),
+            replayOf: row.optionalText().map(NotificationID.init(unchecked:)), decision: try row.decision(caches),
+            state: try row.state(), reason: row.optionalText(), settledAt: row.optionalTime(),
+            progress: row.progress())
     }
 
     private static func attempts(of sequence: NotificationSequence, _ db: Database) throws -> [AttemptRecord] {

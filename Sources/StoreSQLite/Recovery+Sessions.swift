@@ -20,7 +20,7 @@ extension Recovery {
     }
 }
 
-/// Makes sessions of rows. What many sessions have in common is made once.
+/// Makes sessions of rows. Values that many sessions share are made once.
 private struct SessionReader {
     private let keys: KeyColumn
     private let application = TextCache()

@@ -92,38 +92,28 @@ enum Recovery {
 
     // MARK: - Notifications
 
-    /// The order is the partial index's own, so nothing is sorted.
+    /// Each state's order is the index's own and the two are merged, so nothing is sorted.
     static let selectUnsettled = """
-        SELECT sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
-               received_at,
-               tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, held_by, recall, kind, event, epoch,
-               event_sequence, event_session
-        FROM notification INDEXED BY notification_unsettled
-        WHERE state IN ('held', 'waiting') ORDER BY sequence
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'waiting'
+        UNION ALL
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'held'
+        ORDER BY 1
+        """
+    private static let unsettledColumns = """
+        SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
+               attempts, failures, rejections, not_before, held_until, held_by, recall
         """
 
     private static func unsettled(_ db: Database) throws -> [UnsettledNotification] {
         let caches = NotificationCaches()
         var unsettled: [UnsettledNotification] = []
         try PreparedStatement(db, selectUnsettled).forEach { row in
-            let (sequence, id) = (NotificationSequence(row.int64()), NotificationID(unchecked: row.text()))
-            let application = ApplicationID(unchecked: try row.cached(in: caches.application))
+            let header = try row.header(caches)
             unsettled.append(
                 UnsettledNotification(
-                    sequence: sequence, id: id, application: application,
-                    device: row.optionalText().map(DeviceID.init(unchecked:)),
-                    contentID: row.optionalText().map(ContentID.init(unchecked:)),
-                    priority: try row.priority(),
-                    expiration: row.expiration(),
-                    collapseID: row.optionalText(),
-                    traceparent: row.traceparent(),
-                    receivedAt: row.time(),
-                    decision: try row.decision(caches),
-                    progress: row.progress(),
-                    heldUntil: row.optionalTime(), heldBy: row.gate(of: application),
-                    recall: try row.recall(), kind: try row.kind(),
-                    event: try row.event()))
+                    header, decision: try row.decision(caches), progress: row.progress(),
+                    heldUntil: row.optionalTime(), heldBy: row.gate(of: header.application),
+                    recall: try row.recall()))
         }
         return unsettled
     }

@@ -2,7 +2,7 @@ import GRDB
 import Router
 import RouterPlugin
 
-/// Reads replays, and what they come to next.
+/// Reads replays, and the notifications that they come to next.
 enum ReplayReader {
     /// In the order in which they are written and read.
     static let columns = """
@@ -22,19 +22,21 @@ enum ReplayReader {
     static func page(
         of replay: Replay, limit: Int, examined: Int, _ db: Database
     ) throws -> ReplayPage {
-        let query = NotificationQuery(replay, limit: examined)
         let caches = NotificationCaches()
         var page = ReplayPage(notifications: [], position: replay.through)
         var seen = 0
-        try PreparedStatement(db, query.sql).forEach(query.bind) { row in
-            guard page.notifications.count < limit else { return }
-            let notification = try NotificationReader.notification(from: &row, caches)
-            seen += 1
-            if notification.isReplayable(settledBy: replay.createdAt), replay.filter.matches(notification) {
-                page.notifications.append(notification)
+        for part in NotificationQuery(replay).parts where seen < examined && page.notifications.count < limit {
+            let room = examined - seen
+            try PreparedStatement(db, part.sql).forEach({ part.bind(&$0, limit: room) }) { row in
+                guard page.notifications.count < limit else { return }
+                let notification = try NotificationReader.notification(from: &row, caches)
+                seen += 1
+                if notification.isReplayable(settledBy: replay.createdAt), replay.filter.matches(notification) {
+                    page.notifications.append(notification)
+                }
+                // A page that ends early goes on behind this one.
+                if page.notifications.count == limit || seen == examined { page.position = notification.sequence }
             }
-            // Where it ends early, it goes on behind this one.
-            if page.notifications.count == limit || seen == examined { page.position = notification.sequence }
         }
         for index in page.notifications.indices {
             page.notifications[index].payload = try NotificationReader.payload(
@@ -46,14 +48,17 @@ enum ReplayReader {
     static func tally(
         of filter: NotificationFilter, settledBy time: Timestamp, _ db: Database
     ) throws -> NotificationTally {
-        let query = NotificationQuery(tallying: filter, settledBy: time)
-        let tally = try PreparedStatement(db, query.sql).first(query.bind) { row in
-            let count = row.int()
-            let first = row.optionalInt64().map(NotificationSequence.init)
-            let last = row.optionalInt64().map(NotificationSequence.init)
-            return NotificationTally(count: count, range: first.flatMap { first in last.map { first...$0 } })
+        var (count, first, last): (Int, Int64?, Int64?) = (0, nil, nil)
+        for part in NotificationQuery(tallying: filter, settledBy: time).parts {
+            try PreparedStatement(db, part.sql).forEach({ part.bind(&$0, limit: nil) }) { row in
+                count += row.int()
+                let (least, greatest) = (row.optionalInt64(), row.optionalInt64())
+                first = [first, least].compactMap(\.self).min()
+                last = [last, greatest].compactMap(\.self).max()
+            }
         }
-        return tally ?? NotificationTally(count: 0, range: nil)
+        guard let first, let last else { return NotificationTally(count: 0, range: nil) }
+        return NotificationTally(count: count, range: NotificationSequence(first)...NotificationSequence(last))
     }
 
     private static func replay(from row: inout ColumnReader) throws -> Replay {

@@ -2,12 +2,12 @@ import GRDB
 import Router
 import RouterPlugin
 
-/// Seals what is kept under an old key, or under none, anew.
+/// Seals values again that are sealed under an old key, or not sealed.
 ///
 ///     rows ──▶ sealed, a bounded number a transaction ──▶ none left ──▶ if some were plain: all pages rewritten
 ///
-/// SQLite leaves old bytes in free space and in its log. Whoever seals a database that had plain secrets wants them gone,
-/// so it is rewritten once. A mark in the ledger says that this is still to be done: a crash does not skip it.
+/// SQLite leaves old bytes in free space and in its log. A database that had plain secrets has to lose them when it is
+/// sealed, so it is rewritten once. A mark in the ledger says that this is still to be done: a crash does not skip it.
 enum Resealing {
     /// The caller is on the connection that writes, outside of a transaction.
     static func run(_ db: Database, _ column: KeyColumn) throws {
@@ -53,7 +53,7 @@ enum Resealing {
         return (rows.last?.number ?? after, rows.count)
     }
 
-    /// A table with keys: its rows by number and names, what they belong to, and how they are changed.
+    /// A table with keys: its rows by number and names, the place that they belong to, and the statement that changes them.
     private struct Table {
         let select: String
         let update: String

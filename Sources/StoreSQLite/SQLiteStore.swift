@@ -22,8 +22,8 @@ package final class SQLiteStore: Store {
 
     /// Opens the database, makes it if it is missing, and brings its schema up to date.
     ///
-    /// A file that is not ours, or of a newer version, is refused and left as it is. What is sealed otherwise than the
-    /// sealing would do it now is sealed anew.
+    /// A file that is not ours, or of a newer version, is refused and left as it is. Values
+    /// that are sealed under another key than the present one are sealed again.
     ///
     /// - Parameter sealing: How secrets are kept; nil keeps them as they are.
     package init(
@@ -44,7 +44,10 @@ package final class SQLiteStore: Store {
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(configuration.walAutocheckpointPages)")
             }
             try Migrations.migrator().migrate(pool)
-            try pool.writeWithoutTransaction { db in try Resealing.run(db, keys) }
+            try pool.writeWithoutTransaction { db in
+                try Resealing.run(db, keys)
+                try RecentKeys.open(on: db)
+            }
             self.pool = pool
             self.path = path
         } catch {
@@ -112,7 +115,7 @@ extension SQLiteStore {
         try writing { db in try ReplayReader.page(of: replay, limit: limit, examined: examined, db) }
     }
 
-    /// What is in force on the connection that writes.
+    /// The settings in force on the connection that writes.
     package func settings() throws(StoreError) -> SQLiteSettings {
         try writing { db in
             SQLiteSettings(
@@ -146,7 +149,7 @@ extension SQLiteStore {
 extension SQLiteStore {
     package func recover() throws(StoreError) -> RecoveredState {
         let state = try reading { db in try Recovery.read(db, keys) }
-        // The scan has filled the caches with pages that nobody will ask for again.
+        // The scan has filled the caches with pages that are not read again.
         pool.releaseMemory()
         return state
     }

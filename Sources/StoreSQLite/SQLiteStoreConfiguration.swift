@@ -2,17 +2,17 @@ import GRDBSQLite
 
 /// How a `SQLiteStore` uses SQLite.
 package struct SQLiteStoreConfiguration: Hashable, Sendable {
-    /// What a commit that has returned is safe from.
+    /// The failures that a commit survives once it has returned.
     package enum Durability: String, CaseIterable, Hashable, Sendable {
         /// From a power cut: every commit waits for the disk (`synchronous=FULL`).
         case full
         /// From a crash of the process only (`synchronous=NORMAL`). A power cut may take the last seconds of accepted
-        /// notifications with it; the database itself stays sound. An opt-out for those who know what they give up.
+        /// notifications with it; the database itself stays sound. An opt-out with that price.
         case normal
     }
 
     package var durability: Durability
-    /// How long a lock is waited for. Nobody else should hold one; a backup tool may for a moment.
+    /// How long to wait for a lock. Only a backup tool may hold one, for a moment.
     package var busyTimeoutSeconds: Int
     /// Page cache of the connection that writes, in KiB. It fills as pages are used: an idle daemon has little of it.
     package var writerCacheKiB: Int
@@ -40,7 +40,7 @@ package struct SQLiteStoreConfiguration: Hashable, Sendable {
     }
 }
 
-/// What the connection that writes says of itself, asked of SQLite rather than remembered.
+/// The settings of the connection that writes, as SQLite reports them.
 package struct SQLiteSettings: Hashable, Sendable {
     package var journalMode: String
     /// 2 is FULL, 1 is NORMAL.

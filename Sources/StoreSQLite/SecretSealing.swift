@@ -11,8 +11,8 @@ package struct SecretKeyID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// How secrets are sealed before they are written, and opened when they have been read. The store does not know how it is
-/// done; it keeps what comes of it, and which key it was done with. What the two throw is a `StoreError`.
+/// How secrets are sealed before they are written, and opened when they have been read. The store does not know the
+/// cipher; it keeps the sealed bytes and the name of their key. Both closures throw `StoreError`.
 package struct SecretSealing: Sendable {
     /// The key that seals.
     package let keyID: SecretKeyID

@@ -28,7 +28,7 @@ extension StoreError {
 }
 
 extension StoreError.Code {
-    /// What an extended result code of SQLite means to the router.
+    /// The meaning of an extended result code of SQLite to the router.
     ///
     /// SQLite says FULL when a write finds no space, but IOERR when a quota ends, or when the shared-memory file cannot
     /// grow; the error number of the system tells these from a broken disk.
@@ -48,7 +48,7 @@ extension StoreError.Code {
 }
 
 extension ResultCode {
-    /// What SQLite says of it, in English.
+    /// SQLite's text for the code, in English.
     fileprivate var text: String { String(cString: sqlite3_errstr(rawValue)) }
 }
 

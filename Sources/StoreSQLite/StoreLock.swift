@@ -4,8 +4,8 @@ import Synchronization
 
 /// Keeps the database to one process, and to one store within it.
 ///
-/// SQLite's WAL mode lets several processes write in turns; the router must not, for it keeps in memory what it has
-/// written. The lock is a `flock` on a file of its own beside the database: SQLite takes POSIX locks on the database
+/// SQLite's WAL mode lets several processes write in turns; the router must not, for its memory follows its own
+/// commits alone. The lock is a `flock` on a file of its own beside the database: SQLite takes POSIX locks on the database
 /// file itself, which on some file systems are the same thing, and which a process loses when it closes any other
 /// descriptor of the file. The kernel releases a `flock` however the process ends. The file stays: taking it away would
 /// let two processes lock two different files of the same name.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// What an operator does to a database file, beside a store that uses it and without one.
+/// The commands of an operator on a database file, beside a store that uses it and without one.
 struct DatabaseFileTests {
     private let directory: TemporaryDirectory
 
@@ -59,7 +59,9 @@ struct DatabaseFileTests {
               total, reused_connection, response_excerpt) VALUES (99, 1, 's', 0, 0, 0, 0, 0, 0, 0, X'')
             """
         ),
-        ("orphan-key", "INSERT INTO dedupe_key VALUES ('a', 's', 'k', 99)"),
+        ("orphan-key", "INSERT INTO dedupe_key VALUES (99, 'a', 's', 'k', 0)"),
+        ("unlisted", "UPDATE ledger SET listed_segments = 1"),
+        ("key-unindexed", "UPDATE ledger SET keys_indexed = 40"),
         (
             "orphan-answer",
             "INSERT INTO first_answer VALUES (99, 'can', NULL, '', NULL, NULL, 0, 'waiting')"
@@ -109,7 +111,7 @@ struct DatabaseFileTests {
         try store.close()
     }
 
-    @Test func whatIsNoDatabaseOfOursIsRefused() throws {
+    @Test func foreignFilesAreRefused() throws {
         #expect(throws: StoreError.self) { try DatabaseFile(path: directory.file("none")) }
         try Data().write(to: URL(fileURLWithPath: directory.file("empty")))
         #expect(throws: StoreError.self) { try DatabaseFile(path: directory.file("empty")) }
@@ -144,7 +146,7 @@ struct DatabaseFileTests {
         #expect(try directory.names().filter { $0.contains("partial") } == [])
     }
 
-    @Test func whatIsLeftOfABackupIsReplacedUnlessItIsBeingWritten() throws {
+    @Test func interruptedBackupsAreReplaced() throws {
         let store = try filled()
         let partial = directory.file("copy.routerd-partial")
         for suffix in ["", "-journal"] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Faults that SQLite finds by itself: a database that may not grow, and a lock that is somebody else's.
+/// Faults that SQLite finds by itself: a database that may not grow, and a lock that another process holds.
 struct DiskFaultTests {
     @Test func aFullDatabaseRefusesKeepsWhatItHasAndGoesOnWithRoom() throws {
         let directory = try TemporaryDirectory()

@@ -4,7 +4,7 @@ import RouterPlugin
 import StoreSQLite
 import Testing
 
-/// What a commit has done when it returns, and what it has not done when it throws.
+/// The effects of a commit that returns, and of a commit that throws.
 struct DurabilityTests {
     @Test func theWriterIsSetAsPromised() throws {
         let directory = try TemporaryDirectory()
@@ -22,7 +22,7 @@ struct DurabilityTests {
         #expect(try SQLiteStore(path: directory.file(), configuration: relaxed).settings().synchronous == 1)
     }
 
-    /// The pragma is what SQLite says; this is what it does. The second half shows that the first can fail.
+    /// The pragma is SQLite's word; this test counts its deeds. The second half shows that the first can fail.
     @Test func everyCommitIsSyncedUnderFullAndNotUnderNormal() throws {
         #expect(try syncs(of: 25, .full) >= 25)
         #expect(try syncs(of: 25, .normal) < 25)

@@ -15,25 +15,25 @@ final class FlawedStore: Store {
         case losesOne
         /// Recovery starts with the newest.
         case recoversBackwards
-        /// The numbers of what is settled are given again.
+        /// The sequences of settled notifications are given again.
         case forgetsSequences
         /// A payload ends at its first NUL.
         case payloadAsText
         /// Pages begin with the last one of the page before.
         case pagesOverlap
-        /// The census forgets what has expired.
+        /// The census leaves out expired notifications.
         case censusLosesExpired
-        /// What is shown for retention begins with the newest.
+        /// The list for retention begins with the newest.
         case retainsNewestFirst
-        /// The census forgets what has been forgotten.
+        /// The census leaves out forgotten notifications.
         case censusLosesForgotten
         /// A page of a replay says that it has come to the end when it has come to its limit.
         case replaysOnePage
-        /// What waits is replayed too.
+        /// Waiting notifications are replayed too.
         case talliesWhatWaits
-        /// What is settled after a replay was asked for counts for it.
+        /// Notifications that are settled after a replay was requested count for it.
         case talliesWhatComes
-        /// And is sent once more by it.
+        /// They are sent again by it.
         case replaysWhatComes
         /// Replays are not kept.
         case forgetsReplays

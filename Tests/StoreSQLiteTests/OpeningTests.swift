@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// Who may open a database, which ones are refused, and that what is refused stays as it is.
+/// Databases that are opened, databases that are refused, and that a refused file stays as it is.
 struct OpeningTests {
     @Test func aSecondStoreIsRefusedUntilTheFirstIsClosed() throws {
         let directory = try TemporaryDirectory()
@@ -37,7 +37,7 @@ struct OpeningTests {
             #expect(mode as? Int == 0o600, "the database\(end)")
         }
         try store.close()
-        // One that its operator has opened to others stays so.
+        // A file that its operator has opened to others stays so.
         #expect(chmod(directory.file(), 0o640) == 0)
         try SQLiteStore(path: directory.file()).close()
         let mode = try FileManager.default.attributesOfItem(atPath: directory.file())[.posixPermissions]
@@ -137,7 +137,7 @@ struct OpeningTests {
         }
     }
 
-    /// SQLite would write its log back into it, if it were only asked what it is.
+    /// SQLite would write the log back into the file, if it were asked for its header.
     @Test func aForeignDatabaseThatWasKilledIsLeftAlone() throws {
         let directory = try TemporaryDirectory()
         let foreign = try DatabaseQueue(path: directory.file("running"))
@@ -169,7 +169,7 @@ struct OpeningTests {
         #expect(try SQLiteStore(path: directory.file()).recover() == RecoveredState())
     }
 
-    /// A database of an earlier version is brought up to date, and keeps what it has.
+    /// A database of an earlier version is brought up to date, and keeps its rows.
     @Test func anOlderSchemaIsMigrated() throws {
         let directory = try TemporaryDirectory()
         let older = try DatabaseQueue(path: directory.file())

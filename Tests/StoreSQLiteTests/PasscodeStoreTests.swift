@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// What is kept of passcodes, in the file.
+/// Passcode locks in the file.
 struct PasscodeStoreTests {
     private static let application = ApplicationID(unchecked: "com.example.Clinic")
     private static let digest = Array("the digest of a passcode, 32 by.".utf8)
@@ -36,7 +36,7 @@ struct PasscodeStoreTests {
         return try directory.names().contains { try directory.contents($0).range(of: text) != nil }
     }
 
-    /// Plain, then sealed, then sealed under another key: the same state, and of what was there before no byte is left.
+    /// Plain, then sealed, then sealed under another key: the same state, and no byte of the former values is left.
     @Test func hashesAreSealedLikeSecrets() throws {
         let directory = try TemporaryDirectory()
         var store = try SQLiteStore(path: directory.file())
@@ -59,7 +59,7 @@ struct PasscodeStoreTests {
         #expect(throws: StoreError.self) { try SQLiteStore(path: directory.file()).recover() }
     }
 
-    /// Whoever can write the file cannot give one device the passcode of another, nor make the daemon take all memory.
+    /// An attacker who can write the file cannot give one device the passcode of another, nor make the daemon take all memory.
     @Test(arguments: [
         "UPDATE passcode_lock SET hash = (SELECT hash FROM passcode_lock WHERE device = 'a') WHERE device = 'b'",
         "UPDATE passcode_lock SET device = 'c' WHERE device = 'b'",
@@ -84,7 +84,7 @@ struct PasscodeStoreTests {
         #"[]"#, #"["15","8","3","0102"]"#, #"["15","8","3","0102","0"]"#, #"["15","8","3","","00"]"#,
         #"["x","8","3","01","02"]"#, #"["24","8","1","01","02"]"#, #"["15","8","3","01","0g"]"#, "15",
     ])
-    func whatIsNoHashIsRefused(text: String) throws {
+    func malformedHashesAreRefused(text: String) throws {
         let column = KeyColumn(sealing: nil)
         let key = GateKey(application: Self.application, device: nil)
         #expect(throws: StoreError.self) { try column.hash(Array(text.utf8), of: key) }

@@ -73,7 +73,7 @@ struct RetentionTests {
     @Test func thousandsGoInBoundedTransactionsOldestFirst() throws {
         let store = try filled()
         var engine = try self.engine(on: store, RetentionPolicy(ageMilliseconds: 1000))
-        // Those that were settled up to the 2000th millisecond are old enough at the 3000th.
+        // Notifications that were settled up to the 2000th millisecond are old enough at the 3000th.
         let sizes = try steps(&engine, store, at: Timestamp(milliseconds: 3000))
         let limit = RouterLimits.forgottenPerTransaction
         #expect(sizes == Array(repeating: limit, count: 2000 / limit) + [2000 % limit])
@@ -139,7 +139,7 @@ struct RetentionTests {
         #expect(try DatabaseFile(path: directory.file()).check().faults == [])
     }
 
-    /// What is freed is used again: a store of bounded content is a file of bounded size.
+    /// Freed space is used again: a store of bounded content is a file of bounded size.
     @Test func freedPagesAreUsedAgain() throws {
         let store = try SQLiteStore(path: directory.file(), configuration: .init(durability: .normal))
         var sizes: [Int64] = []

@@ -4,17 +4,17 @@ import RouterPlugin
 /// A notification as plain as can be.
 func notification(_ sequence: Int64, bytes: Int = 16, keys: [String] = []) -> NewNotification {
     NewNotification(
-        sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
-        application: ApplicationID(unchecked: "com.example.Gallery"),
-        source: PluginID(unchecked: "routerd.source.apns"), device: nil,
-        contentID: ContentID(unchecked: "photo/\(sequence % 7)"), priority: .high, expiration: .never, collapseID: nil,
-        dedupeKeys: keys,
+        NotificationHeader(
+            sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
+            application: ApplicationID(unchecked: "com.example.Gallery"),
+            contentID: ContentID(unchecked: "photo/\(sequence % 7)"),
+            receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence)),
+        source: PluginID(unchecked: "routerd.source.apns"), dedupeKeys: keys,
         payload: .json([UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: bytes)),
-        receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
         decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"), placement: .lane)
 }
 
-/// What committing comes to: nil, or the code of the error.
+/// The outcome of a commit: nil, or the code of the error.
 func outcome(_ store: some Store, _ changes: [StoreChange]) -> StoreError.Code? {
     do {
         try store.commit(changes)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreSQLite
 
-/// What the store does with sealed secrets. The sealing of these tests is a toy: it turns bits over, and checks the context.
+/// Sealed secrets in the store. The sealing of these tests is a toy: it turns bits over, and checks the context.
 struct SealingTests {
     private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     private static let gallery = ApplicationID(unchecked: "com.example.Gallery")
@@ -55,7 +55,7 @@ struct SealingTests {
         #expect(violations == [])
     }
 
-    /// Plain, then sealed, then sealed under another key: the same state, and of what was there before no byte is left.
+    /// Plain, then sealed, then sealed under another key: the same state, and no byte of the former values is left.
     @Test func aDatabaseIsSealedWhenItIsOpened() throws {
         let directory = try TemporaryDirectory()
         var store = try SQLiteStore(path: directory.file())
@@ -149,7 +149,7 @@ struct SealingTests {
         try again.close()
     }
 
-    /// Sealed bytes belong to their row: whoever can write the file cannot give one session the secret of another.
+    /// Sealed bytes belong to their row: an attacker who can write the file cannot give one session the secret of another.
     @Test func sealedBytesCannotBeMoved() throws {
         let directory = try TemporaryDirectory()
         let store = try SQLiteStore(path: directory.file(), sealing: sealing(0x21))

@@ -32,7 +32,7 @@ struct TextListTests {
     ]
 
     @Test(arguments: damaged)
-    func whatWasNotWrittenHereIsRefused(_ text: String) {
+    func foreignTextsAreRefused(_ text: String) {
         #expect(throws: StoreError.self) { try TextList.decode(text) }
     }
 

@@ -2,7 +2,7 @@ import GRDBSQLite
 import Glibc
 import Synchronization
 
-/// What SQLite does to the files of one directory: counts it, and makes it fail when told to.
+/// Operations of SQLite on the files of one directory: counts them, and makes them fail on request.
 final class WatchedFiles: Sendable {
     enum Operation: Hashable, Sendable { case read, write, sync }
 

@@ -104,14 +104,15 @@ extension Engine {
     ) -> NewNotification {
         lastSequence = NotificationSequence(lastSequence.value + 1)
         let incoming = request.notification
-        return NewNotification(
+        let header = NotificationHeader(
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
-            application: request.application, source: request.source, device: request.device,
-            contentID: incoming.contentID, priority: incoming.priority, expiration: incoming.expiration,
-            collapseID: incoming.collapseID, traceparent: request.traceparent,
-            replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
-            payload: .received(incoming.payload, contentType: incoming.contentType), receivedAt: now,
-            decision: decision, placement: placement, kind: incoming.kind)
+            application: request.application, device: request.device, contentID: incoming.contentID,
+            priority: incoming.priority, expiration: incoming.expiration, collapseID: incoming.collapseID,
+            traceparent: request.traceparent, receivedAt: now, kind: incoming.kind)
+        return NewNotification(
+            header, source: request.source, replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
+            payload: .received(incoming.payload, contentType: incoming.contentType), decision: decision,
+            placement: placement)
     }
 }
 

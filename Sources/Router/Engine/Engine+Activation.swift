@@ -158,15 +158,16 @@ extension Engine {
         _ content: SceneContent, to session: SceneSession, at now: Timestamp, in plan: inout Plan
     ) {
         lastSequence = NotificationSequence(lastSequence.value + 1)
-        let accepted = NewNotification(
+        let header = NotificationHeader(
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
-            application: session.key.application, source: .lifeCycle, device: session.device,
-            contentID: content.contentID, priority: .high, expiration: .never, collapseID: nil, dedupeKeys: [],
-            payload: .json(content.payload), receivedAt: now,
+            application: session.key.application, device: session.device, contentID: content.contentID,
+            receivedAt: now, kind: content.kind)
+        let accepted = NewNotification(
+            header, source: .lifeCycle, payload: .json(content.payload),
             decision: Decision(
                 tier: .can, session: session.key.session, reason: "the scene was asked for",
                 registryVersion: tenants[session.key.application]?.registry.version ?? 0),
-            placement: .lane, kind: content.kind)
+            placement: .lane)
         plan.changes.append(.insert(accepted))
         plan.writes.append(.notifications(session.key.application))
     }

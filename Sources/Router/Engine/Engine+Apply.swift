@@ -165,11 +165,7 @@ extension Engine {
     }
 
     private mutating func insert(_ accepted: NewNotification, _ closed: inout Set<SessionKey>) {
-        var notification = UnsettledNotification(
-            sequence: accepted.sequence, id: accepted.id, application: accepted.application, device: accepted.device,
-            contentID: accepted.contentID, priority: accepted.priority, expiration: accepted.expiration,
-            collapseID: accepted.collapseID, traceparent: accepted.traceparent, receivedAt: accepted.receivedAt,
-            decision: accepted.decision, kind: accepted.kind, event: accepted.event)
+        var notification = UnsettledNotification(accepted.header, decision: accepted.decision)
         if case .settled = accepted.placement { return forgetLater(accepted.receivedAt) }
         notification.stand(at: accepted.placement)
         place(notification, payload: accepted.payload, &closed)

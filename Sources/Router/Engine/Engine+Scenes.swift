@@ -97,12 +97,12 @@ extension Engine {
         expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
     ) {
         lastSequence = NotificationSequence(lastSequence.value + 1)
-        let accepted = NewNotification(
+        let header = NotificationHeader(
             sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
-            application: receiver.application, source: .lifeCycle, device: device, contentID: nil, priority: .high,
-            expiration: expiration, collapseID: nil, dedupeKeys: [], payload: .facts(facts), receivedAt: now,
-            decision: Decision(tier: .can, session: receiver.session, reason: event.kind.rawValue), placement: .lane,
-            event: event)
+            application: receiver.application, device: device, expiration: expiration, receivedAt: now, event: event)
+        let accepted = NewNotification(
+            header, source: .lifeCycle, payload: .facts(facts),
+            decision: Decision(tier: .can, session: receiver.session, reason: event.kind.rawValue), placement: .lane)
         plan.changes.append(.insert(accepted))
         plan.writes.append(.notifications(receiver.application))
     }

@@ -10,7 +10,7 @@ package struct NotificationTally: Hashable, Sendable {
     }
 }
 
-/// What a replay comes to next.
+/// The notifications that a replay comes to next.
 package struct ReplayPage: Hashable, Sendable {
     /// Settled notifications with their payloads, oldest first.
     package var notifications: [StoredNotification]

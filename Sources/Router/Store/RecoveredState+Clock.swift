@@ -1,12 +1,12 @@
 package import RouterPlugin
 
 extension RecoveredState {
-    /// Ends waits that no clock can have begun which goes right: one that was ahead when the daemon ran before, and has been
+    /// Ends waits that a correct clock cannot have begun: a clock that was ahead when the daemon ran before, and has been
     /// set right since, must not stop a lane for as long as it was ahead. Returns whether there were any.
     ///
-    /// What was accepted later than now waits for so much less; a wait that is longer than any may be is over. Scenes were
-    /// active, left and leased by now at the latest. It is memory that is corrected: what is kept is written over when it
-    /// changes next, and corrected again until then.
+    /// The waits of notifications that were accepted later than now are shortened by the difference; a wait beyond the
+    /// longest possible one is over. Scenes were active, left and leased by now at the latest. The correction is one of
+    /// memory: stored values stay until their next change, and are corrected again at each start until then.
     package mutating func correct(at now: Timestamp) -> Bool {
         var isCorrected = false
         let schedules = Dictionary(uniqueKeysWithValues: applications.map { ($0.id, $0.delivery.retrySchedule) })

@@ -1,12 +1,12 @@
 package import RouterPlugin
 
-/// What retention decides on: how large the store is, and the oldest of what nobody waits for any more.
+/// The facts that retention decides on: the size of the store, and the oldest records that may be deleted.
 package struct Retained: Hashable, Sendable {
-    /// What may be forgotten.
+    /// A record that may be forgotten.
     package enum Subject: Hashable, Sendable {
         /// A settled notification, with its payload, its attempts and its keys.
         case notification(NotificationSequence)
-        /// What is remembered of a request.
+        /// The kept answer to a request.
         case answer(DedupeKey)
     }
 
@@ -24,7 +24,7 @@ package struct Retained: Hashable, Sendable {
         }
     }
 
-    /// What is in use; space that is kept for what comes next does not count.
+    /// Bytes in use, without the free space that will be used next.
     package var bytes: Int64
     /// Oldest first.
     package var oldest: [Item]

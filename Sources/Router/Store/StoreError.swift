@@ -1,4 +1,4 @@
-/// Why the store could not do what it was asked.
+/// The reason why a call of the store failed.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, CaseIterable, Hashable, Sendable {
         /// Another process has the database open.
@@ -15,7 +15,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooNew = "store-too-new"
         /// Secrets are sealed under a key that is not there.
         case secretsKey = "store-secrets-key"
-        /// A change contradicts what is kept.
+        /// A change contradicts the stored data.
         case conflict = "store-conflict"
         /// Anything else.
         case other = "store-error"

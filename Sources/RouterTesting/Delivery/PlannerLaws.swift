@@ -93,13 +93,13 @@ package struct PlannerLaws {
         guard let key = pick(terms.keys.sorted()) else { return }
         for _ in 0..<draw(1..<5) {
             last += 1
-            let notification = UnsettledNotification(
+            let header = NotificationHeader(
                 sequence: NotificationSequence(last), id: NotificationID(unchecked: "ntf_\(last)"),
-                application: key.application, device: nil, contentID: nil,
-                priority: [Priority.high, .normal, .low][draw(0..<3)],
+                application: key.application, priority: [Priority.high, .normal, .low][draw(0..<3)],
                 expiration: draw(0..<6) == 0 ? .at(now.advanced(byMilliseconds: Int64(draw(0..<90_000)))) : .never,
-                receivedAt: now, decision: Decision(tier: .can, session: key.session, reason: ""),
-                event: draw(0..<5) == 0 ? SceneEvent(.refresh) : nil)
+                receivedAt: now, event: draw(0..<5) == 0 ? SceneEvent(.refresh) : nil)
+            let notification = UnsettledNotification(
+                header, decision: Decision(tier: .can, session: key.session, reason: ""))
             items[notification.sequence] = Item(notification: notification, lane: key)
             planner.enqueue(
                 QueuedDelivery(notification, payload: .json([1])), in: key, sessionExists: !closed.contains(key))

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in memory that obeys the laws of `StoreModel` and fails when told to: the simulator's disk.
 ///
-/// What has been committed is what survives; `snapshot` is the disk as a process would find it after a crash.
+/// Committed changes survive, and no others; `snapshot` is the disk as a process would find it after a crash.
 package final class ModelStore: Store {
     private struct State: Sendable {
         var model = StoreModel()
@@ -193,10 +193,7 @@ extension UnsettledNotification {
     fileprivate init(_ entry: StoreModel.Entry) {
         let stored = entry.stored
         self.init(
-            sequence: stored.sequence, id: stored.id, application: stored.application, device: stored.device,
-            contentID: stored.contentID, priority: stored.priority, expiration: stored.expiration,
-            collapseID: stored.collapseID, traceparent: stored.traceparent, receivedAt: stored.receivedAt,
-            decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil,
-            heldBy: entry.heldBy, recall: entry.recall, kind: stored.kind, event: stored.event)
+            stored.header, decision: stored.decision, progress: stored.progress, heldUntil: entry.heldUntil,
+            heldBy: entry.heldBy, recall: entry.recall)
     }
 }

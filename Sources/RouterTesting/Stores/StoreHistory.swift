@@ -27,7 +27,7 @@ struct StoreHistory {
     /// The next batch of changes, and whether it breaks a law.
     mutating func next() -> (changes: [StoreChange], isLegal: Bool) {
         if draw(12) == 0, let illegal = illegalChange() {
-            // What comes before the illegal change must be taken back, so the history forgets it too.
+            // The changes before the illegal one must be taken back, so the history forgets them too.
             let before = self
             let changes = batch()
             let drawn = generator

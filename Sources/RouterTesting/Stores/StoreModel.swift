@@ -1,10 +1,10 @@
 import Router
 import RouterPlugin
 
-/// What a store keeps, as plain values, and the laws by which it changes.
+/// The data of a store as plain values, and the laws by which it changes.
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
-/// - A notification id belongs to one notification for ever.
+/// - A notification id belongs to one notification permanently.
 /// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application
 ///   and neither has been forgotten.
 /// - A session belongs to an application that exists, and so do a gate and the lock of a passcode; the term of a gate does
@@ -42,7 +42,7 @@ struct StoreModel: Sendable {
         var heldUntil: Timestamp?
         var heldBy: GateKey?
         var recall: Recall?
-        /// What was decided when it was accepted.
+        /// The decision when it was accepted.
         let first: FirstAnswer
     }
 
@@ -56,7 +56,7 @@ struct StoreModel: Sendable {
         let state: NotificationState
     }
 
-    /// What stood there before.
+    /// A former value.
     private enum Undo: Sendable {
         case application(ApplicationID, Application?)
         case source(SourceID, SourceDefinition?)
@@ -351,7 +351,9 @@ struct StoreModel: Sendable {
 
 extension StoreModel.Entry {
     fileprivate init(accepted new: NewNotification) {
-        stored = StoredNotification(new)
+        stored = StoredNotification(
+            new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
+            payload: new.payload)
         heldUntil = nil
         first = StoreModel.FirstAnswer(decision: new.decision, state: new.placement.state)
     }
@@ -373,18 +375,5 @@ extension StoreModel.Entry {
             stored.reason = settlement.reason
             stored.settledAt = settledAt
         }
-    }
-}
-
-extension StoredNotification {
-    fileprivate init(_ new: NewNotification) {
-        self.init(
-            sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
-            state: .waiting,
-            reason: nil, settledAt: nil,
-            progress: DeliveryProgress(), payload: new.payload, attempts: [],
-            kind: new.kind, event: new.event)
     }
 }

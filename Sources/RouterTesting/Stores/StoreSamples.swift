@@ -40,10 +40,10 @@ enum StoreSamples {
 
     static func notification(_ sequence: Int64, in application: ApplicationID = gallery) -> NewNotification {
         NewNotification(
-            sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
-            application: application, source: source, device: nil, contentID: nil, priority: .high, expiration: .never,
-            collapseID: nil, dedupeKeys: [], payload: .json(Array("{\"n\":\(sequence)}".utf8)),
-            receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
+            NotificationHeader(
+                sequence: NotificationSequence(sequence), id: NotificationID(unchecked: "ntf_\(sequence)"),
+                application: application, receivedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence)),
+            source: source, payload: .json(Array("{\"n\":\(sequence)}".utf8)),
             decision: Decision(tier: .can, session: SessionID(unchecked: "s1"), reason: "TRUEPREDICATE"),
             placement: .lane)
     }

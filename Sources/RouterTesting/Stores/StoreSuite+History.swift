@@ -17,7 +17,7 @@ extension StoreSuite {
                 try trial.reopen()
                 try compare(trial, model, history)
             }
-            // What comes after the first difference says nothing new.
+            // Later differences follow from the first one.
             guard trial.violations.isEmpty else { return }
         }
         trial.expectSame(try trial.store.recover(), try model.recover(), "recover, byte for byte")

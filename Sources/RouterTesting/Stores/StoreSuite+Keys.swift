@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-/// What senders and clients repeat themselves by.
+/// The keys under which senders and clients repeat requests.
 extension StoreSuite {
     /// A key leads to the notification that came first under it; keys are apart by application, source and bytes.
     static func receipts(_ trial: StoreTrial<some Store>) throws {
@@ -26,7 +26,7 @@ extension StoreSuite {
         try trial.store.commit(all.map(StoreChange.insert))
         try trial.store.commit([.settle(first.sequence, .delivered, at: Timestamp(milliseconds: 5))])
         try trial.store.commit([.settle(held.sequence, .expired, at: Timestamp(milliseconds: 5))])
-        // What became of the second one later is no part of what was answered first.
+        // The later fate of the second one is no part of the first answer.
         let later = Decision(tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9)
         for decision in [later, first.decision] {
             try trial.store.commit([.reassign(second.sequence, decision, .lane)])

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// Every filter shows what it should, newest first, page by page without a gap or a repeat.
+    /// Every filter shows its notifications, newest first, page by page without a gap or a repeat.
     static func lists(_ trial: StoreTrial<some Store>) throws {
         let changes = listed()
         try trial.store.commit(changes)

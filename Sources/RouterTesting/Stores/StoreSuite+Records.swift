@@ -52,7 +52,7 @@ extension StoreSuite {
         applications.remove(at: 1)
         sessions.removeLast()
         try expectRegistry(trial, applications, sessions, lastCreated: 1001)
-        // Its sessions go with an application; deleting what is not there is no fault.
+        // Its sessions go with an application; deleting an absent application is no fault.
         try trial.store.commit([.deleteApplication(StoreSamples.gallery), .deleteSession(anew.key)])
         applications.removeLast()
         try expectRegistry(trial, applications, [], lastCreated: 1001)
@@ -143,15 +143,11 @@ extension StoreSuite {
 }
 
 extension StoredNotification {
-    /// What a store must say of a notification that has just been inserted.
+    /// The expected answer of a store about a notification that has just been inserted.
     init(expected new: NewNotification) {
         self.init(
-            sequence: new.sequence, id: new.id, application: new.application, source: new.source, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration, collapseID: new.collapseID,
-            traceparent: new.traceparent, replayOf: new.replayOf, receivedAt: new.receivedAt, decision: new.decision,
-            state: .waiting,
-            reason: nil, settledAt: nil, progress: DeliveryProgress(), payload: new.payload, attempts: [],
-            kind: new.kind, event: new.event)
+            new.header, source: new.source, replayOf: new.replayOf, decision: new.decision, state: .waiting,
+            payload: new.payload)
         switch new.placement {
         case .lane: state = .waiting
         case .held, .gated: state = .held
@@ -164,13 +160,9 @@ extension StoredNotification {
 }
 
 extension UnsettledNotification {
-    /// What a store must recover of a notification that has just been inserted.
+    /// The expected recovery of a notification that has just been inserted.
     init(expected new: NewNotification) {
-        self.init(
-            sequence: new.sequence, id: new.id, application: new.application, device: new.device,
-            contentID: new.contentID, priority: new.priority, expiration: new.expiration,
-            collapseID: new.collapseID, traceparent: new.traceparent, receivedAt: new.receivedAt,
-            decision: new.decision, kind: new.kind, event: new.event)
+        self.init(new.header, decision: new.decision)
         stand(at: new.placement)
     }
 }

@@ -2,15 +2,15 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// A replay is kept as it was committed; page by page it comes past all that its filter shows of what was settled when it
-    /// was asked for.
+    /// A replay is kept as it was committed; page by page it comes past all notifications that its filter shows and that
+    /// were settled when it was requested.
     static func replays(_ trial: StoreTrial<some Store>) throws {
         let changes = listed()
         try trial.store.commit(changes)
         var settled: [StoredNotification] = []
         for case .insert(let new) in changes {
             guard var stored = try trial.store.notification(new.id), stored.state.isSettled else { continue }
-            // What has happened to a session does not happen again.
+            // Events are not replayed.
             guard stored.event == nil else { continue }
             stored.attempts = []
             settled.append(stored)

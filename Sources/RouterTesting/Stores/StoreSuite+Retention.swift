@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// What is over is shown oldest first, forgotten with all that belongs to it, and still counted.
+    /// Settled notifications are shown oldest first, forgotten with all their rows, and still counted.
     static func retention(_ trial: StoreTrial<some Store>) throws {
         let time = Timestamp(milliseconds: 1_700_000_200_000)
         func key(_ text: String) -> DedupeKey {

@@ -1,6 +1,6 @@
 package import Router
 
-/// What every store must do: the same body runs over the model and over each real one.
+/// The contract of every store: the same body runs over the model and over each real one.
 ///
 ///     let violations = StoreSuite.violations(
 ///         fresh: { try SQLiteStore(path: temporaryPath()) },
@@ -8,9 +8,9 @@ package import Router
 ///
 /// The suite belongs to no test library; it returns what it has found.
 package enum StoreSuite {
-    /// Every way in which the stores break the contract, as `case: what was found`; empty if there is none.
+    /// Every way in which the stores break the contract, as `case: finding`; empty if there is none.
     ///
-    /// `fresh` makes an empty store; `reopening` gives up a store and opens what it has left behind. The seed chooses
+    /// `fresh` makes an empty store; `reopening` gives up a store and opens its data again. The seed chooses
     /// the random histories.
     package static func violations<Subject: Store>(
         seed: UInt64 = 1, fresh: () throws -> Subject, reopening: @escaping (Subject) throws -> Subject
@@ -51,7 +51,7 @@ package enum StoreSuite {
     }
 }
 
-/// One case of the suite: a store, a way to reopen it, and what was found wrong.
+/// One case of the suite: a store, a way to reopen it, and the violations so far.
 final class StoreTrial<Subject: Store> {
     private(set) var store: Subject
     private(set) var violations: [String] = []
@@ -64,7 +64,7 @@ final class StoreTrial<Subject: Store> {
         self.reopening = reopening
     }
 
-    /// Gives the store up and goes on with what it has left behind.
+    /// Gives the store up and continues with its data in a new one.
     func reopen() throws {
         store = try reopening(store)
     }

@@ -11,12 +11,12 @@ enum BenchSample {
 
     static func notification(_ number: Int64) -> NewNotification {
         let now = Timestamp(milliseconds: 1_767_225_600_000 + number)
-        return NewNotification(
+        let header = NotificationHeader(
             sequence: NotificationSequence(number), id: NotificationID(unchecked: "ntf_\(number)"),
             application: ApplicationID(unchecked: "com.example.Gallery"),
-            source: PluginID(unchecked: "routerd.source.push"), device: nil,
-            contentID: ContentID(unchecked: "gallery://photo/7"), priority: .high, expiration: .never, collapseID: nil,
-            dedupeKeys: [], payload: .json(payload), receivedAt: now,
+            contentID: ContentID(unchecked: "gallery://photo/7"), receivedAt: now)
+        return NewNotification(
+            header, source: PluginID(unchecked: "routerd.source.push"), payload: .json(payload),
             decision: Decision(tier: .can, session: SessionID(unchecked: "main"), reason: "can: TRUEPREDICATE"),
             placement: .lane)
     }

@@ -1,6 +1,7 @@
-@testable import Plugins
 import RouterPlugin
 import Testing
+
+@testable import Plugins
 
 struct ShopifySourceTests {
     private let source = ShopifySource()

@@ -16,8 +16,9 @@ struct CorrectedClockTests {
         application.delivery.retrySchedule = [5, 172_800]
         let received = now.advanced(byMilliseconds: lead)
         let notification = UnsettledNotification(
-            sequence: NotificationSequence(1), id: NotificationID(unchecked: "ntf_1"), application: application.id,
-            device: nil, contentID: nil, priority: .high, expiration: .never, receivedAt: received,
+            NotificationHeader(
+                sequence: NotificationSequence(1), id: NotificationID(unchecked: "ntf_1"), application: application.id,
+                receivedAt: received),
             decision: Decision(tier: .can, session: "A", reason: "can: TRUEPREDICATE"),
             progress: DeliveryProgress(attempts: 1, failures: 1, notBefore: notBefore.map(now.advanced)),
             heldUntil: heldUntil.map(now.advanced))

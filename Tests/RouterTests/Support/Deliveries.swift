@@ -9,8 +9,9 @@ extension UnsettledNotification {
         priority: Priority = .high
     ) -> UnsettledNotification {
         UnsettledNotification(
-            sequence: sequence, id: NotificationID(unchecked: "ntf_\(sequence)"), application: application, device: nil,
-            contentID: "x", priority: priority, expiration: expiration, receivedAt: receivedAt,
+            NotificationHeader(
+                sequence: sequence, id: NotificationID(unchecked: "ntf_\(sequence)"), application: application,
+                contentID: "x", priority: priority, expiration: expiration, receivedAt: receivedAt),
             decision: Decision(tier: .can, session: session, reason: "can: TRUEPREDICATE"),
             progress: DeliveryProgress(notBefore: notBefore))
     }

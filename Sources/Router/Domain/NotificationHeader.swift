@@ -1,0 +1,110 @@
+package import RouterPlugin
+
+/// Position of a notification in the order of acceptance; lanes are kept in this order.
+package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let value: Int64
+
+    package init(_ value: Int64) { self.value = value }
+
+    package var description: String { String(value) }
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.value < rhs.value }
+}
+
+/// The part of a notification that is fixed when it is accepted, whatever becomes of it.
+///
+///     NewNotification ────────▶ UnsettledNotification    in memory, until it is settled
+///            │     the header, unchanged
+///            └────────────────▶ StoredNotification       in the store, until retention deletes it
+package struct NotificationHeader: Hashable, Sendable {
+    package var sequence: NotificationSequence
+    package var id: NotificationID
+    package var application: ApplicationID
+    package var device: DeviceID?
+    package var contentID: ContentID?
+    package var priority: Priority
+    package var expiration: Expiration
+    package var collapseID: String?
+    /// W3C Trace Context of the request, passed on to the receiver.
+    package var traceparent: TraceParent?
+    package var receivedAt: Timestamp
+    package var kind: NotificationKind
+    /// The event that is delivered; nil for a notification. The session of an event is its receiver, and no choice was
+    /// made.
+    package var event: SceneEvent?
+
+    package init(
+        sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID? = nil,
+        contentID: ContentID? = nil, priority: Priority = .high, expiration: Expiration = .never,
+        collapseID: String? = nil, traceparent: TraceParent? = nil, receivedAt: Timestamp,
+        kind: NotificationKind = .notification, event: SceneEvent? = nil
+    ) {
+        self.sequence = sequence
+        self.id = id
+        self.application = application
+        self.device = device
+        self.contentID = contentID
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.traceparent = traceparent
+        self.receivedAt = receivedAt
+        self.kind = kind
+        self.event = event
+    }
+}
+
+/// A value that carries a notification's header, and shows the header's fields as its own.
+package protocol NotificationHeaderCarrying {
+    var header: NotificationHeader { get set }
+}
+
+extension NotificationHeaderCarrying {
+    package var sequence: NotificationSequence {
+        get { header.sequence }
+        set { header.sequence = newValue }
+    }
+    package var id: NotificationID {
+        get { header.id }
+        set { header.id = newValue }
+    }
+    package var application: ApplicationID {
+        get { header.application }
+        set { header.application = newValue }
+    }
+    package var device: DeviceID? {
+        get { header.device }
+        set { header.device = newValue }
+    }
+    package var contentID: ContentID? {
+        get { header.contentID }
+        set { header.contentID = newValue }
+    }
+    package var priority: Priority {
+        get { header.priority }
+        set { header.priority = newValue }
+    }
+    package var expiration: Expiration {
+        get { header.expiration }
+        set { header.expiration = newValue }
+    }
+    package var collapseID: String? {
+        get { header.collapseID }
+        set { header.collapseID = newValue }
+    }
+    package var traceparent: TraceParent? {
+        get { header.traceparent }
+        set { header.traceparent = newValue }
+    }
+    package var receivedAt: Timestamp {
+        get { header.receivedAt }
+        set { header.receivedAt = newValue }
+    }
+    package var kind: NotificationKind {
+        get { header.kind }
+        set { header.kind = newValue }
+    }
+    package var event: SceneEvent? {
+        get { header.event }
+        set { header.event = newValue }
+    }
+}

@@ -1,0 +1,14 @@
+/// How many notifications and events were accepted, and where they are; `accepted` equals the sum of the rest.
+package struct NotificationCensus: Hashable, Sendable {
+    package var accepted: Int
+    /// A forgotten notification counts under the state that it ended in.
+    package var byState: [NotificationState: Int]
+    /// How many of them have been forgotten.
+    package var forgotten: Int
+
+    package init(accepted: Int, byState: [NotificationState: Int], forgotten: Int = 0) {
+        self.accepted = accepted
+        self.byState = byState
+        self.forgotten = forgotten
+    }
+}
