@@ -2,6 +2,8 @@ import Plugins
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
+
 /// `routerd plugins`: the manifests as text and as JSON.
 @Suite("plugins", .timeLimit(.minutes(15)))
 struct PluginCommandTests {
