@@ -200,7 +200,7 @@ let package = Package(
         .testTarget(
             name: "AcceptanceTests",
             dependencies: [
-                "DaemonTesting", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite", "routerd",
+                "DaemonTesting", "Plugins", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite", "routerd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             exclude: ["Snapshots"],
