@@ -23,7 +23,8 @@ struct Admission<Item> {
     var running: Int { slots - freeSlots.count }
     var canStart: Bool { !waiting.isEmpty && !freeSlots.isEmpty }
 
-    /// Takes the item, or says no because the queue is full. One that could start at once does not count as waiting.
+    /// Takes the item, or refuses it because the queue is full. An item that could start at once does not count as
+    /// waiting.
     mutating func submit(_ item: Item) -> Bool {
         guard waiting.count < waitingLimit + freeSlots.count else { return false }
         waiting.append(item)

@@ -11,7 +11,8 @@ package struct CurlConfiguration: Hashable, Sendable {
     package var cachedConnections: Int
     /// Age in seconds at which a connection is no longer used again, so that a change of address is noticed.
     package var connectionLifetimeSeconds: Int
-    /// How many threads there are for names beyond ``lookUps``, for those that were found before and those that take long.
+    /// How many threads there are for names beyond ``lookUps``, for those that were found before and those that take
+    /// long.
     package var furtherLookUps: Int
     /// File with the certificates to trust, PEM; nil takes the system's.
     package var certificateAuthorityFile: String?
@@ -39,8 +40,8 @@ package struct CurlConfiguration: Hashable, Sendable {
     /// How many names are looked up at once, unless they were found before or take long.
     package var lookUps: Int { Self.lookUps(slots: slots) }
 
-    /// How many files the transport may have open: its connections, and what look-ups of names need, of which there are so
-    /// many at most, whoever waits for them.
+    /// The number of files that the transport may have open: its connections, and the files of all look-ups that may be
+    /// under way at once.
     package var files: Int {
         max(slots, cachedConnections) + (lookUps + furtherLookUps) * CurlLimits.filesPerLookUp
     }

@@ -1,14 +1,15 @@
 import CCurl
 package import Router
 
-/// A GET whose answer has no end of its own, read while it comes: what a client of a stream needs, and nothing else does.
+/// A GET whose answer has no end of its own, read while it comes: what a client of a stream needs, and nothing else
+/// does.
 ///
-/// It has a handle of its own and blocks the thread that calls it; nothing is shared with the transport. Nobody guards
-/// where it connects: the person at the keyboard has named the server.
+/// It has a handle of its own and blocks the thread that calls it; nothing is shared with the transport. The egress
+/// guard does not apply: the person at the keyboard has named the server.
 package struct CurlDownload: Sendable {
     package let url: String
     package let headers: [HeaderField]
-    /// An answer that is silent for so many seconds is as good as lost.
+    /// An answer that is silent for this many seconds counts as lost.
     package let silenceSeconds: Int
 
     package init(url: String, headers: [HeaderField], silenceSeconds: Int) {
@@ -25,7 +26,7 @@ package struct CurlDownload: Sendable {
         package var failure: TransferFailure?
     }
 
-    /// What libcurl calls for each piece; it lives as long as the handle.
+    /// The context of the callback for each piece; it lives as long as the handle.
     private final class Sink {
         let handle: UnsafeMutableRawPointer
         let take: (_ status: Int, _ bytes: [UInt8]) -> Bool
@@ -39,7 +40,7 @@ package struct CurlDownload: Sendable {
 
     /// Reads until the answer ends, or until `take` says that it has enough.
     ///
-    /// - Parameter take: Is given what has come, with the status of the answer.
+    /// - Parameter take: Called with each piece of the body, and the status of the answer.
     package func run(_ take: @escaping (_ status: Int, _ bytes: [UInt8]) -> Bool) -> End {
         guard CurlProcess.initialisation == CURLE_OK, let handle = curl_easy_init() else {
             return End(failure: TransferFailure(kind: .other, message: "libcurl has no memory for a handle"))

@@ -16,8 +16,8 @@ package struct CurlSetupError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension TransferFailure.Kind {
-    /// What a code of libcurl means for a delivery. The whole mapping is this table; every code that is not in it says
-    /// more about us or the machine than about the receiver, and is `.other`.
+    /// The meaning of libcurl's codes for a delivery. The whole mapping is this table; every code that is not in it
+    /// says more about us or the machine than about the receiver, and is `.other`.
     static let table: [(kind: Self, codes: [CURLcode])] = [
         (.nameNotResolved, [CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY]),
         (.connectFailed, [CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_QUIC_CONNECT_ERROR]),
@@ -50,8 +50,8 @@ extension TransferFailure.Kind {
         self = Self.table.first { $0.codes.contains(code) }?.kind ?? .other
     }
 
-    /// What a code means for a request that has come that far. Two questions hang on it: where it failed, and whether the
-    /// receiver may have it.
+    /// The meaning of a code for a request with this progress. It decides two questions: where the request failed, and
+    /// whether the receiver may have it.
     init(_ code: CURLcode, _ progress: RequestProgress) {
         let kind = Self(code)
         self =
@@ -71,13 +71,13 @@ enum RequestProgress: Hashable {
     case resolving
     /// There is no connection for it yet: TLS belongs to the connection.
     case connecting
-    /// It was given a connection, now or before this one. From then on the receiver may have it.
+    /// The request was given a connection, this one or an earlier one. From then on the receiver may have it.
     case begun
 }
 
 extension TransferFailure {
-    /// A failure that libcurl reports; `detail` is the text of its error buffer. Without its progress nothing is known of
-    /// the request but the code.
+    /// A failure that libcurl reports; `detail` is the text of its error buffer. Without its progress nothing is known
+    /// of the request but the code.
     init(_ code: CURLcode, _ progress: RequestProgress? = nil, detail: String = "") {
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
         let kind = progress.map { Kind(code, $0) } ?? Kind(code)

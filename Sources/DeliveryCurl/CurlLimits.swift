@@ -10,20 +10,21 @@ package enum CurlLimits {
     static let contentTypeBytes = 256
     /// How much of a redirect's target is kept, in bytes.
     static let locationBytes = 2048
-    /// Longest wait that is passed on, in seconds; what a receiver may really ask for is decided elsewhere.
+    /// Longest wait that is passed on, in seconds; the longest wait that counts is decided elsewhere.
     static let retryAfterSeconds = Int(Int32.max)
-    /// Longest time limit of a request, in milliseconds: what libcurl keeps in an `int`.
+    /// Longest time limit of a request, in milliseconds: libcurl keeps it in an `int`.
     static let timeoutMilliseconds = Int(Int32.max)
-    /// How many names may be looked up at once, at most, unless they were found before or take long: each takes a thread for as
-    /// long as the system's resolver likes. For those there are so many times more.
+    /// Greatest number of names that are looked up at once, beside names that were found before and look-ups that take
+    /// long: each takes a thread for as long as the system's resolver likes. For the others there are `moreLookUps`
+    /// times as many threads.
     package static let lookUps = 64
     static let moreLookUps = 3
-    /// A look-up that takes longer than that takes long, in nanoseconds: a name server answers sooner, or after it was asked
-    /// once more.
+    /// The duration from which a look-up counts as late, in nanoseconds: a name server answers sooner, or after a
+    /// second question.
     static let promptLookUp: UInt64 = 250_000_000
     /// How many files a look-up may have open: a socket for a name server, and a file of names or another socket.
     package static let filesPerLookUp = 2
-    /// For so many nanoseconds no name that was not found before has got a thread: then few requests may wait for one.
+    /// The time without a thread for a new name after which only few requests may wait for one, in nanoseconds.
     static let lookUpPause: UInt64 = 100_000_000
     /// How many addresses of a name are tried.
     static let addressesPerName = 32
@@ -35,11 +36,12 @@ package enum CurlLimits {
     static let slowNames = 1024
     /// How many ready sockets are looked at before the mail is.
     static let eventsPerTurn = 256
-    /// What is read at a time, and how often, of what comes over a connection on which nothing was asked.
+    /// The size and number of reads from a connection on which bytes arrive without a request, in bytes.
     static let strayBytes = 4096
     static let strayReads = 64
     /// How far the kernel's figure of when something came last may be off, in nanoseconds: it counts in ticks.
     static let silenceError: UInt64 = 10_000_000
-    /// What a handle keeps of memory for bodies between two requests: that of a payload of the usual size in its envelope.
+    /// The memory for bodies that a handle keeps between two requests, in bytes: a payload of the usual size in its
+    /// envelope.
     static let keptBodyBytes = 4096
 }

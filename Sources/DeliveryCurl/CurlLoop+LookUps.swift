@@ -1,9 +1,9 @@
 import CCurl
 import Router
 
-// Names are looked up on threads of their own, because the system's resolver blocks for as long as it likes, and no more
-// than a few at a time, because nothing can stop it. A request waits for its addresses within its own time; a thread that
-// comes back when nobody waits any more has its place free again, and not before.
+// Names are looked up on threads of their own, because the system's resolver blocks for as long as it likes, and no
+// more than a few at a time, because nothing can stop it. A request waits for its addresses within its own time; a
+// thread keeps its place until it comes back, even if no request waits for it any more.
 extension CurlLoop {
     /// Hands a request to libcurl, or says why it cannot be.
     func handOver(_ slot: EasySlot, _ addresses: [String]) throws(RequestRefusal) -> TransferFailure? {
@@ -48,8 +48,8 @@ extension CurlLoop {
         startLookUps()
     }
 
-    /// Ends the requests whose time is over, and which have no addresses yet. Where other names had all threads, nothing was
-    /// asked of the request's own: it does not hold its slot for long, and its receiver has the rest of its time yet.
+    /// Ends the requests whose time is over and that have no addresses yet. Where other names had all threads, the
+    /// request's own name was not looked up: the request leaves its slot early, and is tried again.
     func endLateLookUps(at now: UInt64) {
         guard !awaiting.isEmpty else { return }
         if names.hasLate(at: now) { startLookUps() }
@@ -57,15 +57,16 @@ extension CurlLoop {
             endLookUp(number, at: now)
         }
         guard let deadline = crowdDeadline, deadline <= now else { return }
-        // What may have been sent has no such outcome: it waits on, and is looked at again after a while.
+        // A request that may have been sent does not end like this: it waits on, and is looked at again after a while.
         for number in names.excess(over: names.threads) where slots[number]?.hasBegun == false {
             endLookUp(number, at: now)
         }
         if crowdDeadline != nil { lookUpsMovedAt = now }
     }
 
-    /// When no more may wait for threads than there are threads; nil if no more do. While threads come back, as many as like
-    /// may wait: it does not take long. When none has for a while, those who wait would soon have every slot.
+    /// The moment from which no more requests may wait for threads than there are threads; nil if no more do. While
+    /// threads come back, any number may wait: it does not take long. When none has for a while, waiting requests would
+    /// soon have every slot.
     var crowdDeadline: UInt64? { names.waiting > names.threads ? lookUpsMovedAt + CurlLimits.lookUpPause : nil }
 
     private func endLookUp(_ number: Int, at now: UInt64) {
@@ -101,7 +102,7 @@ extension CurlLoop {
         }
     }
 
-    /// Hands the request over once more, now with addresses.
+    /// Hands the request over again, now with addresses.
     private func goOn(_ slot: EasySlot, _ lookUp: HostLookUp) -> TransferFailure? {
         let progress: RequestProgress = slot.hasBegun ? .begun : .resolving
         switch lookUp {

@@ -13,15 +13,15 @@ final class CurlLoop {
     private(set) var slots: [EasySlot?]
     /// The running request of each slot.
     private(set) var transfers: [Transfer?]
-    /// Names that are looked up, and for whom.
+    /// Names that are looked up, and the slots that wait for them.
     var names: LookUpQueue
-    /// When a name that was not found before got a thread last, or the first began to wait for one.
+    /// The last moment at which a new name got a thread, or the first one began to wait for one.
     var lookUpsMovedAt: UInt64 = 0
-    /// What libcurl's table of names has to forget before the next request is handed over.
+    /// Entries to remove from libcurl's table of names when the next request is handed over.
     var oldNames: [String] = []
-    /// What a thread does that looks a name up.
+    /// The look-up of a name, which runs on a thread of its own.
     let lookUp: @Sendable (String) -> HostLookUp
-    /// When what still runs is cut off; nil while the transport is open.
+    /// The moment at which running transfers are cut off; nil while the transport is open.
     private var stopDeadline: UInt64?
 
     init(
@@ -209,8 +209,8 @@ final class CurlLoop {
         }
     }
 
-    /// A failure of the engine itself (memory, epoll) says nothing of any single transfer. What runs is
-    /// failed and taken out; libcurl allows a fresh start as soon as a multi handle is empty.
+    /// A failure of the engine itself (memory, epoll) says nothing of any single transfer. The running
+    /// transfers are failed and taken out; libcurl allows a fresh start as soon as a multi handle is empty.
     func engine(_ call: String, _ code: CURLMcode) {
         guard code != CURLM_OK else { return }
         cutOffAll(TransferFailure(engine: call, code))

@@ -15,8 +15,9 @@ import Glibc
 /// | of the multi handle: socket and timer callbacks | `init` | `curl_multi_cleanup` in `close()` has returned |
 /// | of a connection, copied from its easy handle: closing | `watchClosing(of:)` | the same, at the latest |
 ///
-/// libcurl calls back on the owner's thread, from within the calls made here and from no other place; each callback asserts
-/// it before it touches the state. A callback only notes libcurl's wish: libcurl must not be called from within one.
+/// libcurl calls back on the owner's thread, from within the calls made here and from no other place; each callback
+/// asserts it before it touches the state. A callback only notes libcurl's wish: libcurl must not be called from within
+/// one.
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private var poller: Poller
@@ -66,8 +67,8 @@ final class CurlMulti {
 
     func add(_ slot: EasySlot) -> CURLMcode { curl_multi_add_handle(handle, slot.handle) }
 
-    /// Has this object told of the sockets that are closed of the connections that the slot opens. A connection outlives
-    /// its request, and may outlive the slot; it does not outlive `close()`.
+    /// Has this object told of the sockets that are closed of the connections that the slot opens. A connection
+    /// outlives its request, and may outlive the slot; it does not outlive `close()`.
     func watchClosing(of slot: EasySlot) throws(RequestRefusal) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try slot.setClosing(Self.closeCallback, context)

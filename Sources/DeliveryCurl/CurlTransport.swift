@@ -17,8 +17,8 @@ import Synchronization
 /// | `EasySlot` (write, name, socket and request callbacks, error buffer) | `EasySlot.init` | `curl_easy_cleanup`, after the handle was removed |
 /// | URL, header list, names, request body | `EasySlot.prepare` | `EasySlot.clear`, after the handle was removed |
 ///
-/// Every address goes through the egress guard twice, as a socket is opened and before a request is sent, each time under
-/// the policy of the request's own application (`EgressGate`).
+/// Every address goes through the egress guard twice, as a socket is opened and before a request is sent, each time
+/// under the policy of the request's own application (`EgressGate`).
 ///
 /// No pointer leads to a single request, and no callback is set that a connection would take along beyond its request.
 /// Every function of libcurl that takes one of the handles is called on the loop's thread, and the loop asserts it; a
@@ -59,7 +59,7 @@ package final class CurlTransport: Transport {
         post(Transfer(id: newID(), request: request, completion: completion))
     }
 
-    /// Sends a request and waits for what comes of it. Cancelling the task cuts the request off, which then
+    /// Sends a request and waits for its result. Cancelling the task cuts the request off, which then
     /// fails as ``TransferFailure/Kind/other``; the receiver may have got it all the same.
     package func send(_ request: WebhookRequest) async -> TransferResult {
         let id = newID()
@@ -80,7 +80,7 @@ package final class CurlTransport: Transport {
         let grace = UInt64(min(max(0, gracePeriodMilliseconds), CurlLimits.timeoutMilliseconds))
         mailbox.requestStop(by: MonotonicClock.nanoseconds + grace * 1_000_000)
         await mailbox.waitForEnd()
-        // What is left of the thread is its return.
+        // The thread has nothing left to do but return.
         if !thread.isCurrent { thread.join() }
     }
 

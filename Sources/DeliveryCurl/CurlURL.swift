@@ -20,7 +20,7 @@ package struct CurlURL: Hashable, Sendable {
 
     let handle: Handle
 
-    /// What connections are shared by: scheme, host and port.
+    /// Scheme, host and port: requests to the same origin share connections.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
     package init(parsing string: String) throws(EndpointURLError) {
@@ -62,7 +62,7 @@ extension CurlURL {
             .malformed, "the URL must be ASCII: percent-encode its path, write an international host as xn--")
     }
 
-    /// What can be said of the bytes alone.
+    /// Checks of the bytes alone.
     private static func checkText(_ string: String) throws(EndpointURLError) {
         let bytes = string.utf8
         guard bytes.count <= CurlLimits.urlBytes else { throw EndpointURLError(.tooLong) }
@@ -84,7 +84,7 @@ extension CurlURL {
         guard !bytes.contains(UInt8(ascii: "#")) else { throw EndpointURLError(.fragment) }
     }
 
-    /// What libcurl found, whatever the text looked like.
+    /// Checks of the parts that libcurl found.
     private static func checkParts(of handle: Handle) throws(EndpointURLError) {
         guard handle.part(CURLUPART_USER) == nil, handle.part(CURLUPART_PASSWORD) == nil else {
             throw EndpointURLError(.credentials)
@@ -107,7 +107,7 @@ extension CurlURL {
     /// Owns libcurl's parsed form.
     ///
     /// Safety: a pointer of C's cannot be proven Sendable. It is set once before it is shared and never written again;
-    /// libcurl reads such a handle and does not change it (CURLOPT_CURLU), and `curl_url_get` allocates what it returns.
+    /// libcurl reads such a handle and does not change it (CURLOPT_CURLU), and `curl_url_get` allocates its result.
     final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
 

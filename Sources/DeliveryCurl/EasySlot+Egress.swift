@@ -19,7 +19,7 @@ extension EasySlot {
     }
 
     /// Asks again before the request is sent: libcurl opens no socket when it has a connection that fits, and does not
-    /// know that whoever opened it may have been allowed more.
+    /// know that it may have been opened for an application with more grants.
     static let requestCallback: curl_prereq_callback = { context, remoteAddress, _, remotePort, ownPort in
         guard let context, let remoteAddress else { return CURL_PREREQFUNC_ABORT }
         let slot = Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue()

@@ -1,9 +1,9 @@
 import CCurl
 import Router
 
-// libcurl would look names up on threads of its own, as many as it likes, and lets them run on when a request is over. So
-// it looks nothing up: it is refused, the loop asks, and the request goes to libcurl once more with the addresses. libcurl
-// asks only when it has no connection that fits.
+// libcurl would look names up on threads of its own, as many as it likes, and lets them run on when a request is over.
+// So it looks nothing up: it is refused, the loop asks, and the request goes to libcurl again with the addresses.
+// libcurl asks only when it has no connection that fits.
 extension EasySlot {
     /// libcurl has neither a connection nor addresses for the request's host.
     static let lookUpCallback: curl_resolver_start_callback = { _, _, context in
@@ -11,7 +11,7 @@ extension EasySlot {
         return Unmanaged<EasySlot>.fromOpaque(context).takeUnretainedValue().mayLookUp() ? 0 : 1
     }
 
-    /// What libcurl's table of names has to forget, for the addresses of a request count for that request.
+    /// The entry to remove from libcurl's table of names: the addresses of a request count for that request only.
     var nameToForget: String? { hasAddresses ? host.map { "-\($0):\(port)" } : nil }
 
     /// libcurl's table, for the request that is about to be handed over.

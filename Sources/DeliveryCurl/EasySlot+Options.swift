@@ -18,8 +18,8 @@ extension EasySlot {
         (CURLOPT_HTTP09_ALLOWED, 0),
         // Nothing asks for compression; if a receiver compresses all the same, the bytes are kept as they came.
         (CURLOPT_HTTP_CONTENT_DECODING, 0),
-        // With a cache of names libcurl 7.88 looks through all of it after every transfer, addresses included. Connections
-        // are kept, so that few names are looked up twice.
+        // With a cache of names libcurl 7.88 looks through all of it after every transfer, addresses included.
+        // Connections are kept, so that few names are looked up twice.
         (CURLOPT_DNS_CACHE_TIMEOUT, 0),
         (CURLOPT_TCP_NODELAY, 1),
         (CURLOPT_TCP_KEEPALIVE, 1),

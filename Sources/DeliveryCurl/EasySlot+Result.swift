@@ -2,7 +2,7 @@ import CCurl
 import Router
 
 extension EasySlot {
-    /// What came of the request. To be asked after the transfer is over and before the slot is cleared.
+    /// The result of the request. To be asked after the transfer is over and before the slot is cleared.
     func result(of code: CURLcode) -> TransferResult {
         let status = number(CURLINFO_RESPONSE_CODE)
         let received = received

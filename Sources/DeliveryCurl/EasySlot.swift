@@ -1,8 +1,8 @@
 import CCurl
 import Router
 
-/// One of libcurl's easy handles, used for one request after the other, and the memory that a running request needs: the
-/// parsed URL, the header list, the body, the buffer of the error's text.
+/// One of libcurl's easy handles, used for one request after the other, and the memory that a running request needs:
+/// the parsed URL, the header list, the body, the buffer of the error's text.
 ///
 ///     Swift                                              │ libcurl
 ///     CurlLoop ══▶ EasySlot ═════════════════════════════╪═▶ easy handle
@@ -16,15 +16,15 @@ import Router
 /// | the slot, the error buffer | `init` | `curl_easy_cleanup` in `deinit` |
 /// | the URL, the lists, the body | `prepare`, `setNames` | `clear` |
 ///
-/// The slot belongs to the loop's thread. libcurl uses the pointers only while the handle is in the multi handle or being
-/// taken out of it, and the loop takes it out before it clears the slot or lets go of it.
+/// The slot belongs to the loop's thread. libcurl uses the pointers only while the handle is in the multi handle or
+/// being taken out of it, and the loop takes it out before it clears the slot or lets go of it.
 final class EasySlot {
     let handle: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
 
     private var url: CurlURL?
     private var headers: UnsafeMutablePointer<curl_slist>?
-    /// What libcurl reads into its table of names when the request is handed over.
+    /// Lines that libcurl reads into its table of names when the request is handed over.
     private var names: UnsafeMutablePointer<curl_slist>?
     /// Holds the body of the running request. It is kept for the next one if it is small.
     private var requestBody: UnsafeMutableRawBufferPointer?
@@ -48,7 +48,7 @@ final class EasySlot {
     /// How much of its time had passed when it was handed over last, in microseconds.
     private(set) var microsecondsBefore: Int64 = 0
 
-    /// Makes the handle and sets what is the same for every request.
+    /// Makes the handle and sets the options that every request has.
     init(number: Int, configuration: CurlConfiguration) throws(RequestRefusal) {
         guard let handle = curl_easy_init() else { throw RequestRefusal("libcurl has no memory for another handle") }
         self.handle = handle
@@ -80,7 +80,7 @@ final class EasySlot {
         try check(CURLOPT_PREREQFUNCTION, ccurl_setopt_request_callback(handle, Self.requestCallback))
     }
 
-    /// Who closes the sockets of its connections.
+    /// Sets the callback that closes the sockets of the handle's connections.
     func setClosing(
         _ callback: @escaping curl_closesocket_callback, _ context: UnsafeMutableRawPointer
     ) throws(RequestRefusal) {
@@ -114,7 +114,7 @@ final class EasySlot {
 
     // MARK: A request
 
-    /// Sets what this request asks for. On a refusal the slot is to be cleared and may be used again.
+    /// Sets the options of this request. On a refusal the slot is to be cleared and may be used again.
     func prepare(_ request: WebhookRequest) throws(RequestRefusal) {
         clear()
         let url = try Self.parse(request.url)
@@ -142,7 +142,7 @@ final class EasySlot {
         advance(state.prepare())
     }
 
-    /// What is left of the request's time is libcurl's.
+    /// Gives libcurl the rest of the request's time.
     func setLimits(at now: UInt64) throws(RequestRefusal) {
         microsecondsBefore = Int64((now - time.start) / 1000)
         let left = time.left(at: now)
@@ -237,10 +237,10 @@ final class EasySlot {
 
     // MARK: The response
 
-    /// What arrived, as far as it was kept.
+    /// The kept part of the response.
     var received: ReceivedParts { ReceivedParts(head: head, body: responseBody, isTruncated: isTruncated) }
 
-    /// libcurl's own words for what went wrong, or nothing.
+    /// libcurl's own text of the error; empty if there is none.
     var errorText: String { String(cString: errorBuffer) }
 
     /// Keeps what fits. Taking fewer bytes than offered makes libcurl end the transfer at once.
@@ -270,7 +270,7 @@ final class EasySlot {
     /// A socket that the guard allows was not to be had.
     func noSocket(because code: Int32) { egress?.noSocket(because: code) }
 
-    /// Whether the request may be sent to the address, which is what comes next.
+    /// Whether the request may be sent to the address; libcurl sends it next.
     func mayBegin(at address: IPAddress?, port: Int, from ownPort: Int) -> Bool {
         guard egress?.mayUse(address, port: port) == true, let address else { return false }
         let connection = Connection(peer: address, peerPort: port, ownPort: ownPort)
@@ -279,8 +279,8 @@ final class EasySlot {
         return state.send(over: connection, at: now)
     }
 
-    /// Lets the request, which is handed over again, go over a connection of its own. That connection ends with it: the next
-    /// request would find the other one first again, and open one more.
+    /// Lets the request, which is handed over again, go over a connection of its own. That connection ends with it: the
+    /// next request would find the other one first again, and open one more.
     func useOwnConnection(at now: UInt64) throws(RequestRefusal) {
         advance(state.useOwnConnection())
         if hasBegun { time.connectsAnew(at: now) }

@@ -1,11 +1,11 @@
 import Glibc
 import Router
 
-/// What the system's resolver says of a name.
+/// The answer of the system's resolver for a name.
 enum HostLookUp: Hashable, Sendable {
     /// In the order in which they are to be tried, as numbers; IPv6 in brackets.
     case addresses([String])
-    /// There are none, or nobody says so; with the reason, for people.
+    /// There are none, or no name server has answered; with the reason, for people.
     case failed(String)
     /// This machine had no thread, socket or memory for it.
     case noMeans(String)
@@ -19,7 +19,7 @@ enum HostLookUp: Hashable, Sendable {
         }
     }
 
-    /// What libcurl looks up, or reads, without asking anybody.
+    /// Whether the host needs a look-up: libcurl knows addresses and `localhost` by itself.
     static func isNeeded(for host: String) -> Bool {
         if host.utf8.first == UInt8(ascii: "[") || host == "localhost" || host.hasSuffix(".localhost") { return false }
         return IPAddress(urlHost: host) == nil
@@ -45,8 +45,8 @@ enum HostLookUp: Hashable, Sendable {
         return texts.isEmpty ? .failed("no addresses") : .addresses(texts)
     }
 
-    /// The resolver says "try again" to an answer that did not come and to a socket that it did not get alike. So whether
-    /// there are sockets is seen by opening one.
+    /// The resolver says "try again" to an answer that did not come and to a socket that it did not get alike. So
+    /// whether there are sockets is seen by opening one.
     private static func failure(_ code: Int32, _ reason: Int32) -> HostLookUp {
         let text = String(cString: gai_strerror(code))
         if code == EAI_MEMORY || (code == EAI_SYSTEM && isShortage(reason)) { return .noMeans(text) }

@@ -1,34 +1,36 @@
 import DequeModule
 import RouterPlugin
 
-/// Which name is looked up next: lines before a fixed number of threads. A thread belongs to a name until the system's
-/// resolver comes back, whether or not anybody still waits for it. Decides only; the loop acts.
+/// The names to look up, in queues before a fixed number of threads. A thread belongs to a name until the system's
+/// resolver comes back, whether or not a request still waits for it. Decides only; the loop acts.
 ///
-///     ask ──> waiting ──next()──> under way ──ended──> told to those who still ask
-///      │         └─ giveUp: nobody asks any more
+///     ask ──> waiting ──next()──> under way ──ended──> told to the slots that still ask
+///      │         └─ giveUp by the last slot
 ///      └─ the name waits or is under way already: it is shared
 ///
 ///     threads   │ found names only │ found and unknown │ found, unknown and slow │ more: found, and half of it late │
 ///               └──── a quarter ───┴────── half ───────┴──────── a quarter ──────┘
 ///
-/// Names nobody answers for, be they ever so many and new, leave threads to those that were found before. Applications take
-/// turns; and each has no more threads than are left for others of its kind: half, a quarter, an eighth, until none is left.
+/// Names without an answer, however many and new, leave threads to names that were found before. Applications take
+/// turns; and each has no more threads than are left for others of its kind: half, a quarter, an eighth, until none is
+/// left.
 ///
-/// A look-up of a name that was not found before, and that takes long, is *late*: its thread is counted among the further
-/// ones, as long as there is room, and what it had is for others.
+/// A look-up of a name that was not found before, and that takes long, is *late*: its thread is counted among the
+/// further ones, as long as there is room, and leaves its place to another name.
 ///
-/// Invariants: a name is looked up once at a time; of what is under way and not late, no more than so many are unknown or
-/// slow, and no more than so many slow; all together are no more than there are threads.
+/// Invariants: a name is looked up once at a time; of the look-ups under way and not late, at most three quarters of
+/// the threads are of unknown or slow names, and at most a quarter of slow ones; all together are no more than there
+/// are threads.
 struct LookUpQueue {
     private enum Standing: Int, CaseIterable {
         /// Had addresses, in time, when it was looked up last.
         case found
         case unknown
-        /// Took longer than somebody's time when it was looked up last.
+        /// Took longer than a request's time when it was looked up last.
         case slow
     }
 
-    /// Whose thread it is: of an application that asks for the name, and whose turn it was.
+    /// The owner of a thread: the application whose turn it was, among those that ask for the name.
     private struct Owner: Hashable {
         let application: ApplicationID?
         let standing: Standing
@@ -36,18 +38,18 @@ struct LookUpQueue {
 
     private struct LookUp {
         let standing: Standing
-        /// Those in whose turns it waits, each once.
+        /// The applications in whose turns the name waits, each once.
         var applications: [ApplicationID?] = []
         var askers: [Int] = []
         /// Nil as long as it waits.
         var owner: Owner?
         var isLate = false
-        /// Whether somebody ran out of time over it while it was under way.
+        /// Whether a request ran out of time over it while it was under way.
         var wasGivenUp = false
     }
 
     let threads: Int
-    /// How many more threads there are for names that were found, and for what is late.
+    /// The number of further threads, for names that were found and for late look-ups.
     let more: Int
     /// By name.
     private var lookUps: [String: LookUp] = [:]
@@ -57,15 +59,15 @@ struct LookUpQueue {
     private var underWayByOwner: [Owner: Int] = [:]
     /// Names under way that were not found before and are not late, and since when, the first begun first.
     private var prompt: Deque<(name: String, since: UInt64)> = []
-    /// How many are late, and whose.
+    /// The number of late look-ups, and their owners.
     private(set) var late = 0
     private var lateByOwner: [Owner: Int] = [:]
     private var foundNames = RecentNames(capacity: CurlLimits.foundNames)
     private var slowNames = RecentNames(capacity: CurlLimits.slowNames)
 
-    /// How many slots wait for a thread.
+    /// The number of slots that wait for a thread.
     private(set) var waiting = 0
-    /// How many names that were not found before have had a thread.
+    /// The number of names that had a thread and were not found before.
     private(set) var begun = 0
 
     init(threads: Int, more: Int = 0) {
@@ -76,16 +78,16 @@ struct LookUpQueue {
     /// Whether no name waits or is under way.
     var isEmpty: Bool { lookUps.isEmpty }
 
-    /// How many threads are in use, but for those of what is late.
+    /// The number of threads in use, without those of late look-ups.
     var underWay: Int { underWayByStanding.reduce(0, +) }
 
     /// Whether the name has a thread.
     func isUnderWay(_ name: String) -> Bool { lookUps[name]?.owner != nil }
 
-    /// Who wants to know the name's addresses.
+    /// The slots that wait for the name's addresses.
     func askers(of name: String) -> [Int] { lookUps[name]?.askers ?? [] }
 
-    /// The slot wants to know the name's addresses.
+    /// Adds a slot that waits for the name's addresses.
     mutating func ask(_ name: String, for slot: Int, of application: ApplicationID?) {
         var lookUp = lookUps[name] ?? LookUp(standing: standing(of: name))
         if lookUp.owner == nil, !lookUp.applications.contains(application) {
@@ -122,21 +124,21 @@ struct LookUpQueue {
     /// Whether a look-up that began then is late by now.
     private static func isLate(_ since: UInt64, at now: UInt64) -> Bool { since + CurlLimits.promptLookUp <= now }
 
-    /// Whether a look-up has become late whose thread somebody waits for.
+    /// Whether a look-up has become late while a slot waits for a thread.
     func hasLate(at now: UInt64) -> Bool {
         guard waiting > 0, lateRoom > 0, let first = prompt.first else { return false }
         return Self.isLate(first.since, at: now)
     }
 
-    /// When the next look-up will be late; nil if nobody waits for its thread. Those that have found no room are not among
-    /// them: they may find some when another one ends.
+    /// The moment at which the next look-up will be late; nil if no slot waits for a thread. Late look-ups that have
+    /// found no room do not count: they may find some when another one ends.
     func nextLate(after now: UInt64) -> UInt64? {
         guard waiting > 0, lateRoom > 0 else { return nil }
         return prompt.first { !Self.isLate($0.since, at: now) }.map { $0.since + CurlLimits.promptLookUp }
     }
 
-    /// Counts what has become late among what is, as far as there is room. Here too an application has no more threads than
-    /// are left for others.
+    /// Counts look-ups that have become late among the late ones, as far as there is room. Here too an application has
+    /// no more threads than are left for others.
     mutating func setLate(at now: UInt64) {
         guard let first = prompt.first, Self.isLate(first.since, at: now) else { return }
         var rest: Deque<(name: String, since: UInt64)> = []
@@ -158,14 +160,14 @@ struct LookUpQueue {
     /// How many more may be late.
     private var lateRoom: Int { more / 2 - late }
 
-    /// What a look-up had is for others.
+    /// Frees the place of a look-up for another one.
     private mutating func giveBack(_ owner: Owner) {
         underWayByStanding[owner.standing.rawValue] -= 1
         let others = underWayByOwner[owner, default: 1] - 1
         underWayByOwner[owner] = others > 0 ? others : nil
     }
 
-    /// The slot does not ask any more. Returns whether the name has had a thread.
+    /// Removes a slot that waits no longer. Returns whether the name has had a thread.
     ///
     /// - Parameter isLate: Whether that is because of its time, and not because the request was called off.
     @discardableResult
@@ -186,8 +188,8 @@ struct LookUpQueue {
         return lookUp.owner != nil
     }
 
-    /// Slots that are to ask no more, so that no more than so many wait for a thread: those of the names that came last, of
-    /// whichever application has most of them. Names that were found before are not among them.
+    /// The slots to turn away, so that at most this many wait for a thread: those of the names that came last, of the
+    /// application that has most of them. Names that were found before are not among them.
     func excess(over most: Int) -> [Int] {
         var (rest, slots, names) = (lines, [Int](), Set<String>())
         for standing in [Standing.slow, .unknown] {
@@ -219,7 +221,7 @@ struct LookUpQueue {
         return lookUp.askers
     }
 
-    /// The name waits in nobody's turn any more.
+    /// Removes the name from the turns of all applications.
     private mutating func leaveLines(_ name: String) {
         guard let lookUp = lookUps[name] else { return }
         for application in lookUp.applications {
@@ -246,7 +248,7 @@ struct LookUpQueue {
     }
 }
 
-/// Names that wait, in turns of those who wait for them.
+/// Names that wait, in turns of the applications that ask for them.
 private struct WaitingNames {
     private var turns: Deque<ApplicationID?> = []
     private var names: [ApplicationID?: Deque<String>] = [:]
@@ -280,7 +282,7 @@ private struct WaitingNames {
     }
 }
 
-/// So many names, of which the oldest make room.
+/// A bounded number of names; the oldest make room.
 private struct RecentNames {
     let capacity: Int
     private var names: Set<String> = []

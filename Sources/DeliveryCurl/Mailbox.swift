@@ -3,7 +3,7 @@ import Glibc
 import Router
 import Synchronization
 
-/// A request on its way through the transport. Its completion is called exactly once, by whoever takes it last.
+/// A request on its way through the transport. Its completion is called exactly once, by its last owner.
 struct Transfer: Sendable {
     let id: UInt64
     let request: WebhookRequest
@@ -12,14 +12,14 @@ struct Transfer: Sendable {
     func fail(_ failure: TransferFailure) { completion(TransferResult(outcome: .failure(failure))) }
 }
 
-/// What other threads leave for the loop's thread, and the bell that wakes it.
+/// Mail from other threads to the loop's thread, and the bell that wakes it.
 ///
 ///     any thread ── post / cancel / requestStop ──> [ mail ] ── take ──> loop's thread
 ///                              └─ rings only if the loop sleeps ─> eventfd
 ///
-/// The eventfd is written and closed under the lock, so that nobody can ring a bell that is gone.
+/// The eventfd is written and closed under the lock, so that no thread can ring a bell that is gone.
 final class Mailbox: Sendable {
-    /// What the loop takes at once.
+    /// The mail that the loop takes at once.
     struct Mail {
         var arrivals: [Transfer] = []
         var cancelled: [UInt64] = []
@@ -51,7 +51,7 @@ final class Mailbox: Sendable {
 
     // MARK: Any thread
 
-    /// Leaves a request; false if nobody will ever take it.
+    /// Leaves a request; false if the loop has ended and will not take it.
     func post(_ transfer: Transfer) -> Bool {
         leave { $0.arrivals.append(transfer) }
     }
@@ -61,7 +61,7 @@ final class Mailbox: Sendable {
         _ = leave { $0.cancelled.append(id) }
     }
 
-    /// Tells what the resolver says of a name. Nobody hears it after the end.
+    /// Leaves the resolver's answer for a name. It is dropped after the end.
     func found(_ name: String, _ lookUp: HostLookUp) {
         _ = leave { $0.found.append((name, lookUp)) }
     }
@@ -97,7 +97,7 @@ final class Mailbox: Sendable {
 
     // MARK: The loop's thread
 
-    /// Takes what has come. The stop deadline stays.
+    /// Takes all mail. The stop deadline stays.
     func take() -> Mail {
         state.withLock { state in
             state.isAsleep = false
@@ -123,7 +123,7 @@ final class Mailbox: Sendable {
         _ = eventfd_read(bell, &count)
     }
 
-    /// Closes the mailbox; what was left in it and who waited for the end are the caller's to deal with.
+    /// Closes the mailbox. The caller has to deal with the mail left in it and with the tasks that wait for the end.
     func end() -> (arrivals: [Transfer], waiters: [CheckedContinuation<Void, Never>]) {
         state.withLock { state in
             precondition(!state.hasEnded, "the mailbox was ended twice")

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// The descriptors that the loop waits for: an epoll instance and what it watches.
+/// The descriptors that the loop waits for: an epoll instance and the sockets that it watches.
 struct Poller: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutableBufferPointer<epoll_event>
@@ -50,8 +50,8 @@ struct Poller: ~Copyable {
         unwatched.insert(socket)
     }
 
-    /// The socket is about to be closed: its number may be somebody else's the next moment, and what came on it before, in
-    /// the same turn, is not looked at any more.
+    /// The socket is about to be closed: its number may belong to another file the next moment, and its events of the
+    /// same turn are not looked at any more.
     mutating func closing(_ socket: Int32) {
         forget(socket)
         resting.remove(socket)
@@ -63,7 +63,7 @@ struct Poller: ~Copyable {
         watched.keys.first { Connection(of: $0) == connection } ?? unwatched.first { Connection(of: $0) == connection }
     }
 
-    /// Watches a socket that is kept for later: whatever comes over it now was not asked for.
+    /// Watches a socket that is kept for later: bytes that come over it now are no answer to a request.
     mutating func rest(_ socket: Int32) {
         guard let events = watched[socket] else { return }
         guard events == EPOLLIN.rawValue || watch(socket, reading: true, writing: false) == 0 else { return }
@@ -73,15 +73,16 @@ struct Poller: ~Copyable {
 
     /// Ends the watch over a socket that is kept and on which something has come; false if it is not one.
     ///
-    /// What was said on it would be taken for the answer to the next request (RFC 9112, 9.2). It is thrown away, and the
-    /// connection ended, so that libcurl finds it dead and takes another. If it has ended already, nothing is to be done.
+    /// The bytes would be taken for the answer to the next request (RFC 9112, 9.2). They are thrown away, and the
+    /// connection is ended, so that libcurl finds it dead and takes another. If it has ended already, nothing is to be
+    /// done.
     mutating func endRest(of socket: Int32) -> Bool {
         guard resting.remove(socket) != nil else { return false }
         unwatched.insert(socket)
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
         var hasSpoken = false
         withUnsafeTemporaryAllocation(byteCount: CurlLimits.strayBytes, alignment: 1) { buffer in
-            // A bound, for whoever speaks faster than this reads: what is left then ends with the connection.
+            // A bound, for a peer that sends faster than this reads: the rest ends with the connection.
             for _ in 0..<CurlLimits.strayReads {
                 guard recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) > 0 else { break }
                 hasSpoken = true
@@ -91,7 +92,7 @@ struct Poller: ~Copyable {
         return true
     }
 
-    /// Waits until something is ready, at most that long (-1: for ever), and returns how many events there are.
+    /// Waits until something is ready, this long at most (-1: without a limit), and returns the number of events.
     func wait(milliseconds: Int32) -> Int {
         let count = epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)
         if count >= 0 { return Int(count) }

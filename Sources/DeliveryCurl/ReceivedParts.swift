@@ -9,7 +9,7 @@ struct ResponseHead: Hashable {
     private(set) var isComplete = false
     private(set) var isTooLong = false
     private var isSwitching = false
-    /// Whether it said 101, which is final: what follows is another protocol, that nobody asked for.
+    /// Whether the status was 101, which is final: the bytes after it are of another protocol, which was not asked for.
     private(set) var hasSwitched = false
 
     /// Takes a line with its end; false if there are too many, or if nothing more is of interest.
@@ -27,7 +27,7 @@ struct ResponseHead: Hashable {
     }
 }
 
-/// What arrived of a response, and the rule on whether it is one.
+/// The parts of a response that arrived, and the rule on whether they are one.
 struct ReceivedParts: Hashable {
     var head: ResponseHead
     var body: [UInt8]
@@ -38,8 +38,8 @@ struct ReceivedParts: Hashable {
     ///
     /// A body that went on after the limit was cut off by us: the receiver has answered, and its status counts.
     /// So it has with 101, after which libcurl would wait for the other protocol's end.
-    /// A body cut off by the other side or by time is a failure, whatever the status line said: nobody knows
-    /// what the rest would have said.
+    /// A body cut off by the other side or by time is a failure, whatever the status line said: the
+    /// rest might have said otherwise.
     func failure(
         _ code: CURLcode, _ progress: RequestProgress, status: Int, detail: String
     ) -> TransferFailure? {

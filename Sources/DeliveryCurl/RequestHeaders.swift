@@ -3,13 +3,13 @@ import Router
 
 /// The header lines of a request, checked and written the way libcurl wants them.
 ///
-/// What goes out is what the request names, plus `Host` and `Content-Length`. libcurl's own additions (`Accept`,
+/// The request's own headers go out, plus `Host` and `Content-Length`. libcurl's own additions (`Accept`,
 /// a form's `Content-Type`, `Expect: 100-continue` for long bodies) are switched off by a line with an empty value.
 struct RequestHeaders {
     /// One line per header, each with the zero that ends a C string and without a line end.
     private var text: [UInt8] = []
 
-    /// What the transport alone decides: two opinions on where a request ends are a smuggled request.
+    /// Headers that the transport alone decides: two opinions on where a request ends are a smuggled request.
     private static let reserved: Set<String> = [
         "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-connection", "te",
         "trailer", "transfer-encoding", "upgrade",
@@ -68,7 +68,7 @@ struct RequestHeaders {
         }
     }
 
-    /// RFC 9110, 5.6.2: what a name is made of.
+    /// The characters of a name (RFC 9110, 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

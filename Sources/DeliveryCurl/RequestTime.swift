@@ -1,7 +1,7 @@
 /// How long a request may take. Moments are in the monotonic clock's nanoseconds.
 struct RequestTime {
     let start: UInt64
-    /// When it was to have the connection for which it waits.
+    /// The moment from which the time for the connection counts.
     private var connectsSince: UInt64
     /// In milliseconds.
     private let limits: (connecting: Int, all: Int)
@@ -11,22 +11,22 @@ struct RequestTime {
         limits = (Self.limit(connectingMilliseconds), Self.limit(milliseconds))
     }
 
-    /// It had a connection, and has to have another.
+    /// Starts the time for another connection: the request had one, and needs another.
     mutating func connectsAnew(at now: UInt64) { connectsSince = now }
 
-    /// What is left of it, in milliseconds, as libcurl takes it.
+    /// The rest of the time, in milliseconds, as libcurl takes it.
     func left(at now: UInt64) -> (connecting: Int, all: Int) {
         func left(of limit: Int, since moment: UInt64) -> Int { Self.limit(limit - Int((now - moment) / 1_000_000)) }
         return (left(of: limits.connecting, since: connectsSince), left(of: limits.all, since: start))
     }
 
-    /// When addresses come too late.
+    /// The moment at which addresses come too late.
     var addressDeadline: UInt64 {
         min(Self.moment(limits.connecting, after: connectsSince), Self.moment(limits.all, after: start))
     }
 
-    /// When a thread to look the host up comes too late: three quarters of the time are the look-up's, so that who runs out of
-    /// it has had them.
+    /// The moment at which a thread to look the host up comes too late: a look-up has three quarters of the time, so
+    /// that a request that runs out of it has had them.
     var threadDeadline: UInt64 { Self.moment(min(limits.connecting, limits.all) / 4, after: start) }
 
     private static func moment(_ milliseconds: Int, after start: UInt64) -> UInt64 {

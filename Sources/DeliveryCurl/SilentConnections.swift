@@ -1,12 +1,12 @@
 import CCurl
 import Glibc
 
-/// Connections that requests share, and over which nothing came while one of them ran out of time.
+/// Shared connections over which nothing came while a request ran out of time.
 ///
-/// A connection of HTTP/2 outlives a request that times out on it. It may be one that a balancer or a firewall on the way
-/// has forgotten, on which every request would end so; or its receiver takes longer than that request had, and answers the
-/// others yet. Nobody can tell. So no further request goes over it, those that are under way have their time, and it ends
-/// with the last of them. If something comes over it first, it is as good as any other.
+/// A connection of HTTP/2 outlives a request that times out on it. It may be one that a balancer or a firewall on the
+/// way has forgotten, on which every request would end so; or its receiver takes longer than that request had, and
+/// answers the others yet. The two cannot be told apart. So no further request goes over it, those that are under way
+/// have their time, and it ends with the last of them. If something comes over it first, it is as good as any other.
 ///
 /// All moments are in the monotonic clock's nanoseconds.
 final class SilentConnections {
@@ -34,7 +34,7 @@ final class SilentConnections {
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    /// The socket is about to be closed: its number may be somebody else's the next moment.
+    /// The socket is about to be closed: its number may belong to another file the next moment.
     func closing(_ socket: Int32) {
         guard !isEmpty else { return }
         known = known.filter { $0.value.socket != socket }

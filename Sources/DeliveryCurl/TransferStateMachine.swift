@@ -15,8 +15,8 @@ import CCurl
 ///                              useOwnConnection                      clear: from every phase to idle
 ///
 /// Invariants: libcurl has the request in connecting, sending and unresolved, and in no other phase; a request that was
-/// given a connection stays begun until it is cleared; it asks for addresses, and for a connection of its own, a bounded
-/// number of times. An event that the phase does not allow changes nothing, and is answered by false.
+/// given a connection stays begun until it is cleared; it asks for addresses, and for a connection of its own, a
+/// bounded number of times. An event that the phase does not allow changes nothing, and is answered by false.
 struct TransferStateMachine: Hashable {
     enum Phase: Hashable {
         /// There is no request. Can transition to: prepared.
@@ -25,13 +25,14 @@ struct TransferStateMachine: Hashable {
         case prepared
         /// libcurl looks for a connection. Can transition to: sending, unresolved, prepared, idle.
         case connecting
-        /// libcurl has a connection, and sends the request over it. Can transition to: sending, over another connection;
-        /// unresolved, prepared, idle.
+        /// libcurl has a connection, and sends the request over it. Can transition to: sending, over another
+        /// connection; unresolved, prepared, idle.
         case sending
-        /// libcurl was refused a look-up, and is about to give the request back. Can transition to: awaiting, prepared, idle.
+        /// libcurl was refused a look-up, and is about to give the request back. Can transition to: awaiting, prepared,
+        /// idle.
         case unresolved
-        /// The request waits for its host's addresses until that moment, in the monotonic clock's nanoseconds. Can transition
-        /// to: awaiting, until another moment; connecting, idle.
+        /// The request waits for its host's addresses until that moment, in the monotonic clock's nanoseconds. Can
+        /// transition to: awaiting, until another moment; connecting, idle.
         case awaiting(until: UInt64)
     }
 
@@ -52,8 +53,8 @@ struct TransferStateMachine: Hashable {
     }
 
     private(set) var phase: Phase = .idle
-    /// The connection that the request was given last. It stays when that turns out to be dead and libcurl repeats the request
-    /// over another one.
+    /// The connection that the request was given last. It stays when that turns out to be dead and libcurl repeats the
+    /// request over another one.
     private(set) var sent: Sent?
     /// Whether the request is to have a connection of its own, because it may not use an existing one.
     private(set) var hasOwnConnection = false
@@ -99,8 +100,8 @@ struct TransferStateMachine: Hashable {
     func finished(_ code: CURLcode) -> FinishAction {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST where phase == .unresolved: .awaitAddresses
-        // The request was refused a connection that existed. That says nothing of one of its own: the existing one may have
-        // been opened for an application with more grants, or be silent.
+        // The request was refused a connection that existed. That says nothing of one of its own: the existing one may
+        // have been opened for an application with more grants, or be silent.
         case CURLE_ABORTED_BY_CALLBACK where isHandedOver && !hasOwnConnection: .useOwnConnection
         default: .finish
         }

@@ -101,7 +101,7 @@ struct CapacityTests {
         }
     }
 
-    @Test func aCompletionMayStartTheNext() async throws {
+    @Test func aCompletionMayStartTheNextRequest() async throws {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
@@ -134,7 +134,7 @@ struct CapacityTests {
         }
     }
 
-    @Test func oneHangingReceiverHoldsUpNobodyElse() async throws {
+    @Test func oneHangingReceiverHoldsUpNoOtherOne() async throws {
         let hanging = try HostileServer { $0.waitForEnd() }
         defer { hanging.stop() }
         try await HostileServer.with { connection in

@@ -90,7 +90,7 @@ struct DecisionTests {
         #expect(none.failure(CURLE_OK, .begun, status: 200, detail: "")?.kind == .connectionLost)
     }
 
-    @Test func aNewHeadBeginsAnew() {
+    @Test func aNewHeadReplacesTheLastOne() {
         var head = ResponseHead()
         for line in ["HTTP/1.1 100 Continue\r\n", "\r\n"] { _ = head.receive(line: line) }
         #expect(head.isComplete)

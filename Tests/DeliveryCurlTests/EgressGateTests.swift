@@ -5,11 +5,11 @@ import Testing
 
 @testable import DeliveryCurl
 
-/// What the guard makes of libcurl's questions and answers, without a connection.
+/// The guard's answers to libcurl's questions, and its reading of libcurl's codes, without a connection.
 struct EgressGateTests {
-    // MARK: What stands behind libcurl's code
+    // MARK: The failure behind libcurl's code
 
-    @Test func theGuardExplainsOnlyWhatItDid() throws {
+    @Test func theGuardExplainsOnlyItsOwnRefusals() throws {
         let url = try CurlURL(parsing: "http://hooks.example/")
         let policy = EgressPolicy(grants: EgressGrant.loopback)
         func gate(_ use: (inout EgressGate) -> Void) -> EgressGate {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import DeliveryCurl
 
-/// The guard on real connections. All of them go to loopback, whatever becomes of the guard: nothing here may ever reach
-/// for another address, not even to see it refused.
+/// The guard on real connections. All of them go to loopback, whatever becomes of the guard: nothing here may ever
+/// reach for another address, not even to see it refused.
 @Suite("Egress guard", .timeLimit(.minutes(15)))
 struct EgressTests {
     /// How a URL can name loopback, and which loopback it is.
@@ -66,7 +66,7 @@ struct EgressTests {
     }
 
     /// libcurl would send the second request over the first one's connection without opening a socket.
-    @Test func anotherApplicationCannotRideAGrantedConnection() async throws {
+    @Test func anotherApplicationCannotUseAGrantedConnection() async throws {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
@@ -85,7 +85,7 @@ struct EgressTests {
 
     /// The connection leads where one application may go, and the name leads where another may go too.
     @Test(arguments: [1, 8])
-    func anothersConnectionDoesNotStandInTheWay(slots: Int) async throws {
+    func aConnectionOfAnotherApplicationDoesNotStandInTheWay(slots: Int) async throws {
         let script: HostileServer.Script = { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         }
@@ -112,7 +112,7 @@ struct EgressTests {
     }
 
     /// A host may have several addresses; one that is refused does not stand in the way of another.
-    @Test(.enabled(if: HostileServer.hasV6)) func theAllowedOneOfTwoAddressesIsTaken() async throws {
+    @Test(.enabled(if: HostileServer.hasV6)) func theAllowedOneOfTwoAddressesIsUsed() async throws {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in
@@ -120,7 +120,7 @@ struct EgressTests {
             let first = EgressPolicy(grants: [try Self.grant("127.0.0.1")])
             let taken = try await withTransport(egress: first) { await $0.send(Self.request(url)) }
             #expect(taken.response?.status == 200, "\(taken)")
-            // Nobody listens at the allowed one: that is the receiver's failure, and may be over the next time.
+            // No server listens at the allowed one: that is the receiver's failure, and may be over the next time.
             let second = EgressPolicy(grants: [try Self.grant("::1")])
             let failed = try await withTransport(egress: second) { await $0.send(Self.request(url)) }
             #expect(failed.failure?.kind == .connectFailed, "\(failed)")
@@ -128,7 +128,7 @@ struct EgressTests {
         }
     }
 
-    @Test func aRedirectLeadsNowhere() async throws {
+    @Test func aRedirectIsNotFollowed() async throws {
         let target = try HostileServer(at: .second) { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         }

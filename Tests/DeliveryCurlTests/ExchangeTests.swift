@@ -106,14 +106,14 @@ struct ExchangeTests {
             isAnswered.wait()
             connection.write(stray)
             said.yield()
-            // Asked once more, it does not answer.
+            // Asked again, it does not answer.
             connection.waitForEnd()
         } _: { server in
             let results = try await withTransport(slots: 1) { transport in
                 var results = [await transport.send(WebhookRequest(to: server.url()))]
                 isAnswered.signal()
                 _ = await written.first { _ in true }
-                // Whoever waits for this has looked at the other connection too.
+                // A request that waits for this one has looked at the other connection too.
                 #expect(await transport.send(WebhookRequest(to: bystander.url())).response?.status == 204)
                 isAnswered.signal()
                 results.append(await transport.send(WebhookRequest(to: server.url())))

@@ -69,8 +69,8 @@ struct HostileReceiverTests {
         #expect(result.failure?.hasRunOutOfTime == true)
     }
 
-    /// The request is made again on a new connection, for which nobody is there any more.
-    @Test func whatAKeptConnectionTookMayHaveArrived() async throws {
+    /// The request is made again on a new connection, which the receiver does not accept any more.
+    @Test func aRequestOnAKeptConnectionMayHaveArrived() async throws {
         let server = try HostileServer { connection in
             _ = connection.readRequest()
             connection.respond("200 OK")
@@ -87,8 +87,8 @@ struct HostileReceiverTests {
         }
     }
 
-    /// The same, and nobody answers there any more.
-    @Test func whatAKeptConnectionTookMayHaveArrivedInVain() async throws {
+    /// The same, and the receiver does not answer any more.
+    @Test func aRequestOnAKeptConnectionMayHaveArrivedWithoutAnAnswer() async throws {
         let isOpen = Atomic(true)
         let server = try HostileServer { connection in
             guard isOpen.exchange(false, ordering: .relaxed) else { return connection.waitForEnd() }
@@ -158,7 +158,7 @@ struct HostileReceiverTests {
         #expect(result.failure?.kind == .connectionLost, "\(String(describing: result.outcome))")
     }
 
-    @Test("A switch of protocols that nobody asked for is an answer at once", arguments: [true, false])
+    @Test("A switch of protocols without a request for it is an answer at once", arguments: [true, false])
     func switchOfProtocols(isLeftOpen: Bool) async throws {
         let result = try await exchange(timeoutMilliseconds: 30_000) { connection in
             _ = connection.readRequest()
@@ -200,7 +200,7 @@ struct HostileReceiverTests {
         #expect(result.response?.location?.utf8.count == 2048)
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func noServerListens() async throws {
         let port = try HostileServer.closedPort()
         let result = try await withTransport { await $0.send(WebhookRequest(to: "http://127.0.0.1:\(port)/")) }
         #expect(result.failure?.kind == .connectFailed)
@@ -218,7 +218,7 @@ struct HostileReceiverTests {
         #expect(result.metrics.remoteAddress == nil)
     }
 
-    @Test("What must not be sent is refused", arguments: unsendable)
+    @Test("Requests that must not be sent are refused", arguments: unsendable)
     func refusals(headers: [HeaderField], path: String, kind: TransferFailure.Kind) async throws {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A server on a raw socket of a loopback address, each connection served by a script on its own thread.
 ///
-/// It knows no manners: a script may answer late, wrongly, for ever or not at all. It counts what it sees.
+/// It knows no manners: a script may answer late, wrongly, without an end or not at all. The server counts connections
+/// and requests.
 final class HostileServer: Sendable {
     typealias Script = @Sendable (HostileConnection) -> Void
 
@@ -39,7 +40,8 @@ final class HostileServer: Sendable {
         self.isAccepting = isAccepting
         guard isAccepting else { return }
         Thread.detachNewThread { [self] in
-            // Not by who stops it: a number that was given back would be another's listener by the time of `accept`.
+            // Not by the thread that stops it: a number that was given back would be another listener's by the time of
+            // `accept`.
             defer { Glibc.close(listener) }
             while true {
                 let socket = accept(listener, nil, nil)
@@ -67,7 +69,7 @@ final class HostileServer: Sendable {
         state.withLock { state in
             guard !state.isStopped else { return }
             state.isStopped = true
-            // The door first: who comes back when its connection ends finds nobody.
+            // The listener first: a client that comes back when its connection ends is not let in.
             shutdown(listener, Int32(SHUT_RDWR))
             if !isAccepting { Glibc.close(listener) }
             for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -94,7 +96,7 @@ final class HostileServer: Sendable {
 
     static func newSocket(_ family: Int32 = AF_INET) -> Int32 { socket(family, Int32(SOCK_STREAM.rawValue), 0) }
 
-    /// A port of 127.0.0.1 on which nobody listens.
+    /// A port of 127.0.0.1 on which no server listens.
     ///
     /// It stays taken for as long as the process lives, so that no other server gets it.
     static func closedPort() throws -> Int {
@@ -111,7 +113,7 @@ struct SeenRequest: Sendable {
     var headers: [String] { Array(lines.dropFirst()) }
 }
 
-/// What a script has of its connection. Blocking, on the script's own thread.
+/// A script's end of its connection. Blocking, on the script's own thread.
 final class HostileConnection {
     fileprivate let socket: Int32
     private let server: HostileServer
@@ -170,7 +172,7 @@ final class HostileConnection {
         return write(lines.joined(separator: "\r\n"))
     }
 
-    /// Ends this connection and all others, and lets nobody in any more.
+    /// Ends this connection and all others, and accepts no other one.
     func stopServer() { server.stop() }
 
     /// Makes the connection's end a reset.

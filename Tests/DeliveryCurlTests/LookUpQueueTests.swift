@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Names that wait to be looked up")
 struct LookUpQueueTests {
-    /// One that nobody else is, unless the number is the same.
+    /// An application that differs from all others with another number.
     private func application(_ number: Int) -> ApplicationID { ApplicationID(unchecked: "app\(number)") }
 
     /// Takes all that may start.
@@ -30,11 +30,11 @@ struct LookUpQueueTests {
         for (number, name) in names.enumerated() { queue.ask(name, for: number, of: application(number)) }
     }
 
-    @Test func noMoreThanThereAreThreads() {
+    @Test func noMoreLookUpsThanThreads() {
         var queue = LookUpQueue(threads: 3)
         ask((0..<9).map { "n\($0)" }, &queue)
         #expect(start(&queue) == ["n0", "n1", "n2"])
-        // Nobody waits for it any more, and its thread is still there.
+        // No slot waits for the name any more, and its thread is still there.
         let hadThread = queue.giveUp("n0", for: 0, isLate: true)
         #expect(hadThread)
         #expect(start(&queue).isEmpty && queue.underWay == 3)
@@ -42,7 +42,7 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["n3"])
     }
 
-    @Test func whoCameLastOfThoseWithMostWaitsNoLonger() {
+    @Test func theLastNamesOfTheLargestApplicationAreTurnedAway() {
         var queue = LookUpQueue(threads: 2)
         find(["known"], &queue)
         queue.ask("hung", for: 0, of: application(0))
@@ -56,7 +56,7 @@ struct LookUpQueueTests {
         for slot in queue.excess(over: 10) { queue.giveUp("many\(slot)", for: slot, isLate: true) }
         #expect(queue.waiting == 10 && queue.excess(over: 10).isEmpty)
         #expect(Set(queue.excess(over: 0)) == Set([1, 2, 3, 4, 5, 9, 10, 11, 12, 13]))
-        // Who was found before has a thread of its own.
+        // A name that was found before has a thread of its own.
         queue.ask("known", for: 14, of: application(1))
         #expect(start(&queue) == ["known"] && queue.begun == 2 && queue.waiting == 10)
         #expect(queue.ended("hung", isFound: nil) == [0])
@@ -76,7 +76,7 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["one"])
     }
 
-    @Test func whatNobodyWaitsForIsNotBegun() {
+    @Test func aNameWithoutWaitingSlotsIsNotBegun() {
         var queue = LookUpQueue(threads: 1)
         find(["c"], &queue)
         ask(["a", "b", "b", "c", "d"], &queue)
@@ -107,7 +107,7 @@ struct LookUpQueueTests {
         #expect(order == ["many0", "one", "none", "many1", "many2", "many3"])
     }
 
-    @Test func whoHasManyLeavesAsManyToOthers() {
+    @Test func anApplicationWithManyNamesLeavesAsManyThreadsToOthers() {
         var queue = LookUpQueue(threads: 64)
         func hang(_ count: Int, of number: Int) -> Int {
             for name in 0..<count { queue.ask("\(number)-\(name)", for: 1000 * number + name, of: application(number)) }
@@ -118,7 +118,7 @@ struct LookUpQueueTests {
         #expect(hang(100, of: 1) == 12)
         #expect(hang(100, of: 2) == 6)
         #expect(hang(1, of: 3) == 1)
-        // One that comes back goes to who has fewer than are left.
+        // A thread that comes back goes to an application that has fewer than are left.
         _ = queue.ended("0-0", isFound: false)
         #expect(start(&queue).isEmpty)
         _ = queue.ended("0-1", isFound: false)
@@ -126,7 +126,7 @@ struct LookUpQueueTests {
         #expect(hang(1, of: 4) == 1)
     }
 
-    @Test func whoSharesANameNeedNotWaitForAnotherToHaveItsTurn() {
+    @Test func aSharedNameIsLookedUpInTheFirstTurnOfAnyOfItsApplications() {
         var queue = LookUpQueue(threads: 4)
         for number in 0..<6 { queue.ask("many\(number)", for: number, of: application(0)) }
         queue.ask("shared", for: 6, of: application(0))
@@ -134,7 +134,7 @@ struct LookUpQueueTests {
         queue.ask("shared", for: 7, of: application(1))
         #expect(start(&queue) == ["shared"])
         #expect(queue.ended("shared", isFound: true) == [6, 7])
-        // It stands in nobody's line any more.
+        // The name is in no application's queue any more.
         for name in ["many0", "many1"] { _ = queue.ended(name, isFound: true) }
         #expect(start(&queue) == ["many2", "many3"])
         queue.ask("shared", for: 7, of: application(1))
@@ -147,7 +147,7 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["many4", "many5"])
     }
 
-    @Test func whatTakesLongLeavesItsPlaceToOthers() {
+    @Test func aLateLookUpLeavesItsPlaceToOthers() {
         var queue = LookUpQueue(threads: 8, more: 8)
         let late = CurlLimits.promptLookUp
         for slot in 0..<9 { queue.ask("hung\(slot)", for: slot, of: application(0)) }
@@ -167,7 +167,7 @@ struct LookUpQueueTests {
         #expect(queue.next(at: 2 * late) == "other")
         queue.setLate(at: 3 * late)
         #expect(queue.late == 3 && queue.underWay == 3)
-        // One comes back: another that is late has its place, and who waits has a thread.
+        // A thread comes back: another late look-up has its place, and a waiting name has a thread.
         #expect(queue.ended("hung0", isFound: false) == [0])
         queue.setLate(at: 3 * late)
         #expect(queue.late == 3 && queue.underWay == 2 && queue.next(at: 3 * late) == "hung5")
@@ -177,13 +177,14 @@ struct LookUpQueueTests {
     }
 
     /// All names of an application that were found may fall silent at the same time.
-    @Test func whatWasFoundHasMoreThreads() {
+    @Test func foundNamesHaveMoreThreads() {
         var queue = LookUpQueue(threads: 8, more: 24)
         let (fallen, well) = ((0..<12).map { "fallen\($0)" }, ["well0", "well1"])
         find(fallen + well, &queue)
         for slot in 0..<30 { queue.ask("stranger\(slot)", for: slot, of: application(0)) }
         for (slot, name) in (fallen + well).enumerated() { queue.ask(name, for: 100 + slot, of: application(0)) }
-        // Half of all that is left, before strangers have any: those have three, and then six that are late.
+        // Half of all threads that are left, before other applications have any: these have three, and then six that
+        // are late.
         #expect(start(&queue) == fallen + well + ["stranger0", "stranger1", "stranger2"])
         for round in 1...9 as ClosedRange<UInt64> {
             queue.setLate(at: round * CurlLimits.promptLookUp)
@@ -197,7 +198,7 @@ struct LookUpQueueTests {
         #expect(start(&queue) == well)
     }
 
-    /// Against what can be counted by looking at all of it.
+    /// The counts agree with a count over all names.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func countsAreExact(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -237,7 +238,7 @@ struct LookUpQueueTests {
         try #require(queue.underWay == 0 && queue.late == 0)
     }
 
-    @Test func whatSaysNothingOfANameLeavesItAsItWas() {
+    @Test func aShortageLeavesTheNameAsItWas() {
         var queue = LookUpQueue(threads: 4)
         find(["good"], &queue)
         queue.ask("good", for: 0, of: nil)
@@ -249,14 +250,14 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["good"])
     }
 
-    @Test func namesNobodyKnowsLeaveThreadsToThoseThatWereFound() {
+    @Test func unknownNamesLeaveThreadsToFoundOnes() {
         var queue = LookUpQueue(threads: 8)
         find(["good0", "good1", "good2"], &queue)
         ask((0..<20).map { "hung\($0)" }, &queue)
         #expect(start(&queue).count == 6, "A quarter of the threads is kept.")
         for number in 0..<3 { queue.ask("good\(number)", for: 20 + number, of: application(20 + number)) }
         #expect(start(&queue) == ["good0", "good1"])
-        // One that has no addresses any more is known no more.
+        // A name that has no addresses any more is not known any more.
         #expect(queue.ended("good0", isFound: false) == [20])
         #expect(start(&queue) == ["good2"])
         queue.ask("good0", for: 20, of: application(20))
@@ -281,7 +282,7 @@ struct LookUpQueueTests {
         #expect(start(&queue) == ["slow0", "slow1"])
         for number in 8..<16 { queue.ask("n\(number)", for: number, of: application(number)) }
         #expect(start(&queue) == ["n8", "n9", "n10", "n11"], "The last two threads are for names that were found.")
-        // One that comes back in time is slow no more.
+        // A name that comes back in time is not slow any more.
         #expect(queue.ended("slow0", isFound: true) == [0])
         #expect(start(&queue) == ["n12"])
         for number in 8..<12 { #expect(queue.ended("n\(number)", isFound: true) == [number]) }

@@ -9,12 +9,12 @@ import Testing
 /// Names, and a resolver that says and does what a test wants.
 @Suite(.timeLimit(.minutes(15)))
 struct LookUpTests {
-    /// Counts what it is asked.
+    /// A resolver that counts its questions.
     private final class Resolver: Sendable {
         private let state = Mutex((asked: [String](), now: 0, peak: 0))
         private let answer: @Sendable (String, Int) -> HostLookUp
 
-        /// - Parameter answer: Is given a name, and how many were asked for before.
+        /// - Parameter answer: Called with a name, and the number of names that were asked for before.
         init(_ answer: @escaping @Sendable (String, Int) -> HostLookUp) { self.answer = answer }
 
         var asked: [String] { state.withLock { $0.asked } }
@@ -111,7 +111,7 @@ struct LookUpTests {
         }
     }
 
-    @Test func theGuardSeesWhatANameResolvesTo() async throws {
+    @Test func theGuardSeesTheAddressesOfAName() async throws {
         let resolver = Resolver { _, _ in .addresses(["10.0.0.5"]) }
         try await withTransport(resolver) { transport in
             let result = await transport.send(WebhookRequest(to: "http://hooks.example:8080/"))
@@ -119,7 +119,7 @@ struct LookUpTests {
         }
     }
 
-    @Test("What cannot be looked up")
+    @Test("Names that cannot be looked up")
     func failures() async throws {
         let resolver = Resolver { name, _ in
             name == "none.example" ? .failed("Name or service not known") : .noMeans("Too many open files")
@@ -133,7 +133,7 @@ struct LookUpTests {
         }
     }
 
-    @Test("Look-ups that nobody waits for any more keep their threads, and there are no more than so many")
+    @Test("Look-ups without a waiting request keep their threads, and their number is bounded")
     func hanging() async throws {
         let gate = DispatchSemaphore(value: 0)
         let resolver = Resolver { name, _ in
@@ -158,21 +158,22 @@ struct LookUpTests {
                     transport.start(WebhookRequest(to: url, timeoutMilliseconds: 2000)) { tally.note($0) }
                 }
                 await tally.wait(for: 48)
-                // Three threads are for names that were not found before, and who asks for all has two of them; of the
-                // twelve for what is late it has six. How many of them have begun when nobody waits any more is chance.
+                // Three threads are for names that were not found before, and the application that asks for all has two
+                // of them; of the twelve for late look-ups it has six. The number that has begun when no request waits
+                // any more is chance.
                 let late = tally.results.filter { $0.failure?.kind == .nameNotResolved }
                 #expect((2...8).contains(late.count))
                 #expect(tally.failures[.noSocket] == 48 - late.count, "Those without a thread were not tried.")
                 #expect(late.allSatisfy { $0.failure?.hasRunOutOfTime == true && $0.metrics.total >= 2_000_000 })
-                // Those give their slots back before, though no more than sixteen are under way at a time: a few after a
-                // quarter of their time, and the others at once when no thread comes back.
+                // The requests give their slots back before, though no more than sixteen are under way at a time: a few
+                // after a quarter of their time, and the others at once when no thread comes back.
                 #expect(tally.results.suffix(late.count).allSatisfy { $0.failure?.kind == .nameNotResolved })
                 #expect(resolver.asked.count == 1 + late.count && resolver.peak == late.count)
-                // Who needs no name goes on, as does a name that was found before.
+                // A request without a name goes on, as does one with a name that was found before.
                 #expect(await status("127.0.0.1") == 200)
                 #expect(await status("known.example") == 200)
                 #expect(resolver.asked.count == 1 + late.count + 1 && resolver.peak == late.count + 1)
-                // So does another application, and everybody when the threads have come back.
+                // So does another application, and every application when the threads have come back.
                 #expect(await status("other.example", of: "other") == 200)
                 for _ in late { gate.signal() }
                 #expect(await status("quick.example") == 200)

@@ -7,7 +7,7 @@ import Testing
 /// The loop, driven round by round on the test's own thread.
 @Suite(.timeLimit(.minutes(15)))
 struct LoopTests {
-    @Test func aFailureOfTheEngineFailsWhatRunsAndNothingAfterwards() throws {
+    @Test func aFailureOfTheEngineFailsRunningTransfersAndNoLaterOnes() throws {
         let server = try HostileServer { connection in
             while let request = connection.readRequest() {
                 if request.text == "hang" { connection.waitForEnd() } else { connection.respond("200 OK") }
@@ -60,7 +60,7 @@ struct LoopTests {
         }
     }
 
-    @Test func theBellRingsOnlyForASleeper() throws {
+    @Test func theBellRingsOnlyForASleepingLoop() throws {
         let mailbox = try Mailbox()
         func isRinging() -> Bool {
             var count: eventfd_t = 0

@@ -13,9 +13,9 @@ struct PollerTests {
         return (ends[0], ends[1])
     }
 
-    /// What is said on a kept socket in the turn in which libcurl closes it: the number is the next socket's, which
-    /// must keep what it was sent.
-    @Test func whoGetsTheNumberOfAClosedSocketIsLeftAlone() throws {
+    /// Bytes come on a kept socket in the turn in which libcurl closes it: the number is the next socket's, which must
+    /// keep its own bytes.
+    @Test func theNextSocketWithTheNumberOfAClosedOneIsLeftAlone() throws {
         var poller = try Poller()
         let (kept, far) = try Self.pair()
         #expect(poller.watch(kept, reading: true, writing: false) == 0)
@@ -36,7 +36,7 @@ struct PollerTests {
         for socket in [kept, far, near, other] { close(socket) }
     }
 
-    @Test func whatIsSaidOnAKeptSocketEndsIt() throws {
+    @Test func bytesOnAKeptSocketEndIt() throws {
         var poller = try Poller()
         let (kept, far) = try Self.pair()
         #expect(poller.watch(kept, reading: true, writing: false) == 0)
@@ -49,7 +49,7 @@ struct PollerTests {
         for socket in [kept, far] { close(socket) }
     }
 
-    @Test func whoWaitedToWriteIsListenedToWhenKept() throws {
+    @Test func aSocketThatWaitedToWriteIsReadWhenKept() throws {
         var poller = try Poller()
         let (kept, far) = try Self.pair()
         #expect(poller.watch(kept, reading: false, writing: true) == 0)
@@ -60,8 +60,8 @@ struct PollerTests {
         for socket in [kept, far] { close(socket) }
     }
 
-    /// Closed by somebody who does not say so: the kernel has forgotten it, and the number is the next socket's.
-    @Test func aNumberThatWasKeptIsWatchedForItsNextSocket() throws {
+    /// Closed without a word to the poller: the kernel has forgotten it, and the number is the next socket's.
+    @Test func theNumberOfAKeptSocketIsWatchedForItsNextSocket() throws {
         var poller = try Poller()
         let (kept, far) = try Self.pair()
         #expect(poller.watch(kept, reading: true, writing: false) == 0)

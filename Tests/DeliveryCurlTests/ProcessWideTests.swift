@@ -3,7 +3,7 @@ import Foundation
 import Router
 import Testing
 
-/// What concerns the process as a whole, each in a process of its own.
+/// Effects on the process as a whole, each in a process of its own.
 @Suite(.timeLimit(.minutes(15)))
 struct ProcessWideTests {
     @Test func proxiesInTheEnvironmentAreIgnored() async {

@@ -2,8 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A balancer between a client and a server on 127.0.0.1: hands bytes on, and can forget the connections that it has, as
-/// one does whose table was cleared. Nobody is told: what comes over a forgotten connection is taken, and that is all.
+/// A balancer between a client and a server on 127.0.0.1: hands bytes on, and can forget the connections that it has,
+/// as one does whose table was cleared. Neither end is told: bytes that come over a forgotten connection are taken, and
+/// that is all.
 final class Relay: Sendable {
     let port: Int
     private let listener: Int32

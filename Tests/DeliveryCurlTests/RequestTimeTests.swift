@@ -28,7 +28,7 @@ struct RequestTimeTests {
         #expect(time.addressDeadline == Self.at(15_000), "but no more than there is")
     }
 
-    @Test func isNeverNothing() {
+    @Test func isNeverZero() {
         for milliseconds in [0, -1, Int.min] {
             #expect(Self.time(connecting: milliseconds, all: milliseconds).left(at: Self.at(0)) == (1, 1))
         }

@@ -25,7 +25,7 @@ struct ShutdownTests {
             async let end: Void = transport.shutdown(gracePeriodMilliseconds: 30_000)
             await tally.wait(for: 3)
             #expect(tally.failures == [.shuttingDown: 3])
-            // Closing, but not closed: what comes now is refused too.
+            // Closing, but not closed: a request that comes now is refused too.
             #expect(await transport.send(WebhookRequest(to: server.url())).failure?.kind == .shuttingDown)
             for _ in 0..<2 { gate.signal() }
             await end
@@ -72,7 +72,7 @@ struct ShutdownTests {
         #expect(!isOnCaller.withLock { $0 })
     }
 
-    @Test func endingTwiceIsEndingOnce() async throws {
+    @Test func closingTwiceIsAllowed() async throws {
         let transport = try CurlTransport(configuration: CurlConfiguration(egress: .grantingLoopback))
         await withTaskGroup { group in
             for _ in 0..<4 { group.addTask { await transport.shutdown(gracePeriodMilliseconds: 10) } }
@@ -82,7 +82,7 @@ struct ShutdownTests {
         await transport.shutdown(gracePeriodMilliseconds: 10)
     }
 
-    @Test func lettingGoOfTheTransportEndsIt() async throws {
+    @Test func releasingTheTransportEndsIt() async throws {
         try await HostileServer.with { connection in
             connection.waitForEnd()
         } _: { server in
@@ -114,7 +114,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test func closingFromACompletionOnlyAsks() async throws {
+    @Test func closingFromACompletionReturnsAtOnce() async throws {
         try await HostileServer.with { connection in
             while connection.readRequest() != nil { connection.respond("200 OK") }
         } _: { server in

@@ -88,7 +88,7 @@ struct TLSTests {
     }
 
     /// As a balancer on the way does that has lost its table: the connection stands, and nothing comes of it any more.
-    @Test func aConnectionThatWasForgottenIsNotUsedAgain() async throws {
+    @Test func aForgottenConnectionIsNotUsedAgain() async throws {
         let authority = try TestAuthority.shared.get()
         try await withRelay(authority) { relay, transport, milliseconds in
             let url = "https://127.0.0.1:\(relay.port)/echo"
@@ -110,8 +110,8 @@ struct TLSTests {
         }
     }
 
-    /// Whoever has little time says nothing of a connection on which others have more.
-    @Test func aTimeOutCutsNobodyElseOff() async throws {
+    /// The time-out of a request with little time says nothing of a connection on which others have more.
+    @Test func aTimeOutCutsOffNoOtherRequest() async throws {
         let authority = try TestAuthority.shared.get()
         try await withHTTP2Server(authority) { port in
             let relay = try Relay(to: port)
@@ -252,8 +252,8 @@ private func withHTTP2Server(_ authority: TestAuthority, _ body: @escaping (Int)
     try await body(#require(await iterator.next()))
 }
 
-/// `openssl s_server`, which knows TLS and nothing of HTTP/2: what it decrypts comes out of it, and what is written
-/// into it goes to the client.
+/// `openssl s_server`, which knows TLS and nothing of HTTP/2: the decrypted bytes come out of it, and bytes that are
+/// written into it go to the client.
 private struct OpenSSLServer {
     let port: Int
     private let process = Process()

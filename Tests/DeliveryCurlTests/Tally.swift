@@ -20,7 +20,7 @@ final class Tally: Sendable {
         waiter?.resume()
     }
 
-    /// Suspends until so many have come.
+    /// Suspends until this many have come.
     func wait(for count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

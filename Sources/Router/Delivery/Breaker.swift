@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Whether an endpoint is worth trying: what keeps a receiver that is down from being asked by everybody in turn.
+/// Circuit breaker of an endpoint: keeps a receiver that is down from being tried by one lane after another.
 ///
 ///               too many failures                     its time has come, and one attempt starts
 ///     ┌─ closed ──────────────────▶ open(until) ───────────────────────────────▶ halfOpen
@@ -11,7 +11,7 @@ package import RouterPlugin
 ///     └─ after that: 1 attempt at a time, then 2, 4, 8 …, until it is closed without a limit
 ///
 /// Invariants: while it is open nothing starts, while it is half open one attempt is under way; what started before it
-/// opened does not open it again. Answers that speak for a living receiver close it, whatever they say of the message.
+/// opened does not open it again. An answer of a living receiver closes it, whatever it says of the message.
 package struct Breaker: Hashable, Sendable {
     package enum State: Hashable, Sendable {
         /// Attempts start. Can transition to: open.
@@ -22,9 +22,9 @@ package struct Breaker: Hashable, Sendable {
         case halfOpen
     }
 
-    /// What an attempt says of its endpoint.
+    /// The evidence of an attempt on its endpoint.
     package enum Signal: Hashable, Sendable {
-        /// There is somebody, although perhaps not for this message.
+        /// The receiver lives, although it may have refused this message.
         case answered
         case failed(Reason)
         /// Nothing is known: it was not sent.
@@ -40,14 +40,14 @@ package struct Breaker: Hashable, Sendable {
     }
 
     package private(set) var state: State = .closed
-    /// When and why it came into this state; nil if it was never in another one.
+    /// The change into this state; nil if the breaker was never in another one.
     package private(set) var last: Transition?
-    /// How many attempts may be under way while it recovers; nil if as many as there are.
+    /// The number of attempts that may be under way during a slow start; nil outside one.
     package private(set) var slowStartLimit: Int?
     /// Whether the slow start follows an opening, and not a pause that the receiver has asked for.
     private var isRecovering = false
     private var failuresInARow = 0
-    /// How often it has opened without a recovery in between.
+    /// The number of openings without a recovery in between.
     private var openings = 0
     /// The last outcomes, the newest in the lowest bit; 1 is a failure.
     private var window: UInt32 = 0
@@ -66,7 +66,7 @@ package struct Breaker: Hashable, Sendable {
     /// Whether it is as if nothing had ever gone wrong, so that there is nothing to remember.
     package var isPristine: Bool { state == .closed && slowStartLimit == nil && failuresInARow == 0 && window == 0 }
 
-    /// What is said to an attempt that would start now.
+    /// The answer to an attempt that would start now.
     package enum Admission: Hashable, Sendable {
         case start
         case wait(until: Timestamp)
@@ -114,7 +114,7 @@ package struct Breaker: Hashable, Sendable {
         }
     }
 
-    /// Somebody says that the receiver is well again.
+    /// Closes the breaker: an operator says that the receiver is well again.
     package mutating func resume(at now: Timestamp) -> Transition? {
         guard state != .closed else {
             self = Breaker()
@@ -124,12 +124,12 @@ package struct Breaker: Hashable, Sendable {
         return close(.resumed, at: now)
     }
 
-    /// Nothing was sent for so long that its state says nothing any more; nil if it is closed.
+    /// The transition of a breaker that is forgotten, as nothing was sent for a long time; nil if it is closed.
     package func forgotten(at now: Timestamp) -> Transition? {
         phase == .closed ? nil : Transition(from: phase, to: .closed, reason: .forgotten, at: now)
     }
 
-    /// The receiver has asked for a pause: what comes after it begins gently.
+    /// The receiver has asked for a pause, after which a slow start begins.
     package mutating func pause() {
         if state == .closed { slowStartLimit = 1 }
     }
@@ -191,15 +191,15 @@ extension Breaker {
     package enum Reason: Hashable, Sendable, CustomStringConvertible {
         /// The receiver has answered.
         case answered
-        /// Somebody has said that it is well again.
+        /// An operator has said that it is well again.
         case resumed
-        /// Nothing has been sent there for long.
+        /// Nothing has been sent there for a long time.
         case forgotten
         /// The last answer was this status.
         case status(Int)
         /// There was no answer.
         case failure(TransferFailure.Kind)
-        /// The session was told that there is nobody any more.
+        /// The endpoint has answered that the session's receiver is gone.
         case gone
 
         /// A word for the API and for logs, out of a bounded set.
@@ -218,11 +218,12 @@ extension Breaker {
 
 /// The bounds of breakers.
 package enum BreakerLimits {
-    /// So many failures one after another open it.
+    /// Failures in a row that open it.
     package static let failuresInARow = 5
-    /// Or one in so many of the last outcomes, of which there have to be enough. At most 32 are remembered.
+    /// The share of failures that opens it, one in this many of the last outcomes, if there are `leastInWindow` of
+    /// them. At most 32 are remembered.
     package static let failureShare = 2
     package static let leastInWindow = 20
-    /// With so many attempts at a time it has recovered.
+    /// The number of attempts at a time with which a slow start ends.
     package static let slowStartEnd = 64
 }

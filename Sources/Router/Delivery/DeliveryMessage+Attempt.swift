@@ -3,9 +3,9 @@ package import RouterPlugin
 extension DeliveryMessage {
     /// The message that an attempt brings.
     ///
-    /// A notification is told to its session as the notification finds it. An event keeps
-    /// the facts of its time. Only a scene that connects is told its restoration activity and user info as they are now,
-    /// because the scene may still have been asked for them at the time of the event.
+    /// A notification is told to its session as the notification finds it. An event keeps the facts of its time. Only a
+    /// scene that connects is told its restoration activity and user info as they are now, because the scene may still
+    /// have been asked for them at the time of the event.
     package init(_ attempt: AttemptStart, _ payload: MessagePayload) {
         let notification = attempt.notification
         self.init(
@@ -71,7 +71,8 @@ extension DeliveryMessage {
 
 /// The types of messages for sessions.
 package enum WebhookType {
-    /// The type of a notification: an unattached session is told to connect, a connected one is told of the notification.
+    /// The type of a notification: an unattached session is told to connect, a connected one is told of the
+    /// notification.
     package static func name(of kind: NotificationKind, for state: ActivationState?) -> String {
         state == .unattached ? SceneEventKind.willConnect.rawValue : name(of: kind)
     }

@@ -1,12 +1,12 @@
 package import RouterPlugin
 
-/// How much may be under way at once, in all and of what has to share.
+/// The number of attempts that may be under way at once, in all and for each shared resource.
 package struct DeliveryCaps: Hashable, Sendable {
     /// Attempts in all.
     package var slots: Int
     /// Attempts at one origin: scheme, host and port.
     package var perOrigin: Int
-    /// Attempts at endpoints that are slow: however many hang, the others have the rest.
+    /// Attempts at slow endpoints: however many hang, the others have the rest.
     package var slow: Int
 
     /// - Parameters:
@@ -18,15 +18,15 @@ package struct DeliveryCaps: Hashable, Sendable {
         self.slow = min(slots, slow ?? max(1, slots / 8))
     }
 
-    /// Slots that only a class may use: an eighth for what is urgent, a sixteenth each for the others. What is left is
-    /// for all.
+    /// Slots that only one class may use: an eighth of all for the urgent class, a sixteenth each for the others. The
+    /// rest is common to all classes.
     package func reserved(for urgency: Priority) -> Int { urgency == .high ? slots / 8 : slots / 16 }
 }
 
-/// Which classes of priority may start an attempt.
+/// The slots of attempts, by class of priority.
 ///
-/// Each class has slots of its own, and borrows from the common ones when they are in use. So nothing urgent waits for a
-/// crowd of what is not, and what is not urgent goes on, however much else there is.
+/// Each class has slots of its own, and borrows from the common ones when these are in use. So urgent deliveries do not
+/// wait for a crowd of others, and the others go on, however many urgent ones there are.
 package struct DeliverySlots: Sendable {
     private let caps: DeliveryCaps
     private let common: Int
@@ -46,7 +46,7 @@ package struct DeliverySlots: Sendable {
 
     package func admits(_ urgency: Priority) -> Bool { free(for: urgency) > 0 }
 
-    /// How many attempts of a class may start, as things stand.
+    /// The number of attempts of a class that may start now.
     package func free(for urgency: Priority) -> Int {
         let borrowed = Priority.ranked.reduce(0) { $0 + max(0, inUse[$1.rank] - caps.reserved(for: $1)) }
         return max(0, caps.reserved(for: urgency) - inUse[urgency.rank]) + max(0, common - borrowed)

@@ -22,7 +22,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case settled(Settlement)
     }
 
-    /// What to do when asked to start.
+    /// The answer to a request to start.
     package enum StartAction: Hashable, Sendable {
         /// Send the attempt with this number.
         case send(attempt: Int)
@@ -34,7 +34,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case none
     }
 
-    /// What to do when an attempt has come to its end.
+    /// The next step when an attempt has come to its end.
     package enum FinishAction: Hashable, Sendable {
         case settle(Settlement)
         /// Wait for the next attempt.
@@ -56,7 +56,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         self.progress = progress
     }
 
-    /// When its time runs out, if it waits for an attempt and there is such a time.
+    /// The end of its time, if it waits for an attempt and has an end.
     package var endsWaitingAt: Timestamp? {
         if case .at(let end) = expiration, isWaiting { end } else { nil }
     }
@@ -74,11 +74,11 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         return .send(attempt: attempt)
     }
 
-    /// Says what an outcome means. Changes nothing: the answer takes effect when it has been committed, by `rescheduled` or
-    /// `settled`.
+    /// The meaning of an outcome. Changes nothing: the answer takes effect when it has been committed, by `rescheduled`
+    /// or `settled`.
     ///
-    /// - Parameter hasMoved: Whether its session is reached elsewhere by now. Then what goes on goes on at once: to wait was
-    ///   the matter of where the attempt went.
+    /// - Parameter hasMoved: Whether its session is reached elsewhere by now. Then a retry is made at once: the wait
+    ///   was for the receiver that the attempt went to.
     package func finished(
         attempt: Int, _ outcome: ResponseClass, hasMoved: Bool, at now: Timestamp, policy: RetryPolicy,
         using generator: inout some RandomNumberGenerator
@@ -87,7 +87,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         let action = action(after: attempt, outcome, at: now, policy: policy, using: &generator)
         guard case .retry(var next) = action else { return action }
         if hasMoved { next.notBefore = nil }
-        // What was not sent has not been tried: its time runs out while it waits, or not at all.
+        // A delivery that was not sent has not been tried: its time runs out while it waits, or not at all.
         guard outcome != .notSent else { return .retry(next) }
         switch expiration {
         case .never: return .retry(next)
@@ -97,7 +97,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         }
     }
 
-    /// What an outcome means, as if there were time for it.
+    /// The meaning of an outcome, without regard to the expiration.
     private func action(
         after attempt: Int, _ outcome: ResponseClass, at now: Timestamp, policy: RetryPolicy,
         using generator: inout some RandomNumberGenerator
@@ -133,7 +133,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether what a retry goes on from says that the attempt under way was not made.
+    /// Whether the progress of a retry says that the attempt under way was not made.
     package func wasNotSent(going next: DeliveryProgress) -> Bool {
         if case .inFlight(let attempt) = state { next.attempts < attempt } else { false }
     }

@@ -1,6 +1,6 @@
 import RouterPlugin
 
-/// What attempts show of endpoints, and when lanes blocked on an endpoint are woken.
+/// Endpoints: learning from attempts, and waking the lanes blocked on an endpoint.
 extension Dispatcher {
     /// Learns from an attempt that has come to its end.
     ///
@@ -61,13 +61,14 @@ extension Dispatcher {
         guard let place = endpoints.index(forKey: endpoint) else { return }
         endpoints.values[place].notice(now)
         if !endpoints.values[place].sharesFewSlots { wakeSlowLanes(of: endpoint) }
-        if isAwaited(.endpoint(endpoint)) { wakeLanes(at: endpoint, endpoints.values[place]) }
-        let isAwaited = isAwaited(.endpoint(endpoint))
+        if isAwaited(endpoint) { wakeLanes(at: endpoint, endpoints.values[place]) }
+        let isAwaited = isAwaited(endpoint)
         if endpoints.values[place].isPristine, !isAwaited {
             endpoints.remove(at: place)
             if !openedBy.isEmpty { openedBy[endpoint] = nil }
         } else if let idleSince = endpoints.values[place].idleSince {
-            // Names of lanes that are blocked no longer may still be in its list; the endpoint is looked at again all the same.
+            // Names of lanes that are blocked no longer may still be in its list; the endpoint is looked at again all
+            // the same.
             let since = isAwaited || hasSlowLanes(endpoint) ? now : idleSince
             let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
             if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }

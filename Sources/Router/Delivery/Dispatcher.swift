@@ -1,7 +1,7 @@
 package import RouterPlugin
 
-/// The part of delivery that belongs to the node and not to an application: slots, endpoints with their breakers, origins,
-/// fair turns, and the lanes blocked on any of these.
+/// The part of delivery that belongs to the node and not to an application: slots, endpoints with their breakers,
+/// origins, fair turns, and the lanes blocked on any of these.
 ///
 ///     lane ──▶ turns ──▶ obstacle? ── none ──▶ take: slot, origin, shares ──▶ attempt ──▶ release
 ///                ▲           │                                                              │
@@ -11,11 +11,11 @@ package import RouterPlugin
 ///                └───────────── granted[lane] ◀──────────────┘
 ///
 /// The dispatcher knows a lane by its key only. It never scans all lanes: a lane that may have something to start is in
-/// `turns`, a blocked lane is in the wait list of its resource, and releasing the resource wakes the head of that list. A
-/// lane that cannot use a granted resource passes it on to the next one in the list.
+/// `turns`, a blocked lane is in the wait list of its resource, and releasing the resource wakes the head of that list.
+/// A lane that cannot use a granted resource passes it on to the next one in the list.
 ///
-/// Invariants: a lane is blocked on one resource at most, and is then in that resource's wait list; a lane is never blocked
-/// and granted at once. Wait lists may hold names of lanes that are blocked no longer; `wakeNext` skips these.
+/// Invariants: a lane is blocked on one resource at most, and is then in that resource's wait list; a lane is never
+/// blocked and granted at once. Wait lists may hold names of lanes that are blocked no longer; `wakeNext` skips these.
 package struct Dispatcher: Sendable {
     /// A resource of the node that an attempt needs beside a slot for its class.
     package enum Resource: Hashable, Sendable {
@@ -56,19 +56,13 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// The attempts of one application at one origin.
-    struct OriginShare: Hashable, Sendable {
-        let application: ApplicationID
-        let origin: Origin
-    }
-
     package let caps: DeliveryCaps
     package private(set) var slots: DeliverySlots
-    /// State learnt about endpoints. None of it is kept: it is learnt again soon enough, and state that must survive a restart,
-    /// such as the time of the next attempt, is kept with the delivery.
+    /// State learnt about endpoints. None of it is kept: it is learnt again soon enough, and state that must survive a
+    /// restart, such as the time of the next attempt, is kept with the delivery.
     package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
-    /// The lane whose attempt opened the breaker of an endpoint last. It is not part of `EndpointHealth`, which is copied with
-    /// each attempt.
+    /// The lane whose attempt opened the breaker of an endpoint last. It is not part of `EndpointHealth`, which is
+    /// copied with each attempt.
     package internal(set) var openedBy: [EndpointKey: SessionKey] = [:]
     /// Attempts under way that use a slow slot.
     package private(set) var slowUnderWay = 0
@@ -76,7 +70,9 @@ package struct Dispatcher: Sendable {
     private(set) var now = Timestamp(milliseconds: 0)
     /// Attempts under way, by resource.
     private var origins: [Origin: Int] = [:]
-    private var originShares: [OriginShare: Int] = [:]
+    /// Attempts under way by application, only of origins where nearly as many are under way as there may be: until then an
+    /// attempt does not pay for the count.
+    private var originShares: [Origin: [ApplicationID: Int]] = [:]
     private var shares: [ApplicationID: Int] = [:]
     /// Attempts under way, with the resources that they use.
     private(set) var flights: [NotificationSequence: Flight] = [:]
@@ -151,8 +147,7 @@ package struct Dispatcher: Sendable {
     }
 
     private func hasShare(_ application: ApplicationID, at origin: Origin) -> Bool {
-        originShares[OriginShare(application: application, origin: origin)] ?? 0
-            < mostOfOneApplication(atOriginWith: origins[origin] ?? 0)
+        originShares[origin]?[application] ?? 0 < mostOfOneApplication(atOriginWith: origins[origin] ?? 0)
     }
 
     /// The number that one application's attempts must stay below at an origin with this many attempts under way.
@@ -171,7 +166,7 @@ package struct Dispatcher: Sendable {
         flights[sequence] = flight
         slots.take(urgency)
         origins[endpoint.origin, default: 0] += 1
-        originShares[OriginShare(application: endpoint.application, origin: endpoint.origin), default: 0] += 1
+        countShare(of: endpoint)
         shares[endpoint.application, default: 0] += 1
         if isSlow { slowUnderWay += 1 }
         unblock(key)
@@ -186,7 +181,7 @@ package struct Dispatcher: Sendable {
         slots.giveBack(flight.urgency)
         if flight.isSlow { slowUnderWay -= 1 }
         Self.decrement(&origins, endpoint.origin)
-        Self.decrement(&originShares, OriginShare(application: endpoint.application, origin: endpoint.origin))
+        uncountShare(of: endpoint)
         // An application that sends one notification after another is not inserted again each time.
         Self.decrement(&shares, endpoint.application, keepsZero: shares.count <= RouterLimits.sharesKept)
         endpoints[endpoint]?.underWay -= 1
@@ -197,6 +192,33 @@ package struct Dispatcher: Sendable {
         }
         if flight.isProbe { abandonProbe(at: endpoint) }
         reconsider(endpoint)
+    }
+
+    /// Counts an attempt that has just started for its application. The counts of an origin begin when nearly as many attempts
+    /// are under way there as there may be.
+    private mutating func countShare(of endpoint: EndpointKey) {
+        let underWay = origins[endpoint.origin] ?? 0
+        guard !originShares.isEmpty || underWay >= mostOfOneApplication(atOriginWith: underWay) else { return }
+        guard originShares[endpoint.origin] == nil else {
+            originShares[endpoint.origin]?[endpoint.application, default: 0] += 1
+            return
+        }
+        // Of so few attempts at an origin a share leaves out none.
+        guard caps.perOrigin > RouterLimits.attemptsPerFreeSlot,
+            underWay >= mostOfOneApplication(atOriginWith: underWay)
+        else { return }
+        var counts: [ApplicationID: Int] = [:]
+        for flight in flights.values where flight.endpoint.origin == endpoint.origin {
+            counts[flight.endpoint.application, default: 0] += 1
+        }
+        originShares[endpoint.origin] = counts
+    }
+
+    /// The counts of an origin end when half of it is free.
+    private mutating func uncountShare(of endpoint: EndpointKey) {
+        guard !originShares.isEmpty, originShares[endpoint.origin] != nil else { return }
+        originShares[endpoint.origin]?[endpoint.application, default: 1] -= 1
+        if origins[endpoint.origin] ?? 0 < caps.perOrigin / 2 { originShares[endpoint.origin] = nil }
     }
 
     private static func decrement<Key>(_ counts: inout [Key: Int], _ key: Key, keepsZero: Bool = false) {
@@ -210,8 +232,8 @@ package struct Dispatcher: Sendable {
     /// The resource that the lane is blocked on; nil if it is not blocked.
     package func blockedOn(_ key: SessionKey) -> Resource? { blocked[key]?.resource }
 
-    /// Blocks a lane that has something to start. A lane that was granted the same resource goes back to the head of its
-    /// wait list; a lane that was granted another one passes that on.
+    /// Blocks a lane that has something to start. A lane that was granted the same resource goes back to the head of
+    /// its wait list; a lane that was granted another one passes that on.
     ///
     /// - Parameter endpoint: The endpoint that the lane would send to.
     mutating func block(_ key: SessionKey, on resource: Resource, _ urgency: Priority, at endpoint: EndpointKey) {
@@ -253,6 +275,9 @@ package struct Dispatcher: Sendable {
     /// Whether lanes may be blocked on the resource.
     func isAwaited(_ resource: Resource) -> Bool { waitLists[resource] != nil }
 
+    /// The same of an endpoint. Most of the time no lane is blocked on anything, and no resource is made to look it up.
+    func isAwaited(_ endpoint: EndpointKey) -> Bool { !waitLists.isEmpty && isAwaited(.endpoint(endpoint)) }
+
     /// Grants a resource that has become free to the first lanes blocked on it, this many of each class.
     mutating func wakeNext(_ resource: Resource, _ count: Int = 1) {
         guard let place = waitLists.index(forKey: resource) else { return }
@@ -284,7 +309,8 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// Wakes the lanes of an endpoint that are blocked on a slow slot: the endpoint is slow no longer, and they need none.
+    /// Wakes the lanes of an endpoint that are blocked on a slow slot: the endpoint is slow no longer, and they need
+    /// none.
     mutating func wakeSlowLanes(of endpoint: EndpointKey) {
         for (key, urgency) in removeSlowLanes(of: endpoint) {
             blocked[key] = nil

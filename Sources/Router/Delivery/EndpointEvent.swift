@@ -1,12 +1,12 @@
 package import RouterPlugin
 
-/// Something about an endpoint that somebody should hear of.
+/// A change of an endpoint to report to operators.
 package enum EndpointEvent: Hashable, Sendable {
     case breaker(EndpointKey, Breaker.Transition)
     case alert(EndpointKey, EndpointAlert)
 }
 
-/// What does not go away by itself, most of the time.
+/// A fault of an endpoint that rarely goes away by itself.
 package enum EndpointAlert: String, CaseIterable, Hashable, Sendable {
     /// It answers 401 or 403.
     case credentials
@@ -16,12 +16,12 @@ package enum EndpointAlert: String, CaseIterable, Hashable, Sendable {
     case redirects
 }
 
-/// What the engine has to tell beside its answers.
+/// A report of the engine beside its answers.
 package enum DeliveryEvent: Hashable, Sendable {
     case endpoint(EndpointEvent)
-    /// The session's endpoint has answered that there is nobody any more.
+    /// The session's endpoint has answered that the receiver is gone.
     case sessionDisabled(SessionKey, DisabledReason)
     case sessionEnabled(SessionKey)
-    /// A notification was given up for want of its payload.
+    /// A notification was given up because the store has lost its payload.
     case payloadMissing(NotificationID)
 }

@@ -1,22 +1,22 @@
 package import RouterPlugin
 
-/// What is known of an endpoint that is in use or has been in trouble; of the others nothing is kept.
+/// State of an endpoint that is in use or has had failures; there is none of other endpoints.
 package struct EndpointHealth: Sendable {
     package internal(set) var breaker = Breaker()
-    /// The receiver has asked to be left alone until then.
+    /// The end of the pause that the receiver has asked for.
     package internal(set) var gatedUntil: Timestamp?
     /// Attempts that are under way.
     package internal(set) var underWay = 0
-    /// How many quick answers are missing until it does not count as slow any more; 0 if it does not.
+    /// The number of quick answers until the endpoint counts as slow no longer; 0 if it is not slow.
     private var quickAnswersMissing = 0
     /// Whether the last attempt could not be made, for want of a thread, a socket or memory.
     var wasNotSent = false
-    /// For when a timer is set already.
+    /// The time of the timer that is set.
     var wakesAt: Timestamp?
-    /// What was reported of it, until it takes something.
+    /// The alert that was reported, until the endpoint accepts a message.
     private var alert: EndpointAlert?
     private var redirectsInARow = 0
-    /// Since when nothing has been under way.
+    /// The time since which no attempt has been under way.
     var idleSince: Timestamp?
 
     init() {}
@@ -24,11 +24,12 @@ package struct EndpointHealth: Sendable {
     /// Whether its attempts take long, so that they have to share few slots.
     package var isSlow: Bool { quickAnswersMissing > 0 }
 
-    /// Whether its attempts share few slots with one another. Those that this machine could not make do too: if what keeps
-    /// them is a name that is not found out, each of them waits for a while, and the others must not wait for them.
+    /// Whether its attempts share few slots with one another. Attempts that this machine could not make count as slow
+    /// too: if a name without an answer keeps them, each of them waits for a while, and other endpoints must not wait
+    /// for them.
     package var sharesFewSlots: Bool { isSlow || wasNotSent }
 
-    /// Whether there is nothing to remember.
+    /// Whether the state equals that of an unknown endpoint.
     var isPristine: Bool {
         underWay == 0 && !sharesFewSlots && gatedUntil == nil && alert == nil && breaker.isPristine
     }
@@ -41,7 +42,7 @@ package struct EndpointHealth: Sendable {
         return (isProbe, transition)
     }
 
-    /// What time alone changes.
+    /// Updates the state that depends on time alone.
     mutating func notice(_ now: Timestamp) {
         if let gated = gatedUntil, gated <= now { gatedUntil = nil }
         if underWay == 0, idleSince == nil { idleSince = now }
@@ -53,8 +54,8 @@ package struct EndpointHealth: Sendable {
         return breaker.admits(underWay: underWay, at: now)
     }
 
-    /// An attempt has taken that long. One that has run out of its time is slow, however short an application makes that:
-    /// it would have gone on.
+    /// An attempt has taken that long. An attempt that has run out of time is slow, however short an application
+    /// makes that: it would have gone on.
     mutating func took(milliseconds: Int64, hasRunOutOfTime: Bool) {
         wasNotSent = false
         if milliseconds >= RouterLimits.slowAttemptMilliseconds || hasRunOutOfTime {
@@ -64,7 +65,7 @@ package struct EndpointHealth: Sendable {
         }
     }
 
-    /// What an operator should hear of, once; nil if there is nothing new.
+    /// An alert for operators, once; nil if there is nothing new.
     mutating func newAlert(_ outcome: ResponseClass) -> EndpointAlert? {
         redirectsInARow = outcome == .misdirected ? redirectsInARow + 1 : 0
         let found: EndpointAlert? =

@@ -1,10 +1,10 @@
 import HeapModule
 import RouterPlugin
 
-/// When deliveries that wait run out of time, the earliest first.
+/// Expiration times of waiting deliveries, the earliest first.
 ///
-/// Who goes before its time is not looked for: its entry is passed over when it comes to the front. So an entry costs a few
-/// steps once, and asking for the front of a queue of any length costs next to nothing.
+/// The entry of a delivery that leaves before its time is not searched for, but passed over when it comes to the front.
+/// So an entry costs a few steps once, and asking for the front of a queue of any length costs next to nothing.
 struct ExpiryQueue: Sendable {
     struct Entry: Comparable, Sendable {
         let time: Timestamp
@@ -17,14 +17,14 @@ struct ExpiryQueue: Sendable {
 
     private var heap = Heap<Entry>()
 
-    /// Entries, those that will be passed over among them.
+    /// The number of entries, including those that will be passed over.
     var count: Int { heap.count }
 
     mutating func add(_ sequence: NotificationSequence, at time: Timestamp) {
         heap.insert(Entry(time: time, sequence: sequence))
     }
 
-    /// Begins anew with these.
+    /// Replaces all entries.
     mutating func rebuild(_ entries: some Sequence<Entry>) {
         heap = Heap(entries)
     }

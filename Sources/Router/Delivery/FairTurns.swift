@@ -1,18 +1,18 @@
 import DequeModule
 import RouterPlugin
 
-/// Whose turn it is: deficit round-robin over classes of priority, then applications, then lanes.
+/// Deficit round-robin over classes of priority, then applications, then lanes.
 ///
 ///     high    ─▶ app 1 (credit 1) ─▶ lane, lane, lane          8 attempts of high, then
 ///                app 2 (credit 0) ─▶ lane
 ///     normal  ─▶ app 1            ─▶ lane                      4 of normal, then
 ///     low     ─▶                                               1 of low, as long as all of them have something
 ///
-/// Whoever is served pays one attempt. An application has as much credit a turn as its weight, and goes to the back when
-/// it is used up; one with a thousand lanes gets no more than one with a single lane. Each step is a few operations,
-/// however many lanes there are.
+/// A lane that is served pays one attempt. An application has as much credit a turn as its weight, and goes to the back
+/// when it is used up; one with a thousand lanes gets no more than one with a single lane. Each step is a few
+/// operations, however many lanes there are.
 struct FairTurns: Sendable {
-    /// How many attempts a class may start before it is the next one's turn.
+    /// The number of attempts that a class may start before the next one has its turn.
     static let attemptsPerTurn = [8, 4, 1]
 
     private struct Line: Sendable {
@@ -32,7 +32,7 @@ struct FairTurns: Sendable {
     }
 
     private var classes = Array(repeating: Class(), count: Priority.ranked.count)
-    /// Who stands where: nobody twice in one line. A lane that became more urgent may stand in two.
+    /// The lines that each lane stands in, once at most in each. A lane that became more urgent may stand in two.
     private var standing: Set<Place> = []
 
     var isEmpty: Bool { standing.isEmpty }

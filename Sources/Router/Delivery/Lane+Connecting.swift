@@ -39,7 +39,8 @@ extension Lane {
 }
 
 extension LanePlanner {
-    /// Whether the lane's scene would connect before the delegate is told of discarded sessions, if it is about to be told.
+    /// Whether the lane's scene would connect before the delegate is told of discarded sessions, if it is about to be
+    /// told.
     func isEarly(_ key: SessionKey, _ terms: LaneTerms, at now: Timestamp) -> Bool {
         let delegateKey = SessionKey.delegate(of: key.application)
         guard !key.session.isDelegate, let delegate = lanes[delegateKey], let discard = delegate.untoldDiscard,

@@ -6,9 +6,9 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var machine: DeliveryStateMachine
     /// Nil if it is to be read from the store when an attempt starts.
     package var payload: MessagePayload?
-    /// Its end is being committed: it has expired, or was called back.
+    /// Whether its end is being committed: it has expired, or was called back.
     package var isEnding = false
-    /// It names a device, and its session has gone to another one.
+    /// Whether it names a device, and its session has gone to another one.
     package var isAstray = false
 
     package var isEvent: Bool { notification.event != nil }
@@ -23,8 +23,8 @@ package struct QueuedDelivery: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// The delivery as a recovery would find it. An attempt that is under way is in doubt, and is made again under the same
-    /// number. An end that was not committed has to be found again.
+    /// The delivery as a recovery would find it. An attempt that is under way is in doubt, and is made again under the
+    /// same number. An end that was not committed has to be found again.
     var interrupted: QueuedDelivery {
         var delivery = self
         delivery.isEnding = false
@@ -47,20 +47,21 @@ extension UnsettledNotification {
 ///
 /// First in, first out: the lane offers its first waiting delivery while fewer than `maxInFlight` are under way. A
 /// delivery that waits for its retry holds back those behind it; that is what order means. An application may say that
-/// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again when
-/// its time has come.
+/// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again
+/// when its time has come.
 ///
-/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it. While a
-/// gate is closed events go on, and what else waits stays where it is; and also until the session has been told that the
-/// gate is open, for it is not to show what was held before it may show anything.
+/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it. While
+/// a gate is closed, events go on and notifications wait. They wait until the session has been told that the gate is
+/// open: it must not show a held notification before it may show anything.
 package struct Lane: Sendable {
     package private(set) var queue = SplitDeque<QueuedDelivery>()
     package private(set) var inFlight = 0
-    /// Whether its session is gone; what waits is then moved to other lanes.
+    /// Whether its session is gone; waiting deliveries are then moved to other lanes.
     package var isClosed = false
-    /// Whether its session was discarded, and is still told of it: events go on, and the rest is moved to other lanes.
+    /// Whether its session was discarded, and is still told of it: events go on, and notifications are moved to other
+    /// lanes.
     package var isLeaving = false
-    /// For when a timer is set already.
+    /// The time of the timer that is set.
     var wakesAt: Timestamp?
     private var tally = LaneTally()
     private(set) var expiries = ExpiryQueue()
@@ -72,22 +73,23 @@ package struct Lane: Sendable {
     package var hasEvents: Bool { tally.events > 0 }
     var hasDiscards: Bool { tally.discards > 0 }
 
-    /// The class that the lane stands in: that of the most urgent one that waits, for what is before it has to go first.
+    /// The class of the lane: that of its most urgent waiting delivery, because the deliveries before that have to go
+    /// first.
     package var urgency: Priority? { tally.urgency }
 
-    /// Whether its session is not where all that it was chosen for could find it.
+    /// Whether a delivery may have to move: the session is gone, is about to go, or is on another device.
     var isLeft: Bool { isClosed || isLeaving || tally.astray > 0 }
 
-    /// Whether something waits here that has to go elsewhere.
+    /// Whether a waiting delivery has to move to another lane.
     package var needsDraining: Bool { isLeft && queue.contains(where: hasToGo) }
 
-    /// Whether it waits here in vain.
+    /// Whether the delivery waits here in vain.
     private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
         delivery.machine.isWaiting && !delivery.isEnding
             && (isClosed || isLeaving && !delivery.isEvent || delivery.isAstray)
     }
 
-    /// Up to that many deliveries that have to go elsewhere, first ones first.
+    /// Up to this many deliveries that have to move to another lane, first ones first.
     package func outgoing(limit: Int) -> [QueuedDelivery] { Array(queue.lazy.filter(hasToGo).prefix(limit)) }
 
     /// The first step of the session that comes after a delivery.
@@ -108,11 +110,11 @@ package struct Lane: Sendable {
         watchTime(of: delivery)
     }
 
-    /// It waits from now on, and its time runs.
+    /// Adds the expiration of a delivery that waits from now on.
     private mutating func watchTime(of delivery: QueuedDelivery) {
         guard let end = delivery.machine.endsWaitingAt else { return }
         expiries.add(delivery.notification.sequence, at: end)
-        // Those who have gone before their time do not pile up behind one who has long.
+        // Entries of deliveries that left early do not pile up behind one that expires late.
         guard expiries.count > 2 * tally.expiring + RouterLimits.expiriesPassedOver else { return }
         expiries.rebuild(
             queue.lazy.compactMap { delivery in
@@ -120,7 +122,7 @@ package struct Lane: Sendable {
             })
     }
 
-    /// The session is on that device now: what names another one has to go elsewhere.
+    /// The session is on that device now: notifications for another one have to move.
     mutating func move(to device: DeviceID?) {
         for index in queue.indices {
             queue.update(at: index) { $0.isAstray = $0.notification.isAstray(on: device) }
@@ -132,7 +134,7 @@ package struct Lane: Sendable {
         index(of: sequence).map { queue[$0] }
     }
 
-    /// Those that are under way, first ones first.
+    /// The deliveries that are under way, first ones first.
     package var underWay: [NotificationSequence] {
         let places = queue.indices.lazy.filter { !queue.read(at: $0) { $0.machine.isWaiting } }.prefix(inFlight)
         return places.map { queue.read(at: $0) { $0.notification.sequence } }
@@ -179,7 +181,7 @@ package struct Lane: Sendable {
         watchTime(of: queue[index])
     }
 
-    /// What is under way is not to be tried again.
+    /// Calls a delivery back: its attempt under way is the last one.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
         guard let index = index(of: sequence) else { return }
         queue.update(at: index) { $0.notification.recall = recall }
@@ -226,7 +228,7 @@ package struct Lane: Sendable {
 
     // MARK: Offers
 
-    /// What the lane has to offer now.
+    /// The next step of the lane.
     package enum Offer: Hashable, Sendable {
         case attempt(QueuedDelivery, number: Int)
         case ended(NotificationSequence)
@@ -267,7 +269,7 @@ package struct Lane: Sendable {
         return .attempt(delivery, number: attempt)
     }
 
-    /// What the lane has to offer while it may start nothing: what has run out of time.
+    /// The next step of a lane that may start nothing: only the ends of deliveries that have run out of time.
     ///
     /// - Parameter time: When it may start something again; nil if that is not a matter of time.
     mutating func rest(at now: Timestamp, until time: Timestamp? = nil) -> Offer {
@@ -279,12 +281,12 @@ package struct Lane: Sendable {
     /// Whether nothing but events may start.
     func isResting(_ isGated: Bool) -> Bool { isGated || tally.openings > 0 }
 
-    /// The first delivery that could start or end now; and if there is none, when the first of those that were looked at
-    /// may be tried again.
+    /// The first delivery that could start or end now; and if there is none, when the first of those that were looked
+    /// at may be tried again.
     func candidate(
         at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
     ) -> (index: Int?, retryAt: Timestamp?) {
-        // Only an event may start, and there is none: what rests may be long, and is not looked through.
+        // Only an event may start, and there is none: the queue may be long, and is not looked through.
         if isLeaving || isGated, !hasEvents { return (nil, nil) }
         var retryAt: Timestamp?
         var overtaken = 0
@@ -293,7 +295,8 @@ package struct Lane: Sendable {
             let (isEvent, isAstray) = queue.read(at: index) { ($0.isEvent, $0.isAstray) }
             if isAstray { isBehindAstray = true }
             if isLeaving || isGated || isAstray, !isEvent { continue }
-            // What stays does not go before what is about to be decided anew: that may come to stay after all.
+            // A delivery that stays does not go before one that is about to be decided again: that may come to stay as
+            // well.
             if isBehindAstray, !isEvent { return (nil, retryAt) }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let (attempts, notBefore) = queue.read(at: index) {

@@ -1,6 +1,7 @@
 package import RouterPlugin
 
-/// Decides which attempts start now: the lanes, which belong to applications, and the dispatcher, which belongs to the node.
+/// Decides which attempts start now: the lanes, which belong to applications, and the dispatcher, which belongs to the
+/// node.
 ///
 ///     LaneTable                                  Dispatcher
 ///       application ─▶ TenantLanes                 turns ─▶ next lane
@@ -9,8 +10,8 @@ package import RouterPlugin
 ///
 ///     enqueue, reschedule, … ──▶ lane ──▶ queue (turns) ──▶ next ──▶ lane.offer ──▶ attempt, end, or timer
 ///
-/// A lane is in the dispatcher's turns whenever it may have something to start. A lane that waits for a time comes back by
-/// a timer, which the caller keeps. `takeLanes` and `put` move the lanes of an application to another planner.
+/// A lane is in the dispatcher's turns whenever it may have something to start. A lane that waits for a time comes back
+/// by a timer, which the caller keeps. `takeLanes` and `put` move the lanes of an application to another planner.
 package struct LanePlanner: Sendable {
     /// A request of the planner to its caller.
     package enum Step: Hashable, Sendable {
@@ -166,8 +167,8 @@ package struct LanePlanner: Sendable {
 
     func isOpen(_ key: SessionKey) -> Bool { lanes.read(key) { !$0.isClosed } ?? false }
 
-    /// Gives the lane a turn, even if it is blocked: a delivery may have expired, or be more urgent. A lane without anything
-    /// to start is not blocked.
+    /// Gives the lane a turn, even if it is blocked: a delivery may have expired, or be more urgent. A lane without
+    /// anything to start is not blocked.
     private mutating func look(at key: SessionKey) {
         if let urgency = lanes.read(key, { $0.isClosed ? nil : $0.urgency }) ?? nil {
             dispatcher.queue(key, urgency)
@@ -317,9 +318,9 @@ package struct LanePlanner: Sendable {
 
     // MARK: Moving an application
 
-    /// Takes all lanes of an application out, to put them into another planner. Deliveries whose attempts are under way are in
-    /// doubt, as after a recovery: their outcomes belong to no delivery of this planner any more, and their resources are for
-    /// other applications.
+    /// Takes all lanes of an application out, to put them into another planner. Deliveries whose attempts are under way
+    /// are in doubt, as after a recovery: their outcomes belong to no delivery of this planner any more, and their
+    /// resources are for other applications.
     ///
     /// The state of endpoints stays: it is the node's own experience, and is forgotten in its time.
     package mutating func takeLanes(of application: ApplicationID) -> TenantLanes? {

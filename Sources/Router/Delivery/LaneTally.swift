@@ -1,26 +1,26 @@
 import RouterPlugin
 
-/// How many deliveries of a lane are what, so that nobody has to look through a long queue to know.
+/// Counts of a lane's deliveries by kind, so that no question needs a look through a long queue.
 struct LaneTally: Sendable {
-    /// Those that are not under way, by the rank of their priority.
+    /// Deliveries that are not under way, by the rank of their priority.
     private var waiting = SIMD4<Int>.zero
-    /// Those that are events; those of them that tell the delegate of discarded sessions; and that the gate is open.
+    /// Events; the events that tell the delegate of discarded sessions; the events that tell of an open gate.
     private(set) var events = 0
     private(set) var discards = 0
     private(set) var openings = 0
-    /// Those that have to go elsewhere, as soon as they are not under way.
+    /// Deliveries that have to move to another lane as soon as they are not under way.
     var astray = 0
-    /// Those that have a time to run out of.
+    /// Deliveries with an expiration time.
     private(set) var expiring = 0
 
-    /// The class of the most urgent one that waits; nil if none does.
+    /// The class of the most urgent waiting delivery; nil if none waits.
     var urgency: Priority? { Priority.ranked.first { waiting[$0.rank] > 0 } }
 
     mutating func add(_ delivery: QueuedDelivery) { count(delivery, 1) }
 
     mutating func remove(_ delivery: QueuedDelivery) { count(delivery, -1) }
 
-    /// It waits no more, or again.
+    /// A delivery waits no longer, or again.
     mutating func change(_ delivery: QueuedDelivery, isWaiting: Bool) {
         waiting[delivery.notification.priority.rank] += isWaiting ? 1 : -1
     }

@@ -1,4 +1,4 @@
-/// What an attempt's outcome means for the delivery. The table is normative; docs/DELIVERY.md shows it to users.
+/// The meaning of an attempt's outcome for the delivery. The table is normative; docs/DELIVERY.md shows it to users.
 ///
 ///     outcome                                   class           action
 ///     200–299                                   success         deliver
@@ -15,7 +15,7 @@
 ///     its format cannot render it               formatFailed    deadLetter
 ///     not sent, for we are shutting down        notSent         wait, as if it had not been tried
 ///
-/// An application's `StatusTable` may say otherwise of statuses; `refused` comes of nothing else.
+/// An application's `StatusTable` may map statuses otherwise; only such a table yields `refused`.
 package enum ResponseClass: Hashable, Sendable {
     case success
     case misdirected
@@ -63,7 +63,7 @@ package enum ResponseClass: Hashable, Sendable {
         }
     }
 
-    /// What is done about it.
+    /// The action of the class.
     package var action: StatusAction {
         switch self {
         case .success: .deliver

@@ -23,8 +23,8 @@ package struct RetryPolicy: Hashable, Sendable {
     package static let rejectionsBeforeGivingUp = 3
     /// The wait when a receiver asks to be left alone but does not say for how long.
     package static let gateSeconds = 5
-    /// The wait when this machine had nothing to send with. The receiver did nothing, and so does not wait for long; nor is it
-    /// asked for at once, since many are short of the same.
+    /// The wait when this machine had nothing to send with. The receiver did nothing, and so does not wait for long;
+    /// nor is it asked for at once, since many are short of the same.
     package static let shortageSeconds = 2
     /// Jitter is up to one part in this many of the wait.
     private static let jitterDivisor: Int64 = 5

@@ -8,7 +8,7 @@ package enum Settlement: Hashable, Sendable {
     case deadLettered(DeadLetterReason)
     /// A newer one with the same collapse id took its place.
     case superseded
-    /// Somebody called it back.
+    /// A client called it back.
     case cancelled
 }
 
@@ -26,13 +26,13 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case endpointUnusable = "endpoint-unusable"
     /// The egress guard does not let the daemon connect to the endpoint.
     case egressRefused = "egress-refused"
-    /// The store has no payload of it any more, which nobody but a damaged or altered database can explain.
+    /// The store has no payload of it any more: the database is damaged, or was altered.
     case payloadMissing = "payload-missing"
     /// The format of the endpoint cannot render it.
     case formatFailed = "format-failed"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
-    /// An event, and its receiver is gone: nobody else is to be told.
+    /// It is an event, and its receiver is gone: it is for no other one.
     case receiverGone = "receiver-gone"
 }
 

@@ -39,7 +39,8 @@ package struct SplitDeque<Element> {
         index < front.count ? read(front[index]) : read(back[index - front.count])
     }
 
-    /// Changes an element where it lies. A subscript that yields one of either side would take memory for that each time.
+    /// Changes an element where it lies. A subscript that yields one of either side would take memory for that each
+    /// time.
     @inline(__always)
     package mutating func update<Result>(at index: Int, _ change: (inout Element) -> Result) -> Result {
         index < front.count ? change(&front[index]) : change(&back[index - front.count])

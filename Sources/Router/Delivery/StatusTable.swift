@@ -1,4 +1,4 @@
-/// What is done about an answer.
+/// The action on an answer.
 package enum StatusAction: String, CaseIterable, Hashable, Sendable {
     /// The message has arrived.
     case deliver
@@ -8,7 +8,7 @@ package enum StatusAction: String, CaseIterable, Hashable, Sendable {
     case retryBriefly
     /// Nothing is used up; the lane waits as long as the receiver says.
     case wait
-    /// The session is disabled, and what waits for it goes to the next best one.
+    /// The session is disabled, and its waiting notifications go to the next best one.
     case moveOn
     /// Given up at once.
     case deadLetter
@@ -16,8 +16,8 @@ package enum StatusAction: String, CaseIterable, Hashable, Sendable {
 
 /// Which statuses an application wants handled otherwise than `ResponseClass` says.
 ///
-/// A rule for one status goes before a rule for its hundred. 2xx has no rules: what was taken is not sent again. 3xx is
-/// never a success.
+/// A rule for one status goes before a rule for its hundred. 2xx has no rules: a message that was accepted is not sent
+/// again. 3xx is never a success.
 package struct StatusTable: Hashable, Sendable {
     /// One status, or a hundred of them.
     package enum Pattern: Hashable, Comparable, Sendable, CustomStringConvertible {

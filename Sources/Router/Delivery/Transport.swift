@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// The edge that sends webhooks. One conformer is libcurl, the other the simulator's model.
+/// The edge that sends webhooks. `CurlTransport` sends them by libcurl; tests may bring a transport of their own.
 package protocol Transport: Sendable {
     /// Starts a request and returns at once; `completion` is called exactly once, on a thread of the transport's own.
     func start(_ request: WebhookRequest, completion: @escaping @Sendable (TransferResult) -> Void)
@@ -27,8 +27,8 @@ package struct WebhookRequest: Hashable, Sendable {
     package var timeoutMilliseconds: Int
     /// How many bytes of the response body are read; more are cut off.
     package var responseLimit: Int
-    /// On whose behalf: the egress policy of this application decides where the request may go. Nil has no grants but
-    /// those for all.
+    /// The application that sends: its egress policy decides where the request may go. Nil has only the grants that all
+    /// applications have.
     package var application: ApplicationID?
 
     package init(
@@ -57,7 +57,7 @@ package struct HeaderField: Hashable, Sendable {
     }
 }
 
-/// What came of a request.
+/// The result of a request.
 package struct TransferResult: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case response(ReceivedResponse)
@@ -116,8 +116,8 @@ package struct TransferFailure: Hashable, Sendable {
         /// The format of the endpoint cannot render it, now or later.
         case formatFailed = "format-failed"
         case shuttingDown = "shutting-down"
-        /// This machine had no socket or thread to give: too many files are open, memory is short, or too many names are looked
-        /// up that nobody answers for.
+        /// This machine had no socket or thread to give: too many files are open, memory is short, or too many
+        /// look-ups of names wait for an answer.
         case noSocket = "no-socket"
         case other = "transport-error"
     }
@@ -134,8 +134,8 @@ package struct TransferFailure: Hashable, Sendable {
         self.message = message
     }
 
-    /// Whether it came of a limit of time, wherever the request was by then. The kind does not tell: who cannot be
-    /// connected to in time has not been asked.
+    /// Whether it came of a limit of time, wherever the request was by then. The kind does not tell: an endpoint
+    /// that cannot be connected to in time has not been asked.
     package var hasRunOutOfTime: Bool { kind == .timedOut || curlCode == Self.curlCodeOfTimeouts }
 
     /// `CURLE_OPERATION_TIMEDOUT`, for every limit of time.

@@ -3,8 +3,8 @@ import RouterPlugin
 
 /// Lanes blocked on one resource, by class of priority, so that a class without a free slot does not hold up another.
 ///
-/// Within a class applications take turns, a lane at a time, and the lanes of each are in order of arrival: an application
-/// with thousands of lanes at a receiver that hangs must not keep another one from trying it.
+/// Within a class applications take turns, a lane at a time, and the lanes of each are in order of arrival: an
+/// application with thousands of lanes at a receiver that hangs must not keep another one from trying it.
 struct WaitList: Sendable {
     /// By rank; empty until the first lane arrives.
     private var queues: [Queue] = []

@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-/// What a planner must do, whatever happens: a random history, and a slow model that looks at every lane each time.
+/// Laws of the lane planner: a random history, and a slow model that looks at every lane each time.
 ///
 /// - Nothing starts that the model would not start: no cap is exceeded, no breaker passed by, no order broken.
 /// - When the planner has nothing more to do, the model finds nothing that could start: no lane is forgotten.
@@ -72,7 +72,7 @@ package struct PlannerLaws {
         switch draw(0..<20) {
         case 0..<8: enqueue()
         case 8..<15:
-            // Sometimes many, before anybody takes their places.
+            // Sometimes many, before others take their places.
             for _ in 0..<[1, 1, 1, 2, 40][draw(0..<5)] { finishOne(isGood: draw(0..<10) < 6) }
         case 15: change()
         case 16: remove()
@@ -175,7 +175,7 @@ package struct PlannerLaws {
         let (terms, weights) = (terms, weights)
         var count = 0
         while violations.isEmpty {
-            // What is to start is looked at before it has started.
+            // The next attempt is checked against the state before it started.
             let before = planner
             let step = planner.next(at: now, terms: { terms[$0] }, weight: { weights[$0] ?? 1 })
             guard let step else { break }
@@ -251,7 +251,7 @@ package struct PlannerLaws {
         return max(0, caps.reserved(for: urgency) - own) + max(0, caps.slots - reserved - borrowed)
     }
 
-    /// What keeps the lane from starting; nil if nothing does.
+    /// The obstacle that keeps the lane from starting; nil if there is none.
     private func obstacle(_ key: SessionKey, _ planner: LanePlanner) -> String? {
         let endpoint = endpoint(of: key)
         let underWay = items.filter(\.value.isUnderWay)
@@ -288,7 +288,7 @@ package struct PlannerLaws {
                 let lane = planner.lanes[item.lane], lane.inFlight == 0, !lane.isClosed,
                 planner.slots.admits(urgency(of: item.lane))
             else { continue }
-            violations.append("\(item.notification.sequence) has expired, and nobody says so")
+            violations.append("\(item.notification.sequence) has expired, and does not end")
         }
     }
 
@@ -302,7 +302,7 @@ package struct PlannerLaws {
         var rounds = 0
         while violations.isEmpty, rounds < 10_000 {
             rounds += 1
-            // What it wants to be woken for is known only now.
+            // The timers that it needs are known only now.
             run()
             if items.values.contains(where: \.isUnderWay) {
                 finishOne(isGood: true)

@@ -53,7 +53,7 @@ struct BreakerTests {
         }
     }
 
-    @Test("What is not known of the endpoint changes nothing", arguments: [Breaker(), opened(), halfOpen()])
+    @Test("An attempt that was not sent changes nothing", arguments: [Breaker(), opened(), halfOpen()])
     func nothing(breaker: Breaker) {
         var other = breaker
         #expect(Self.end(&other, .nothing) == nil)
@@ -98,7 +98,7 @@ struct BreakerTests {
         #expect(times.count > 30)
     }
 
-    @Test("What started before it opened does not open it again, and an answer closes it")
+    @Test("An attempt that started before it opened does not open it again, and its answer closes it")
     func late() {
         for breaker in [Self.opened(), Self.halfOpen()] {
             var failing = breaker

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Router
 
-/// What of a lane would tell its session to connect, as the delegate's lane asks: what would start now, and nothing that rests.
-@Suite("Lanes: who connects next")
+/// The delivery of a lane that would tell its session to connect: the next one to start, and none that is gated.
+@Suite("Lanes: the next connecting delivery")
 struct ConnectingTests {
     private static func lane(_ events: [NotificationSequence: SceneEventKind], of sequences: [NotificationSequence])
         -> Lane
@@ -22,7 +22,7 @@ struct ConnectingTests {
         LaneTerms(url: "https://a.example/", connects: connects, isGated: isGated)
     }
 
-    @Test("A notification connects who is not connected, unless the gate is closed")
+    @Test("A notification connects an unconnected session, unless the gate is closed")
     func notification() {
         let lane = Self.lane([:], of: [1, 2])
         #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == 1)
@@ -30,7 +30,7 @@ struct ConnectingTests {
         #expect(lane.nextConnect(Self.terms(isGated: false, connects: false), at: .epoch) == nil)
     }
 
-    @Test("An event goes past what rests, and connects")
+    @Test("An event goes past gated notifications, and connects")
     func event() {
         let lane = Self.lane([2: .willConnect], of: [1, 2])
         #expect(lane.nextConnect(Self.terms(isGated: true), at: .epoch) == 2)
@@ -38,7 +38,7 @@ struct ConnectingTests {
         #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == 1)
     }
 
-    @Test("What has to wait until the session was told that the gate is open connects nobody")
+    @Test("A notification that waits until the session was told of the open gate does not connect")
     func opening() {
         let lane = Self.lane([2: .showApplicationScreen], of: [1, 2])
         #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == nil)

@@ -184,7 +184,7 @@ struct DeliveryStateMachineTests {
 
     // MARK: Expiration
 
-    @Test("What is to be tried once is not retried, unless it was not tried", arguments: outcomes)
+    @Test("A delivery to be tried once is not retried, unless it was not tried", arguments: outcomes)
     func immediate(outcome: ResponseClass) {
         let action = Self.finish(Self.inFlight(.immediate), outcome)
         let expected: Machine.FinishAction =

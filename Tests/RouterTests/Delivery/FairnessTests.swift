@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Who is served, and how often, when everybody wants to be.
+/// The order and number of attempts when every lane has something to send.
 @Suite("The lane planner: shares")
 struct FairnessTests {
     /// A planner with work, in which every attempt succeeds at once.
@@ -109,8 +109,8 @@ struct FairnessTests {
         }
     }
 
-    /// Whoever has more to send does not take again what it gives back, while others wait for it.
-    @Test("Lanes that always have more take turns at what is scarce", arguments: Scarcity.allCases)
+    /// A lane with more to send does not take the resource again that it gives back, while others are blocked on it.
+    @Test("Lanes that always have more take turns at a scarce resource", arguments: Scarcity.allCases)
     func turnsOfLanes(_ scarcity: Scarcity) throws {
         var bench = Bench(scarcity.caps)
         for number in 0..<30 {
@@ -156,7 +156,7 @@ struct FairnessTests {
         #expect(served == (0..<10).flatMap { _ in [1, 1, 1, 0] })
     }
 
-    @Test("What is urgent goes first, and nobody waits for ever")
+    @Test("Urgent deliveries go first, and every class gets its turn")
     func classes() {
         var bench = Bench(DeliveryCaps(slots: 1))
         for (session, priority) in [("A", Priority.low), ("B", .normal), ("C", .high)] as [(SessionID, Priority)] {
@@ -185,7 +185,7 @@ struct FairnessTests {
         #expect(bench.planner.inFlight == 32)
     }
 
-    @Test("One that is urgent lifts what stands before it in its lane")
+    @Test("An urgent delivery lifts the deliveries before it in its lane")
     func inheritance() {
         var bench = Bench(DeliveryCaps(slots: 1))
         bench.add(1, to: "A", .low)
@@ -222,7 +222,7 @@ struct FairnessTests {
         #expect((Origin(url: one) == Origin(url: other)) == isSame)
     }
 
-    @Test("Who has run out of time is slow, however short that was made, and whether or not anything was sent")
+    @Test("An endpoint whose attempt has run out of time is slow, however short that was, sent or not sent")
     func outOfTime() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
         for lane in 0..<6 { bench.add(2, to: SessionID(unchecked: "s\(lane)")) }
@@ -288,7 +288,7 @@ struct FairnessTests {
 
     // MARK: Breakers
 
-    @Test("An open breaker holds all lanes of its endpoint, one attempt probes it, and those behind follow in a ramp")
+    @Test("An open breaker blocks its endpoint's lanes, one attempt probes it, and the others follow by slow start")
     func breaker() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64))
         for lane in 0..<20 {
@@ -306,7 +306,7 @@ struct FairnessTests {
         #expect(bench.all().isEmpty)
         bench.now = .second(6)
         bench.planner.timeHasCome(for: endpoint, at: bench.now)
-        // Those that were under way when it opened are still out; they do not count.
+        // The attempts that were under way when it opened are not over; they do not count.
         let probe = bench.all()
         #expect(probe.count == 1)
         bench.learn(probe[0], .success, status: 200)
@@ -315,7 +315,7 @@ struct FairnessTests {
         #expect(bench.all().isEmpty, "Fifteen are under way still.")
     }
 
-    @Test("Retry-After holds every lane of the endpoint, and nobody else's")
+    @Test("Retry-After blocks every lane of the endpoint, and no other one")
     func gate() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64))
         for id in ["A", "B", "C"] as [SessionID] {
@@ -336,7 +336,7 @@ struct FairnessTests {
         #expect(bench.all().map(\.notification.decision.session) == ["A"], "One at first.")
     }
 
-    @Test("What is over and done with leaves nothing behind")
+    @Test("Settled deliveries leave nothing behind")
     func forgotten() {
         var bench = Bench(DeliveryCaps(slots: 4))
         bench.add(3, to: "A")
@@ -352,8 +352,8 @@ struct FairnessTests {
         #expect(bench.planner.endpoints.isEmpty)
     }
 
-    /// What is under way may take nearly as long as what counts as slow, and then no slot becomes free for so long.
-    @Test("Whoever has many attempts under way leaves slots for those who come", arguments: [1, 2, 5])
+    /// Attempts may take nearly as long as slow ones, and no slot becomes free until then.
+    @Test("An application with many attempts under way leaves slots for others", arguments: [1, 2, 5])
     func shares(hogs: Int) {
         var bench = Bench(DeliveryCaps(slots: 256))
         let names = (0..<hogs).map { ApplicationID(unchecked: "hog\($0)") }
@@ -361,7 +361,7 @@ struct FairnessTests {
             for lane in 0..<300 { bench.add(2, of: hog, to: SessionID(unchecked: "s\(lane)"), .normal) }
         }
         let started = bench.all()
-        // Of 208 slots for what is normal.
+        // Of the 208 slots that the normal class may use.
         #expect(started.count >= 208 * 8 * hogs / (8 * hogs + 1) && started.count <= 208 - 208 / (8 * hogs + 1) + 1)
         for hog in names {
             #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
@@ -369,7 +369,7 @@ struct FairnessTests {
         bench.add(1, of: "late", to: "a", .normal)
         bench.add(1, of: "late", to: "b", .normal)
         #expect(bench.all().map(\.notification.application) == ["late", "late"])
-        // One ends: another one starts, and the last slot is still nobody's.
+        // One ends: another one starts, and the last slot is still free.
         bench.planner.remove(started[0].notification.sequence)
         bench.add(1, of: "later", to: "a", .normal)
         let next = bench.all().map(\.notification.application)
@@ -377,7 +377,7 @@ struct FairnessTests {
     }
 
     /// Of 64 slots at an origin that others have their receivers at too.
-    @Test("Whoever has many attempts under way at an origin leaves some for those who come", arguments: [1, 2, 5])
+    @Test("An application with many attempts under way at an origin leaves some for others", arguments: [1, 2, 5])
     func sharesOfAnOrigin(hogs: Int) {
         var bench = Bench(DeliveryCaps(slots: 1024, perOrigin: 64))
         func add(_ application: ApplicationID, _ session: String) {
@@ -393,12 +393,12 @@ struct FairnessTests {
         for hog in names {
             #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
         }
-        // What is theirs elsewhere goes on.
+        // Their lanes at other origins go on.
         bench.add(1, of: names[0], to: "elsewhere", .normal)
         #expect(bench.all().map(\.notification.decision.session) == ["elsewhere"])
         add("late", "a")
         #expect(bench.all().map(\.notification.application) == ["late"])
-        // One ends: another one starts, and the last slot is still nobody's.
+        // One ends: another one starts, and the last slot is still free.
         bench.planner.remove(started[0].notification.sequence)
         add("later", "a")
         let next = bench.all()

@@ -125,7 +125,7 @@ struct HangingTests {
         }
     }
 
-    @Test("The slowest of a hundred healthy deliveries take less than twice as long as with nobody hanging")
+    @Test("The slowest of a hundred healthy deliveries take less than twice as long as with none hanging")
     func shielded() {
         let caps = DeliveryCaps(slots: 64, perOrigin: 64)
         let baseline = Town.run(caps, hanging: 0).percentile99
@@ -133,7 +133,7 @@ struct HangingTests {
         #expect(hanging < 2 * baseline, "\(hanging) ms, \(baseline) ms without")
     }
 
-    /// Those that hang always have more to send, and would go on at once: one in a hundred, and more where an application
+    /// Hanging endpoints always have more to receive, and would go on at once: one in a hundred, and more where an application
     /// gives attempts up before they would count as slow by their length.
     @Test(
         "A backlog of those that hang is not felt either",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Router
 
-/// What runs out of time in a lane, beside a look at every delivery.
+/// Deliveries that run out of time in a lane, beside a look at every delivery.
 @Suite("Lane expiry")
 struct LaneExpiryTests {
     @Test("The next to expire is the one that a look at all of them finds", arguments: 0..<40)
@@ -53,7 +53,7 @@ struct LaneExpiryTests {
         #expect(ended > 0)
     }
 
-    @Test("Whoever goes before its time leaves nothing behind for ever")
+    @Test("Entries of deliveries that leave before their time do not pile up")
     func nothingPilesUp() {
         var lane = Lane()
         lane.enqueue(QueuedDelivery(.numbered(0, expiration: .at(.second(1))), payload: nil))

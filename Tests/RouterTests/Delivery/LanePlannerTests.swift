@@ -48,7 +48,7 @@ struct LanePlannerTests {
         #expect(Self.attempts(&planner, maxInFlight: 3) == [1, 7, 8, 2, 9, 3])
     }
 
-    @Test("What was called back before a crash ends at once, though every slot is taken")
+    @Test("A delivery called back before a crash ends at once, though every slot is taken")
     func recalledEndsWithoutASlot() {
         var planner = Self.planner([("A", 1)], maximumInFlight: 1)
         #expect(Self.attempts(&planner) == [1])

@@ -36,7 +36,7 @@ struct LaneTests {
         #expect(lane.inFlight == 0)
     }
 
-    @Test("What comes back from elsewhere takes the place of its acceptance")
+    @Test("A delivery that comes back takes the place of its acceptance")
     func reinsertion() {
         var lane = Self.lane([10, 20, 30])
         lane.enqueue(QueuedDelivery(.numbered(25), payload: nil))
@@ -121,7 +121,7 @@ struct LaneTests {
         #expect(lane.offer(at: .epoch, maxInFlight: 1, overtakenAfter: 1) == .wait(until: .second(101)))
     }
 
-    @Test("What may not start is held, and what expires meanwhile is told")
+    @Test("A delivery that may not start is held, and ends if it expires meanwhile")
     func held() {
         var lane = Self.lane([1])
         lane.enqueue(QueuedDelivery(.numbered(2, expiration: .at(.second(7))), payload: nil))
@@ -149,7 +149,7 @@ struct LaneTests {
         #expect(lane.urgency == nil && lane.inFlight == 1)
     }
 
-    @Test("An expired delivery is offered for its settlement once, and holds nobody back")
+    @Test("An expired delivery is offered for its settlement once, and holds no other one back")
     func expired() {
         var lane = Lane()
         lane.enqueue(QueuedDelivery(.numbered(1, expiration: .at(.second(0))), payload: nil))
@@ -159,7 +159,7 @@ struct LaneTests {
         #expect(Self.offers(&lane, maxInFlight: 1) == [2])
     }
 
-    @Test("A closed lane offers nothing and says what has to go elsewhere")
+    @Test("A closed lane offers nothing and lists the deliveries to move")
     func closed() {
         var lane = Self.lane([1, 2, 3])
         _ = Self.offers(&lane, maxInFlight: 1)
@@ -185,7 +185,7 @@ struct LaneTests {
         #expect(second.payload == nil)
     }
 
-    @Test("What is not in the lane changes nothing")
+    @Test("A delivery that is not in the lane changes nothing")
     func unknown() {
         var lane = Self.lane([1])
         #expect(lane.remove(9) == nil)

@@ -60,7 +60,7 @@ struct MovingLanesTests {
         #expect(lanes.application == .gallery)
         #expect(lanes.lanes["A"]?.queue.map(\.notification.sequence) == [1, 2, 3])
         #expect(lanes.lanes["B"]?.queue.map(\.notification.sequence) == [4])
-        #expect(planner.lanes.keys == [SessionKey(application: .other, session: "C")])
+        #expect(Array(planner.lanes.keys) == [SessionKey(application: .other, session: "C")])
         #expect(planner.count == 1 && planner.lane(of: 1) == nil && planner.delivery(4) == nil)
         #expect(planner.payloadBytes == 0, "The payload of the other application is with its attempt.")
         let again = planner.takeLanes(of: .gallery)
@@ -86,7 +86,8 @@ struct MovingLanesTests {
         var (planner, other) = (Self.busy(), LanePlanner(caps: DeliveryCaps(slots: 9)))
         let taken = planner.takeLanes(of: .gallery)
         other.put(try #require(taken))
-        #expect(other.count == 4 && other.payloadBytes == 9)
+        #expect(
+            other.count == 4 && other.payloadBytes == 6, "The payloads of deliveries that were tried are in the store.")
         let steps = Self.steps(&other)
         #expect(Self.attempts(steps) == [1: 1])
         #expect(steps.contains(.wake(.gallery("B"), at: .second(5))))

@@ -63,7 +63,7 @@ struct StatusTableTests {
 
     // MARK: The guide
 
-    /// The rows of the guide's table of outcomes: what they are for, and the action.
+    /// The rows of the guide's table of outcomes: the outcomes, and the action.
     private static func guideRows() throws -> [(outcomes: String, action: String)] {
         let guide = try ProjectText.read("docs/DELIVERY.md")
         let section = try #require(guide.components(of: "## What an answer means").last)
@@ -83,7 +83,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("The guide says of every status what the code does")
+    @Test("The guide and the code agree on every status")
     func guideOfStatuses() throws {
         let rows = try Self.guideRows()
         for status in 0..<1000 {
@@ -93,7 +93,7 @@ struct StatusTableTests {
         }
     }
 
-    @Test("The guide says of every failure what the code does", arguments: TransferFailure.Kind.allCases)
+    @Test("The guide and the code agree on every failure", arguments: TransferFailure.Kind.allCases)
     func guideOfFailures(kind: TransferFailure.Kind) throws {
         let row = try #require(try Self.guideRows().first { $0.outcomes.contains("`\(kind.rawValue)`") })
         #expect(row.action == ResponseClass(TransferResult.failure(kind).outcome).action.rawValue)
