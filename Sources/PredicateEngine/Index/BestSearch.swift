@@ -65,7 +65,7 @@ struct BestSearch {
     /// Looks at what stands under tags, each once, in the order of rank: the first that holds ends it, unless there is a
     /// list in which something better holds below a top that does not.
     mutating func consider(
-        _ keys: TagTable.View, _ lists: RankedLists.View, _ tags: UnsafeMutableBufferPointer<UInt32>, _ found: Int,
+        _ keys: HashTable.View, _ lists: RankedHeaps.View, _ tags: UnsafeMutableBufferPointer<UInt32>, _ found: Int,
         _ subject: PreparedSubject
     ) {
         let entries = tags
@@ -92,7 +92,7 @@ struct BestSearch {
     }
 
     /// The same for as many entries as there are, no two of them equal.
-    mutating func consider(_ entries: [UInt32], _ lists: RankedLists.View, _ subject: PreparedSubject) {
+    mutating func consider(_ entries: [UInt32], _ lists: RankedHeaps.View, _ subject: PreparedSubject) {
         let ranked = entries.map { (rank: nodes[top($0, lists)].rank, entry: $0) }.sorted { $0.rank > $1.rank }
         for (rank, entry) in ranked {
             if rank < self.rank { break }
@@ -101,7 +101,7 @@ struct BestSearch {
     }
 
     @inline(__always)
-    private mutating func consider(entry: UInt32, _ lists: RankedLists.View, _ subject: PreparedSubject) {
+    private mutating func consider(entry: UInt32, _ lists: RankedHeaps.View, _ subject: PreparedSubject) {
         if entry & KeyTable.listBit == 0 {
             consider(entry, subject)
         } else {
@@ -111,14 +111,14 @@ struct BestSearch {
 
     /// The best node of an entry.
     @inline(__always)
-    private func top(_ entry: UInt32, _ lists: RankedLists.View) -> UInt32 {
+    private func top(_ entry: UInt32, _ lists: RankedHeaps.View) -> UInt32 {
         entry & KeyTable.listBit == 0 ? entry : lists.items(of: entry & ~KeyTable.listBit)[0]
     }
 
     /// Looks at a list from its top. Nothing below a node ranks higher than it, so a node that holds, or that would not
     /// be best, ends its branch; below one that does not hold, the search goes on in the order of rank.
     @inline(__always)
-    mutating func consider(_ lists: RankedLists.View, _ list: UInt32, _ subject: PreparedSubject) {
+    mutating func consider(_ lists: RankedHeaps.View, _ list: UInt32, _ subject: PreparedSubject) {
         let count = lists.count(list)
         guard count > 0 else { return }
         let items = lists.items(of: list)
@@ -140,7 +140,7 @@ struct BestSearch {
             var length = 0
             var position = 0
             while true {
-                for child in RankedLists.children(of: position, count: count) where wouldBeBest(items[child]) {
+                for child in RankedHeaps.children(of: position, count: count) where wouldBeBest(items[child]) {
                     guard length < waiting.count else {
                         searchBranch(child, items, count, subject)
                         continue

@@ -55,7 +55,7 @@ extension KeyTable {
     /// Changes lists, and keeps the record of where nodes stand.
     private mutating func changeLists(
         _ nodes: NodePlaces,
-        _ change: (inout RankedLists, (_ node: Node, _ position: UInt32, _ list: UInt32) -> Void) -> Void
+        _ change: (inout RankedHeaps, (_ node: Node, _ position: UInt32, _ list: UInt32) -> Void) -> Void
     ) {
         var memberships: [Node: [UInt32: UInt32]] = [:]
         swap(&memberships, &self.memberships)

@@ -30,12 +30,12 @@ struct KeyTable: ~Copyable {
     static var listBit: UInt32 { 1 << 31 }
 
     let hash: KeyHash
-    private(set) var table = TagTable(fullness: 10)
+    private(set) var table = HashTable(fullness: 10)
     private(set) var filter = TagFilter(tags: 16)
     private var filteredRemovals = 0
     /// What is in use of all keys.
-    let live: UnsafeMutablePointer<LiveKeys>
-    var lists = RankedLists()
+    let live: UnsafeMutablePointer<KeyPresence>
+    var lists = RankedHeaps()
     private var sketch = KeySketch()
     /// Of the nodes with several keys: the lists where they meet others, and their positions there.
     var memberships: [Node: [UInt32: UInt32]] = [:]
@@ -43,7 +43,7 @@ struct KeyTable: ~Copyable {
     init(hash: KeyHash) {
         self.hash = hash
         live = .allocate(capacity: 1)
-        live.initialize(to: LiveKeys())
+        live.initialize(to: KeyPresence())
         _ = lists.make()
     }
 

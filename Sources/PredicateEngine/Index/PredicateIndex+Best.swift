@@ -28,7 +28,7 @@ extension PredicateIndex {
                 var search = BestSearch(nodes: nodes, order: order, lent: lent)
                 defer { search.end() }
                 var count = 0
-                LiveKeys.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
+                KeyPresence.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
                     // A tag that nobody has is written over by the next one: no branch to guess.
                     found[min(count, most)] = tag
                     count &+= filter.mayContain(tag) ? 1 : 0
@@ -71,7 +71,7 @@ extension KeyTable {
     /// What stands under a tag that the subject has several times is shown as often.
     func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
         let (table, filter) = (table.view, filter.view)
-        LiveKeys.forEachTag(live, of: subject, hash) { tag in
+        KeyPresence.forEachTag(live, of: subject, hash) { tag in
             guard filter.mayContain(tag), let entry = table.find(tag) else { return }
             body(entry)
         }

@@ -47,18 +47,18 @@ private struct NodeWalk {
         self.order = order
     }
 
-    mutating func open(_ entry: UInt32, _ lists: RankedLists.View) {
+    mutating func open(_ entry: UInt32, _ lists: RankedHeaps.View) {
         guard entry & KeyTable.listBit != 0 else { return push(Waiting(node: entry, list: .max, position: 0)) }
         let list = entry & ~KeyTable.listBit
         guard lists.count(list) > 0, opened.insert(list).inserted else { return }
         push(Waiting(node: lists.items(of: list)[0], list: list, position: 0))
     }
 
-    mutating func next(_ lists: RankedLists.View) -> UInt32? {
+    mutating func next(_ lists: RankedHeaps.View) -> UInt32? {
         while let top = pop() {
             if top.list != .max {
                 let items = lists.items(of: top.list)
-                for child in RankedLists.children(of: top.position, count: lists.count(top.list)) {
+                for child in RankedHeaps.children(of: top.position, count: lists.count(top.list)) {
                     push(Waiting(node: items[child], list: top.list, position: child))
                 }
             }

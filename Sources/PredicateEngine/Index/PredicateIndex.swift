@@ -25,7 +25,7 @@ package struct PredicateIndex: ~Copyable {
     struct Tables: ~Copyable {
         var nodes = NodeStore()
         /// From the hash of a code to its node.
-        var interned = TagTable(fullness: 13)
+        var interned = HashTable(fullness: 13)
         var keys: KeyTable
         /// How many nodes look at a subject's lower case.
         var foldingNodes = 0

@@ -55,7 +55,7 @@ extension NodeNote {
 /// The order of sessions and of the predicates that they share, over memory that stays where it is for the moment.
 struct SessionOrder {
     let records: UnsafeMutablePointer<SessionRecord>
-    let groups: RankedLists.View
+    let groups: RankedHeaps.View
     /// Nil if every packed rank is exact.
     let exact: Unmanaged<ExactRanks>?
 

@@ -71,7 +71,7 @@ extension SessionStore {
     /// Changes lists of groups, and keeps the record of where sessions stand.
     @inline(__always)
     private mutating func change(
-        _ tier: MatchTier, _ change: (inout RankedLists, RankedLists.IsBefore, RankedLists.Moved) -> Void
+        _ tier: MatchTier, _ change: (inout RankedHeaps, RankedHeaps.IsBefore, RankedHeaps.Moved) -> Void
     ) {
         let order = order
         change(&groupLists, { order.isBefore($0, $1, in: tier) }) { slot, position in

@@ -90,7 +90,7 @@ extension SessionStore {
         _ list: UInt32, _ position: UInt32, _ body: (UnsafePointer<UInt32>) -> Void
     ) {
         let (items, count) = (groupLists.items(of: list), groupLists.count(list))
-        for child in RankedLists.children(of: Int(position), count: count) { body(items + child) }
+        for child in RankedHeaps.children(of: Int(position), count: count) { body(items + child) }
         var above = Int(position)
         for _ in 0..<Self.prefetchedAncestors where above > 0 {
             above = (above - 1) / 4

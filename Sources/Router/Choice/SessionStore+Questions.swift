@@ -131,7 +131,7 @@ extension SessionStore {
             case .nothing: break
             case .list(let list, let position):
                 let items = groupLists.items(of: list)
-                for child in RankedLists.children(of: position, count: groupLists.count(list)) {
+                for child in RankedHeaps.children(of: position, count: groupLists.count(list)) {
                     frontier.open(.list(list, position: child), items[child])
                 }
             case .place(let place, let round):

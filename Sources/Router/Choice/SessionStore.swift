@@ -12,10 +12,10 @@ import RouterPlugin
 /// of all: one question answers both tiers.
 struct SessionStore: ~Copyable {
     var records = Slab<SessionRecord>()
-    var groupLists = RankedLists()
+    var groupLists = RankedHeaps()
     var index = PredicateIndex()
     private(set) var names: ContiguousArray<SessionID> = []
-    private(set) var slots = TagTable(fullness: 13)
+    private(set) var slots = HashTable(fullness: 13)
     private var freeSlots: [UInt32] = []
     private(set) var all = Tournament()
     private(set) var devices = DeviceSlots()

@@ -41,7 +41,8 @@ import Testing
             Array(subject.utf8).withUnsafeBufferPointer { bytes in
                 PreparedSubject.with(bytes, folds: true) { subject in
                     let tables = index.tables
-                    LiveKeys.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { _ in count += 1 }
+                    KeyPresence.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { _ in count += 1
+                    }
                 }
             }
             return count

@@ -1,4 +1,4 @@
-/// Lists of 32-bit items, each with its best item on top: heaps with four branches, in blocks of one memory.
+/// Heaps of 32-bit items with four branches, in blocks of one memory, each with its best item on top.
 ///
 ///     position      0                       the children of p are 4p+1 … 4p+4,
 ///              ┌──┬─┴┬──┐                   none of which comes before p
@@ -6,7 +6,7 @@
 ///
 /// The order is the caller's, and so is the record of where an item stands: `moved` tells of every item that has
 /// another position. Every change costs the depth of the list: ten steps for a million items.
-package struct RankedLists: ~Copyable {
+package struct RankedHeaps: ~Copyable {
     struct List: BitwiseCopyable {
         var offset: UInt32
         var count: UInt32
@@ -158,8 +158,8 @@ package struct RankedLists: ~Copyable {
         return block
     }
 
-    package func copy() -> RankedLists {
-        RankedLists(items: items.copy(), lists: lists.copy(), freeLists: freeLists, freeBlocks: freeBlocks)
+    package func copy() -> RankedHeaps {
+        RankedHeaps(items: items.copy(), lists: lists.copy(), freeLists: freeLists, freeBlocks: freeBlocks)
     }
 
     private init(

@@ -3,10 +3,10 @@ import Testing
 @testable import PredicateEngine
 
 /// Many lists in one memory: each keeps its items, with the best on top, and what one outgrows another takes.
-@Suite("Ranked lists") struct RankedListsTests {
+@Suite("Ranked heaps") struct RankedHeapsTests {
     /// Lists of which each item is in one; the smaller its rank the better it is.
     private struct Model: ~Copyable {
-        var lists = RankedLists()
+        var lists = RankedHeaps()
         var ranks: [UInt32]
         /// Where each item stands, as the lists told.
         var positions: [UInt32: UInt32] = [:]

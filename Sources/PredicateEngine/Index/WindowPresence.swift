@@ -10,7 +10,7 @@
 /// Heads alone would let half of a subject pass when there are many windows of digits. A window of one byte is marked
 /// under every pair that begins with it. The pairs of ordinary text lie in a few kilobytes of a map, so both maps stay
 /// in the cache. They are there only if a window has been used.
-struct LiveWindows: ~Copyable {
+struct WindowPresence: ~Copyable {
     private static var pairs: Int { 1 << 16 }
     private static var sizeCount: Int { 6 }
 
@@ -137,7 +137,7 @@ struct LiveWindows: ~Copyable {
 
     // MARK: - Copying
 
-    private init(copying other: borrowing LiveWindows) {
+    private init(copying other: borrowing WindowPresence) {
         count = other.count
         kinds = other.kinds
         counts = other.counts.copy()
@@ -145,5 +145,5 @@ struct LiveWindows: ~Copyable {
         tails = other.tails.copy()
     }
 
-    func copy() -> LiveWindows { LiveWindows(copying: self) }
+    func copy() -> WindowPresence { WindowPresence(copying: self) }
 }

@@ -1,11 +1,11 @@
-/// An open-addressed table from 32-bit tags to 32-bit values. A tag may stand in it several times; whoever looks a value
-/// up checks what the value stands for, because a tag proves nothing.
+/// An open-addressed hash table from 32-bit tags to 32-bit values. A tag may stand in it several times; a look-up checks the
+/// key behind each value, because a tag proves nothing.
 ///
 ///     slot    tag (32) │ value (32)          empty: all ones
 ///     home    tag × capacity ÷ 2³²           so any capacity will do, and slots lie roughly in the order of tags
 ///
 /// Collisions go to the next free slot; removal moves later ones back, so there are no tombstones.
-package struct TagTable: ~Copyable {
+package struct HashTable: ~Copyable {
     @usableFromInline private(set) var slots: UnsafeMutablePointer<UInt64>
     @usableFromInline package private(set) var capacity: Int
     package private(set) var count = 0
@@ -42,10 +42,10 @@ package struct TagTable: ~Copyable {
             var slot = Int((UInt64(tag) &* UInt64(capacity)) >> 32)
             while true {
                 let entry = slots[slot]
-                if UInt32(truncatingIfNeeded: entry >> 32) == tag, entry != TagTable.empty {
+                if UInt32(truncatingIfNeeded: entry >> 32) == tag, entry != HashTable.empty {
                     return UInt32(truncatingIfNeeded: entry)
                 }
-                if entry == TagTable.empty { return nil }
+                if entry == HashTable.empty { return nil }
                 slot = slot &+ 1 == capacity ? 0 : slot &+ 1
             }
         }
@@ -131,8 +131,8 @@ package struct TagTable: ~Copyable {
         for slot in 0..<capacity where slots[slot] != Self.empty { body(UInt32(truncatingIfNeeded: slots[slot] >> 32)) }
     }
 
-    package func copy() -> TagTable {
-        let copy = TagTable(fullness: fullness, capacity: capacity, count: count)
+    package func copy() -> HashTable {
+        let copy = HashTable(fullness: fullness, capacity: capacity, count: count)
         copy.slots.update(from: slots, count: capacity)
         return copy
     }

@@ -6,7 +6,7 @@
 ///     marks of "/"   1   0   1   0   0  …         for each byte a word: the lengths at whose edge it has occurred
 ///
 /// Most lengths are ruled out by one bit, without hashing anything, and without a branch: no processor can guess which.
-struct LiveLengths: ~Copyable {
+struct LengthPresence: ~Copyable {
     struct Length: BitwiseCopyable {
         var length: UInt16
         /// In which face of the subject it is looked for.
@@ -143,5 +143,5 @@ struct LiveLengths: ~Copyable {
         self.marks = marks
     }
 
-    func copy() -> LiveLengths { LiveLengths(lengths: lengths.copy(), marks: marks.copy()) }
+    func copy() -> LengthPresence { LengthPresence(lengths: lengths.copy(), marks: marks.copy()) }
 }

@@ -3,16 +3,16 @@ import Testing
 @testable import PredicateEngine
 
 /// What is known of all keys: which tags of a subject are worth looking up.
-@Suite("Live keys") struct LiveKeysTests {
+@Suite("Key presence") struct KeyPresenceTests {
     private static let hash = KeyHash(seed: 0x0F1E_2D3C_4B5A_6978)
 
     /// The tags that are looked up for an ASCII subject.
-    private static func tags(_ live: borrowing LiveKeys, of subject: String) -> Set<UInt32> {
+    private static func tags(_ live: borrowing KeyPresence, of subject: String) -> Set<UInt32> {
         var tags: Set<UInt32> = []
         withUnsafePointer(to: live) { live in
             Array(subject.utf8).withUnsafeBufferPointer { bytes in
                 PreparedSubject.with(bytes, folds: true) { subject in
-                    LiveKeys.forEachTag(live, of: subject, hash) { tags.insert($0) }
+                    KeyPresence.forEachTag(live, of: subject, hash) { tags.insert($0) }
                 }
             }
         }
@@ -50,7 +50,7 @@ import Testing
         var random = SplitMix64(seed: seed)
         let letters = Array("abcdeXYZ/0")
         let subjects = (0..<4).map { _ in String((0..<100 + random.below(120)).map { _ in random.pick(letters) }) }
-        var live = LiveKeys()
+        var live = KeyPresence()
         var keys: [(key: AccessKey, subject: Int)] = []
         for step in 0..<900 {
             if !keys.isEmpty, random.below(900) < step {
@@ -76,7 +76,7 @@ import Testing
     @Test("A window is looked up where its head and its tail are in use, and nowhere else")
     func headsAndTails() {
         let windows = ["/1234567", "1234567/", "rev/12", "-t"]
-        var live = LiveKeys()
+        var live = KeyPresence()
         for window in windows { live.add(Self.key(.window, window, isFolded: false)) }
         for window in windows {
             let tag = Self.key(.window, window, isFolded: false).tag
@@ -98,7 +98,7 @@ import Testing
         let letters = Array("abcdefgh")
         func text(_ count: Int) -> String { String((0..<count).map { _ in random.pick(letters) }) }
         let windows = (0..<4000).map { _ in Self.key(.window, text(8), isFolded: false) }
-        var live = LiveKeys()
+        var live = KeyPresence()
         for window in windows { live.add(window) }
         for window in windows.dropFirst() { live.remove(window) }
         let subject = text(600)

@@ -1,11 +1,11 @@
-/// What is in use of all keys, so that of a subject only such tags are made as may be found.
+/// A summary of the keys in use, so that only such tags are made of a subject as may be found.
 ///
 /// Looking up takes the place of this, not its value: Swift would copy a value of this size for the call.
-struct LiveKeys: ~Copyable {
+struct KeyPresence: ~Copyable {
     private var wholes = (given: 0, lower: 0)
-    private var starts = LiveLengths()
-    private var ends = LiveLengths()
-    private var windows = LiveWindows()
+    private var starts = LengthPresence()
+    private var ends = LengthPresence()
+    private var windows = WindowPresence()
     /// How many keys are looked for in the lower case of a subject.
     private(set) var foldedCount = 0
 
@@ -40,7 +40,7 @@ struct LiveKeys: ~Copyable {
     /// One look at ASCII text without capitals, which is its own lower case; two at other ASCII text, five at the rest.
     @inline(__always)
     static func forEachTag(
-        _ live: UnsafePointer<LiveKeys>, of subject: PreparedSubject, _ hash: KeyHash, _ body: (UInt32) -> Void
+        _ live: UnsafePointer<KeyPresence>, of subject: PreparedSubject, _ hash: KeyHash, _ body: (UInt32) -> Void
     ) {
         let looks = subject.isASCII ? (subject.isLower || live.pointee.foldedCount == 0 ? 1 : 2) : Form.count
         for look in 0..<looks {
@@ -54,7 +54,7 @@ struct LiveKeys: ~Copyable {
     /// The starts in use, shortest first, and the whole: one walk over the words of the text.
     @inline(__always)
     private static func forEachStart(
-        _ live: UnsafePointer<LiveKeys>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
     ) {
         var (state, walked) = (hash.seed, 0)
         live.pointee.starts.forEachLive(in: text, .start, faces) { length, isFolded in
@@ -79,7 +79,7 @@ struct LiveKeys: ~Copyable {
 
     @inline(__always)
     private static func forEachEnd(
-        _ live: UnsafePointer<LiveKeys>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
+        _ live: UnsafePointer<KeyPresence>, of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void
     ) {
         var (state, walked) = (hash.seed, 0)
         live.pointee.ends.forEachLive(in: text, .end, faces) { length, isFolded in
@@ -94,7 +94,7 @@ struct LiveKeys: ~Copyable {
 
     // MARK: - Copying
 
-    private init(copying other: borrowing LiveKeys) {
+    private init(copying other: borrowing KeyPresence) {
         wholes = other.wholes
         starts = other.starts.copy()
         ends = other.ends.copy()
@@ -102,7 +102,7 @@ struct LiveKeys: ~Copyable {
         foldedCount = other.foldedCount
     }
 
-    func copy() -> LiveKeys { LiveKeys(copying: self) }
+    func copy() -> KeyPresence { KeyPresence(copying: self) }
 }
 
 /// How a text is looked at: as given, in lower case, or as both at once where they are the same.
