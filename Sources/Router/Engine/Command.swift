@@ -51,18 +51,18 @@ package enum FollowUp: Hashable, Sendable {
     case end(NotificationSequence)
     /// Decide a held notification anew.
     case release(NotificationSequence)
-    /// Move what waits in the lane of a session that is gone.
-    case vacate(SessionKey)
+    /// Drain the lane of a session that is gone: its waiting deliveries move to other sessions.
+    case drain(SessionKey)
     /// The session has not been heard of in time.
     case lapseLease(SessionKey)
-    /// Let go what waits behind a gate that is open.
-    case flow(GateKey)
+    /// Decide the notifications that wait for an open gate again.
+    case releaseGated(GateKey)
     /// An application has been left for long enough.
     case lock(GateKey)
     /// Forget passcodes of an application that has none any more, a bounded number at a time.
     case forgetPasscodes(ApplicationID)
-    /// Delete a session that was discarded, when its scene has been told or will not be.
-    case bury(SessionKey)
+    /// Finish the discard of a session: its scene has taken its last event, or its grace period is over.
+    case finishDiscard(SessionKey)
     /// Forget the oldest of what is over, a bounded number at a time.
     case forget
     /// Send the next of what is replayed.

@@ -48,7 +48,7 @@ extension Engine {
                 return
             }
             // One that cannot be delivered leaves the older one its chance.
-            if let collapse, !placement.state.isSettled { supersede(collapse, at: now, in: &plan) }
+            if let collapse, !placement.state.isSettled { supersede(collapse, in: tenant, at: now, in: &plan) }
             plan.reply = .accepted(add(request, decision, placement, newSession, at: now, to: &plan))
         }
     }

@@ -53,10 +53,12 @@ extension Engine {
     /// What was under way to the sessions of a gate is answered for the person who was there before its reset.
     mutating func mistrustAnswers(at gate: GateKey) {
         guard let sessions = tenants[gate.application]?.sessions.values else { return }
+        var asked: [NotificationSequence] = []
         for session in sessions where session.device == gate.device {
             guard let queue = planner.lanes[session.key]?.queue else { continue }
-            askedBeforeReset.formUnion(queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence))
+            asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
         }
+        tenants[gate.application]?.deliveries.markAskedBeforeReset(asked)
     }
 
     /// An answer without what a reset of the gate has wiped since it was asked for; and the fault, if there was any of it.
@@ -66,8 +68,13 @@ extension Engine {
     private func trusted(
         _ change: SessionPatch, answering sequence: NotificationSequence, of key: SessionKey
     ) -> (patch: SessionPatch, fault: String?) {
-        let isQuestion = planner.delivery(sequence)?.notification.event?.kind == .stateRestorationActivity
-        guard askedBeforeReset.contains(sequence) || isQuestion && isNobodyAt(key) else { return (change, nil) }
+        let notification = planner.delivery(sequence)?.notification
+        let isQuestion = notification?.event?.kind == .stateRestorationActivity
+        // An application that was deleted meanwhile has forgotten its persons too.
+        let wasAskedBeforeReset =
+            notification?.recall == .applicationDeleted
+            || tenants[key.application]?.deliveries.wasAskedBeforeReset(sequence) == true
+        guard wasAskedBeforeReset || isQuestion && isNobodyAt(key) else { return (change, nil) }
         var patch = change
         patch.userInfo = nil
         patch.stateRestorationActivity = nil

@@ -47,17 +47,16 @@ extension Engine {
     /// All that is for the application ends with it, in the same transaction: one of the same name that is registered
     /// later has nothing to do with it.
     func planDelete(_ id: ApplicationID, at now: Timestamp) -> Plan {
-        guard tenants[id] != nil else { return .refused(.unknownApplication(id)) }
+        guard let tenant = tenants[id] else { return .refused(.unknownApplication(id)) }
         var plan = Plan(
             changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id), .notifications(id)],
             writes: [.application(id)])
-        let lanes = planner.lanes.filter { $0.key.application == id }.sorted { $0.key < $1.key }
-        for delivery in lanes.lazy.flatMap(\.value.queue) {
+        for delivery in planner.lanes(of: id).lazy.compactMap({ planner.lanes[$0]?.queue }).joined() {
             recall(
                 delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting, at: now,
                 in: &plan)
         }
-        for notification in held.values.filter({ $0.application == id }).sorted(by: { $0.sequence < $1.sequence }) {
+        for notification in tenant.deliveries.held.values.sorted(by: { $0.sequence < $1.sequence }) {
             recall(notification, as: .applicationDeleted, isInFlight: false, at: now, in: &plan)
         }
         return plan

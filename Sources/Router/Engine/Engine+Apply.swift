@@ -1,82 +1,92 @@
 package import RouterPlugin
 
 extension Engine {
-    /// Applies changes that have been committed, in order; returns what is to be done because of them.
+    /// Applies changes that have been committed, in order; returns the work that they leave.
     package mutating func apply(_ changes: [StoreChange], at now: Timestamp) -> [FollowUp] {
         planner.advance(to: now)
-        // Lanes whose session is gone while something may still wait in them.
-        var closed: Set<SessionKey> = []
-        // Sessions that were discarded, of which something has changed.
-        var leaving: Set<SessionKey> = []
-        // Gates that may let go what waits behind them.
-        var gates: Set<GateKey> = []
-        var followUps: [FollowUp] = []
-        var hasForgotten = false
-        for change in changes {
-            switch change {
-            case .putApplication(let application):
-                followUps += put(application, &closed)
-                gates.formUnion(behindGates.keys.lazy.filter { $0.application == application.id })
-            case .deleteApplication(let id): closed.formUnion(delete(id))
-            case .putSource, .deleteSource, .putResourceSet: applyConfiguration(change)
-            case .putSession(let session):
-                let place = place(of: session.key)
-                put(session, &closed)
-                followUps += releases(at: place)
-                if session.discardedAt != nil { leaving.insert(session.key) }
-            case .putGate(let gate):
-                put(gate)
-                gates.insert(gate.key)
-            case .deleteSession(let key):
-                let place = place(of: key)
-                remove(key, &closed)
-                followUps += releases(at: place)
-            case .insert(let accepted):
-                insert(accepted, &closed)
-                if case .gated(let device) = accepted.placement {
-                    gates.insert(GateKey(application: accepted.application, device: device))
-                    // The session that it was decided for may have gone in the same transaction.
-                    if held[accepted.sequence].map(isAstray) == true { followUps.append(.release(accepted.sequence)) }
-                }
-                followUps += grown(by: accepted.payload.weight + RouterLimits.rowBytes)
-            case .recordAttempt(let attempt):
-                learn(from: attempt, at: now)
-                followUps += grown(by: RouterLimits.rowBytes)
-            case .keepAnswer(_, _, let time): forgetLater(time)
-            case .addDedupeKeys: break
-            case .reschedule(let sequence, let progress):
-                planner.reschedule(sequence, progress)
-                askedBeforeReset.remove(sequence)
-                if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
-            case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
-            case .reassign(let sequence, let decision, let placement):
-                if let gate = held[sequence]?.heldBy { gates.insert(gate) }
-                reassign(sequence, decision, placement, &closed)
-                if held[sequence].map(isAstray) == true { followUps.append(.release(sequence)) }
-            case .settle(let sequence, let settlement, let time):
-                forgetLater(time)
-                // It may have been one of many that wait for a session that is gone.
-                if let key = planner.closedLane(of: sequence) { closed.insert(key); leaving.insert(key) }
-                if let gate = held[sequence]?.heldBy { gates.insert(gate) }
-                settled(sequence, as: settlement)
-            case .forget, .forgetAnswer: hasForgotten = true
-            case .putReplay(let replay): followUps += put(replay, at: now)
-            case .forgetReplay(let id): replays[id] = nil
-            case .putPasscodeLock(let lock): put(lock)
-            }
+        var effects = AppliedEffects()
+        for change in changes { apply(change, at: now, &effects) }
+        var followUps = effects.followUps
+        followUps += releases(atOpen: effects.gates) + passcodesToForget(of: effects.locked)
+        if effects.hasForgotten { followUps.append(.forget) }
+        followUps += effects.leaving.filter { mayFinishDiscard($0, at: now) }.sorted().map { .finishDiscard($0) }
+        return followUps
+            + effects.closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .drain($0) }
+    }
+
+    private mutating func apply(_ change: StoreChange, at now: Timestamp, _ effects: inout AppliedEffects) {
+        switch change {
+        case .putApplication(let application):
+            effects.followUps += put(application, &effects.closed)
+            effects.gates.formUnion(tenants[application.id]?.gatesWithGated ?? [])
+            effects.locked.insert(application.id)
+        case .deleteApplication(let id): effects.closed.formUnion(delete(id))
+        case .putSource, .deleteSource, .putResourceSet: applyConfiguration(change)
+        case .putSession(let session):
+            let place = place(of: session.key)
+            put(session, &effects.closed)
+            effects.followUps += releases(at: place)
+            if session.discardedAt != nil { effects.leaving.insert(session.key) }
+        case .putGate(let gate):
+            put(gate)
+            effects.gates.insert(gate.key)
+        case .deleteSession(let key):
+            let place = place(of: key)
+            remove(key, &effects.closed)
+            effects.followUps += releases(at: place)
+        case .keepAnswer(_, _, let time): forgetLater(time)
+        case .addDedupeKeys: break
+        case .forget, .forgetAnswer: effects.hasForgotten = true
+        case .putReplay(let replay): effects.followUps += put(replay, at: now)
+        case .forgetReplay(let id): replays[id] = nil
+        case .putPasscodeLock(let lock):
+            put(lock)
+            effects.locked.insert(lock.key.application)
+        case .insert, .recordAttempt, .reschedule, .recall, .reassign, .settle:
+            applyToDelivery(change, at: now, &effects)
         }
-        followUps += flows(at: gates) + passcodesToForget(after: changes)
-        if hasForgotten { followUps.append(.forget) }
-        followUps += leaving.filter { mayBury($0, at: now) }.sorted().map { .bury($0) }
-        return followUps + closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .vacate($0) }
+    }
+
+    private mutating func applyToDelivery(_ change: StoreChange, at now: Timestamp, _ effects: inout AppliedEffects) {
+        switch change {
+        case .insert(let accepted):
+            insert(accepted, &effects.closed)
+            if case .gated(let device) = accepted.placement {
+                effects.gates.insert(GateKey(application: accepted.application, device: device))
+                // The session that it was decided for may have gone in the same transaction.
+                if held(accepted.sequence).map(isMisaddressed) == true {
+                    effects.followUps.append(.release(accepted.sequence))
+                }
+            }
+            effects.followUps += grown(by: accepted.payload.weight + RouterLimits.rowBytes)
+        case .recordAttempt(let attempt):
+            learn(from: attempt, at: now)
+            effects.followUps += grown(by: RouterLimits.rowBytes)
+        case .reschedule(let sequence, let progress):
+            planner.reschedule(sequence, progress)
+            if let key = planner.lane(of: sequence) {
+                tenants[key.application]?.deliveries.rescheduled(sequence)
+            }
+            if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
+        case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
+        case .reassign(let sequence, let decision, let placement):
+            if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
+            reassign(sequence, decision, placement, &effects.closed)
+            if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
+        case .settle(let sequence, let settlement, let time):
+            forgetLater(time)
+            // It may have been one of many that wait for a session that is gone.
+            if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
+            if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
+            settled(sequence, as: settlement)
+        default: break
+        }
     }
 
     private mutating func settled(_ sequence: NotificationSequence, as settlement: Settlement) {
         let ended = release(sequence) ?? planner.remove(sequence)?.notification
         if settlement == .deadLettered(.payloadMissing), let ended { events.append(.payloadMissing(ended.id)) }
-        if let key = ended?.collapseKey, newest[key] == sequence { newest[key] = nil }
-        questions[sequence] = nil
-        askedBeforeReset.remove(sequence)
+        if let ended { tenants[ended.application]?.deliveries.settled(ended) }
     }
 
     private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) -> [FollowUp] {
@@ -86,11 +96,9 @@ extension Engine {
         } else {
             tenants[application.id]?.application = application
             // What it says of lanes may be other than it was.
-            for key in planner.lanes.keys where key.application == application.id && planner.isOpen(key) {
-                planner.reconsider(key)
-            }
+            for key in planner.lanes(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
         }
-        findObsoleteLocks(of: application.id)
+        tenants[application.id]?.findObsoleteLocks()
         let delegate = SessionKey.delegate(of: application.id)
         if planner.lanes[delegate] != nil, application.delegate != nil {
             planner.reopen(delegate)
@@ -112,15 +120,9 @@ extension Engine {
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
-        if let tenant = tenants.removeValue(forKey: id) {
-            for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
-            for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
-        }
-        for key in passcodeLocks.keys where key.application == id { timers.cancel(.passcode(key)) }
-        passcodeLocks = passcodeLocks.filter { $0.key.application != id }
-        obsoleteLocks[id] = nil
+        _ = removeFromMemory(id)
         if !sources.isEmpty { sources = sources.filter { $0.value.application != id } }
-        let keys = planner.lanes.keys.filter { $0.application == id }
+        let keys = planner.lanes(of: id)
         for key in keys { planner.close(key) }
         return keys
     }
@@ -191,25 +193,9 @@ extension Engine {
     mutating func place(
         _ notification: UnsettledNotification, payload: MessagePayload?, _ closed: inout Set<SessionKey>
     ) {
-        let isPlaced = notification.isHeld || notification.decision.session != nil
-        if let key = notification.collapseKey {
-            let newest = max(self.newest[key] ?? notification.sequence, notification.sequence)
-            self.newest[key] = isPlaced || newest != notification.sequence ? newest : nil
-        }
-        if notification.isHeld {
-            held[notification.sequence] = notification
-            if let gate = notification.heldBy {
-                behindGates[gate, default: HeldNotifications()].insert(notification.sequence)
-            }
-            let end: Timestamp? = if case .at(let end) = notification.expiration { end } else { nil }
-            let time = [end, notification.heldUntil].compactMap(\.self).min()
-            if let time { timers.set(.hold(notification.sequence), at: time) }
-            return
-        }
+        if notification.isNoted { tenants[notification.application]?.deliveries.note(notification) }
+        if notification.isHeld { return hold(notification) }
         guard let session = notification.decision.session else { return }
-        if let subject = notification.event?.session {
-            questions[notification.sequence] = SessionKey(application: notification.application, session: subject)
-        }
         let key = SessionKey(application: notification.application, session: session)
         let tenant = tenants[notification.application]
         let scene = tenant?.scene(session)
@@ -222,4 +208,23 @@ extension Engine {
         if isLeaving { planner.leave(key) }
         if !isOpen || isLeaving || delivery.isAstray { closed.insert(key) }
     }
+}
+
+/// The effects of committed changes that are looked at when all of them have been applied.
+private struct AppliedEffects {
+    /// Lanes whose session is gone while deliveries may still wait in them.
+    var closed: Set<SessionKey> = []
+    /// Discarded sessions that a change was about.
+    var leaving: Set<SessionKey> = []
+    /// Gates that may release the notifications that wait for them.
+    var gates: Set<GateKey> = []
+    /// Applications whose settings or passcode locks have changed.
+    var locked: Set<ApplicationID> = []
+    var hasForgotten = false
+    var followUps: [FollowUp] = []
+}
+
+extension UnsettledNotification {
+    /// Whether its tenant has to know more of it than that it is in a lane.
+    fileprivate var isNoted: Bool { collapseID != nil || event != nil }
 }

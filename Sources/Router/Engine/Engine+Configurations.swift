@@ -45,12 +45,11 @@ extension Engine {
     mutating func configure(
         after command: Command, at now: Timestamp, lookup: any Store, in plan: inout Plan
     ) throws(StoreError) {
-        guard !questions.isEmpty else { return }
         // Its sessions end with it.
         if case .deleteApplication = command { return }
         let state = PlannedState(plan.changes)
         for case .settle(let sequence, let settlement, _) in plan.changes {
-            guard let key = questions[sequence] else { continue }
+            guard let key = sessionConfigured(by: sequence) else { continue }
             plan.reads += [.application(key.application), .session(key)]
             guard let tenant = tenants[key.application],
                 var session = tenant.sessions[key.session].flatMap(state.after), session.awaitsConfiguration
@@ -80,11 +79,17 @@ extension Engine {
         try endQuestions(state, at: now, lookup: lookup, in: &plan)
     }
 
+    /// The session whose configuration an event in a lane asks for; nil for every other delivery.
+    private func sessionConfigured(by sequence: NotificationSequence) -> SessionKey? {
+        guard let lane = planner.lane(of: sequence), lane.session.isDelegate else { return nil }
+        return tenants[lane.application]?.deliveries.pendingConfigurations[sequence]
+    }
+
     /// Whether an event asks for the configuration of a session that does not wait for it.
     func isObsolete(_ question: UnsettledNotification) -> Bool {
-        guard question.event?.kind == .configurationForConnecting, let key = questions[question.sequence] else {
-            return false
-        }
+        guard question.event?.kind == .configurationForConnecting,
+            let key = sessionConfigured(by: question.sequence)
+        else { return false }
         return session(key)?.awaitsConfiguration != true
     }
 
@@ -114,10 +119,11 @@ extension Engine {
     private mutating func endQuestions(
         _ state: PlannedState, at now: Timestamp, lookup: any Store, in plan: inout Plan
     ) throws(StoreError) {
+        if state.sessions.isEmpty { return }
         let waiting = state.sessions.filter { session($0.key)?.awaitsConfiguration == true }
         for (key, after) in waiting.sorted(by: { $0.key < $1.key }) {
             guard after?.awaitsConfiguration != true,
-                let (sequence, _) = questions.filter({ $0.value == key }).max(by: { $0.key < $1.key }),
+                let sequence = tenants[key.application]?.deliveries.pendingConfiguration(of: key),
                 let question = planner.delivery(sequence)
             else { continue }
             plan.reads.append(.delivery(sequence))
@@ -132,7 +138,7 @@ extension Engine {
 
     /// Why the delegate's answer to such a question does not count; nil if it does.
     func fault(of name: String, answering sequence: NotificationSequence) -> String? {
-        guard let key = questions[sequence], let tenant = tenants[key.application],
+        guard let key = sessionConfigured(by: sequence), let tenant = tenants[key.application],
             let session = tenant.sessions[key.session], session.awaitsConfiguration
         else { return nil }
         let chosen = tenant.configuration(named: name, forNew: session.role)

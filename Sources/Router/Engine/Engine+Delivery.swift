@@ -78,7 +78,11 @@ extension Engine {
             case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
             case .farewell(let key):
                 // A session that was discarded under the same name since has a timer of its own.
-                if mayBury(key, at: now) { followUps.append(.bury(key)) } else { remindOfFarewell(key) }
+                if mayFinishDiscard(key, at: now) {
+                    followUps.append(.finishDiscard(key))
+                } else {
+                    remindOfFarewell(key)
+                }
             }
         }
         return followUps

@@ -35,7 +35,8 @@ extension Engine {
     }
 
     /// The scene of a session that was discarded has been told, or has had its time.
-    mutating func planBury(_ key: SessionKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
+    mutating func planFinishDiscard(_ key: SessionKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan
+    {
         guard let session = tenants[key.application]?.discarded[key.session], let end = session.farewellEndsAt else {
             return Plan()
         }
@@ -58,7 +59,7 @@ extension Engine {
     }
 
     /// Whether the last step of a discard may be made.
-    func mayBury(_ key: SessionKey, at now: Timestamp) -> Bool {
+    func mayFinishDiscard(_ key: SessionKey, at now: Timestamp) -> Bool {
         guard let end = tenants[key.application]?.discarded[key.session]?.farewellEndsAt else { return false }
         return end <= now || planner.lanes[key]?.hasEvents != true
     }

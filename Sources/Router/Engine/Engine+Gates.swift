@@ -8,13 +8,16 @@ extension Engine {
     }
 
     /// How many notifications wait behind a gate.
-    package func heldCount(behind key: GateKey) -> Int { behindGates[key]?.count ?? 0 }
+    package func heldCount(behind key: GateKey) -> Int { gated(at: key)?.count ?? 0 }
+
+    /// The notifications that wait for a gate; nil if there are none.
+    func gated(at key: GateKey) -> HeldNotifications? { tenants[key.application]?.gates.gated(at: key.device) }
 
     /// The gates of an application that something has happened to, or behind which something waits, in order.
     package func gates(of id: ApplicationID) -> [OnboardingGate] {
         guard let tenant = tenants[id], tenant.application.gates.onboarding != nil else { return [] }
-        let waiting = behindGates.keys.filter { $0.application == id && tenant.gates[$0.device] == nil }
-        return (tenant.gates.values + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
+        let waiting = tenant.gatesWithGated.filter { tenant.gates.gate(of: $0.device) == nil }
+        return (tenant.gates.all + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
     }
 
     mutating func planGate(_ request: GateRequest, at now: Timestamp) -> Plan {
@@ -90,7 +93,7 @@ extension Engine {
     func closedGate(
         before outcome: ChoiceOutcome, in tenant: Tenant, device: DeviceID?, passing gate: GateKey? = nil
     ) -> GateKey? {
-        guard tenant.application.gates.onboarding != nil || !behindGates.isEmpty else { return nil }
+        guard tenant.application.gates.onboarding != nil || !tenant.gates.isEmpty else { return nil }
         let place: DeviceID?
         switch outcome {
         case .session(let id): place = tenant.sessions[id]?.device
@@ -98,17 +101,17 @@ extension Engine {
         case .undeliverable, .held, .dropped: return nil
         }
         let key = GateKey(application: tenant.application.id, device: place)
-        return key == gate || tenant.isOpen(for: place) && behindGates[key] == nil ? nil : key
+        return key == gate || tenant.isOpen(for: place) && tenant.gates.gated(at: place) == nil ? nil : key
     }
 
     /// A gate is open: decides anew what waits behind it, first ones first and a bounded number at a time.
-    mutating func planFlow(_ key: GateKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
-        guard let waiting = behindGates[key], tenants[key.application]?.isOpen(for: key.device) == true else {
+    mutating func planRelease(gatedAt key: GateKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
+        guard let waiting = gated(at: key), tenants[key.application]?.isOpen(for: key.device) == true else {
             return Plan()
         }
         var plan = Plan(reads: [.application(key.application), .gate(key)])
         for sequence in waiting.first(moveLimit) {
-            guard let notification = held[sequence] else { continue }
+            guard let notification = held(sequence) else { continue }
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
             guard !notification.isExpired(at: now) else {
@@ -123,9 +126,9 @@ extension Engine {
         return plan
     }
 
-    /// Whether it waits behind the gate of a session that it cannot go to any more, and names no device: another session
-    /// may have it now.
-    func isAstray(_ notification: UnsettledNotification) -> Bool {
+    /// Whether the notification waits for the gate of a session that cannot receive it any more, and names no device:
+    /// another session may have it now.
+    func isMisaddressed(_ notification: UnsettledNotification) -> Bool {
         guard let gate = notification.heldBy, notification.device == nil, let id = notification.decision.session else {
             return false
         }
@@ -137,16 +140,14 @@ extension Engine {
 
     mutating func put(_ gate: OnboardingGate) {
         let (id, device) = (gate.key.application, gate.key.device)
-        let before = tenants[id]?.gates[device]
+        let before = tenants[id]?.gates.gate(of: device)
         let wasOpen = before?.isOpen == true
-        tenants[id]?.gates[device] = gate
+        tenants[id]?.gates.put(gate)
         if gate.state == .resetting, before?.state != .resetting { mistrustAnswers(at: gate.key) }
         guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
         // What waits in lanes may go on; or it rests from now on, and the events behind it go past it.
         guard let device else {
-            for key in planner.lanes.keys where key.application == id && tenant.scene(key.session)?.device == nil {
-                planner.wake(key)
-            }
+            for key in planner.lanes(of: id) where tenant.scene(key.session)?.device == nil { planner.wake(key) }
             return
         }
         tenant.registry.visitAll(device: device) { session in
@@ -155,34 +156,58 @@ extension Engine {
         }
     }
 
-    /// What was held is not any more.
+    /// A held notification; nil if it is in a lane, or settled.
+    package func held(_ sequence: NotificationSequence) -> UnsettledNotification? {
+        holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
+    }
+
+    /// Holds a notification until its time or its gate. Its application exists: the transaction that deletes an
+    /// application settles the held notifications of it.
+    mutating func hold(_ notification: UnsettledNotification) {
+        let (id, sequence) = (notification.application, notification.sequence)
+        guard tenants[id] != nil else { return }
+        holders[sequence] = id
+        tenants[id]?.deliveries.hold(notification)
+        if let gate = notification.heldBy { tenants[id]?.gates.hold(sequence, at: gate.device) }
+        if let time = notification.holdEndsAt { timers.set(.hold(sequence), at: time) }
+    }
+
+    /// Takes a notification out of the held ones; nil if it is not held.
     mutating func release(_ sequence: NotificationSequence) -> UnsettledNotification? {
-        guard let notification = held.removeValue(forKey: sequence) else { return nil }
+        guard let id = holders.removeValue(forKey: sequence) else { return nil }
         timers.cancel(.hold(sequence))
-        if let gate = notification.heldBy {
-            behindGates[gate]?.remove(sequence)
-            if behindGates[gate]?.isEmpty == true { behindGates[gate] = nil }
-        }
+        let notification = tenants[id]?.deliveries.release(sequence)
+        if let gate = notification?.heldBy { tenants[id]?.gates.release(sequence, at: gate.device) }
         return notification
     }
 
-    /// The gate behind which something waits for a session.
+    /// The gate of a session, if notifications wait for it.
     func place(of session: SessionKey) -> GateKey? {
-        guard !behindGates.isEmpty, let known = self.session(session) else { return nil }
+        guard tenants[session.application]?.gates.isEmpty == false, let known = self.session(session) else {
+            return nil
+        }
         let key = GateKey(of: known)
-        return behindGates[key] == nil ? nil : key
+        return gated(at: key) == nil ? nil : key
     }
 
     /// What is to be decided anew because a session has gone from there.
     func releases(at gate: GateKey?) -> [FollowUp] {
-        guard let gate, let waiting = behindGates[gate] else { return [] }
-        return waiting.first(.max).filter { held[$0].map(isAstray) ?? false }.map { .release($0) }
+        guard let gate, let waiting = gated(at: gate) else { return [] }
+        return waiting.first(.max).filter { held($0).map(isMisaddressed) ?? false }.map { .release($0) }
     }
 
-    /// Those of these gates that are open, and behind which something waits.
-    func flows(at gates: some Sequence<GateKey>) -> [FollowUp] {
+    /// The releases of gated notifications at the open gates among these.
+    func releases(atOpen gates: some Sequence<GateKey>) -> [FollowUp] {
         gates.filter { key in
-            behindGates[key] != nil && tenants[key.application]?.isOpen(for: key.device) == true
-        }.sorted().map { .flow($0) }
+            gated(at: key) != nil && tenants[key.application]?.isOpen(for: key.device) == true
+        }.sorted().map { .releaseGated($0) }
+    }
+}
+
+extension UnsettledNotification {
+    /// When the hold ends by itself: at its time, or when the notification expires.
+    var holdEndsAt: Timestamp? {
+        let end: Timestamp? = if case .at(let end) = expiration { end } else { nil }
+        return [end, heldUntil].compactMap(\.self).min()
     }
 }

@@ -104,7 +104,7 @@ extension Engine {
         guard let gates = tenants[key.application]?.application.gates, gates.onboarding != nil,
             let policy = gates.passcode
         else { return nil }
-        return passcodeLocks[key]?.locksAt(under: policy)
+        return tenants[key.application]?.gates.lock(of: key.device)?.locksAt(under: policy)
     }
 
     /// Whether an application that was left is to be locked now; if it is later, it is looked at then.
@@ -117,20 +117,20 @@ extension Engine {
     /// The application has said something else of its gates: others may be in the foreground now, and the time that is given
     /// may be another one.
     mutating func rewatchLocks(of id: ApplicationID) -> [FollowUp] {
-        for key in passcodeLocks.keys where key.application == id {
-            if let time = locksAt(key) { timers.set(.passcode(key), at: time) }
+        for lock in tenants[id]?.gates.locks ?? [] {
+            if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
         }
         return locksToWatch(of: id)
     }
 
-    /// Those of which is not kept what is so: whether they were left.
+    /// Locks whose stored `leftAt` disagrees with whether a session is in the foreground.
     func locksToWatch(of id: ApplicationID) -> [FollowUp] {
         guard let tenant = tenants[id], let settings = tenant.application.gates.onboarding,
             tenant.application.gates.passcode != nil
         else { return [] }
         let state = PlannedState([])
-        let wrong = passcodeLocks.values.filter { lock in
-            guard lock.key.application == id, lock.hash != nil else { return false }
+        let wrong = tenant.gates.locks.filter { lock in
+            guard lock.hash != nil else { return false }
             let visit = visit(lock.key, under: settings, in: state)
             let isLeft = visit.gate.isOpen && !isInForeground(visit, in: tenant, but: [:])
             return isLeft != (lock.leftAt != nil)

@@ -78,7 +78,9 @@ package enum PasscodeResult: Hashable, Sendable {
 
 extension Engine {
     /// The lock of an application on a device; one that nothing has happened to has no passcode.
-    package func passcodeLock(_ key: GateKey) -> PasscodeLock { passcodeLocks[key] ?? PasscodeLock(key) }
+    package func passcodeLock(_ key: GateKey) -> PasscodeLock {
+        tenants[key.application]?.gates.lock(of: key.device) ?? PasscodeLock(key)
+    }
 
     /// Where a session stands that may speak of passcodes: what costs much is not done for others.
     package func passcodePlace(of speaker: PasscodeRequest.Speaker) throws(Refusal) -> PasscodePlace {
@@ -222,7 +224,7 @@ extension Engine {
 
     /// A lock as it was committed.
     mutating func put(_ lock: PasscodeLock) {
-        passcodeLocks[lock.key] = lock
+        tenants[lock.key.application]?.gates.put(lock)
         if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
     }
 }

@@ -27,7 +27,7 @@ extension Engine {
         }
         if state.application != nil, settings != known {
             plan.reads.append(.gates(id))
-            for gate in tenant.gates.values {
+            for gate in tenant.gates.all {
                 var visit = visit(gate.key)
                 visit.settle(in: tenant)
                 visits[gate.key] = visit

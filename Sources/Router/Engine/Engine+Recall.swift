@@ -37,14 +37,14 @@ extension Engine {
     }
 
     /// A newer notification has come: the one that stood under the same collapse id is obsolete.
-    func supersede(_ key: CollapseKey, at now: Timestamp, in plan: inout Plan) {
-        guard let notification = newest[key].flatMap(unsettled) else { return }
+    func supersede(_ key: CollapseKey, in tenant: Tenant, at now: Timestamp, in plan: inout Plan) {
+        guard let notification = tenant.deliveries.newest(under: key).flatMap(unsettled) else { return }
         recall(
             notification, as: .superseded, isInFlight: isInFlight(notification.sequence), at: now, in: &plan)
     }
 
     func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
-        held[sequence] ?? planner.delivery(sequence)?.notification
+        held(sequence) ?? planner.delivery(sequence)?.notification
     }
 
     func recall(

@@ -5,11 +5,11 @@ extension Engine {
     mutating func planRelease(
         _ sequence: NotificationSequence, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
-        guard let notification = held[sequence] else { return Plan() }
+        guard let notification = held(sequence) else { return Plan() }
         var plan = Plan(reads: [.delivery(sequence)], writes: [.delivery(sequence)])
         if notification.isExpired(at: now) {
             plan.changes.append(.settle(sequence, .expired, at: now))
-        } else if notification.heldUntil.map({ $0 <= now }) ?? isAstray(notification) {
+        } else if notification.heldUntil.map({ $0 <= now }) ?? isMisaddressed(notification) {
             try reassign(notification, leaving: nil, at: now, lookup: lookup, in: &plan)
         }
         return plan
@@ -18,7 +18,7 @@ extension Engine {
     /// A session is gone, or on another device: moves what waits in its lane for it there, a bounded number at a time.
     ///
     /// What is under way there stays until its outcome is known: it may have arrived.
-    mutating func planVacate(
+    mutating func planDrain(
         _ key: SessionKey, at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Plan {
         guard let lane = planner.lanes[key], lane.isLeft else { return Plan() }

@@ -10,11 +10,13 @@ import RouterPlugin
 extension Engine {
     /// Forgets as many as a transaction moves; what is committed asks for the next step.
     mutating func planForgetPasscodes(of id: ApplicationID, at now: Timestamp) -> Plan {
-        guard let tenant = tenants[id], let keys = obsoleteLocks[id] else { return Plan() }
+        guard let tenant = tenants[id], !tenant.gates.obsoleteLocks.isEmpty else { return Plan() }
         let settings = tenant.application.gates.onboarding ?? OnboardingSettings()
         var plan = Plan(reads: [.application(id)])
-        let (locks, state) = (passcodeLocks, PlannedState([]))
-        for key in keys.lazy.reversed().filter({ locks[$0]?.isBlank == false }).prefix(moveLimit) {
+        let state = PlannedState([])
+        let devices = tenant.gates.obsoleteLocks.lazy.reversed().filter { tenant.gates.lock(of: $0)?.isBlank == false }
+        for device in devices.prefix(moveLimit) {
+            let key = GateKey(application: id, device: device)
             plan.reads.append(.gate(key))
             plan.writes.append(.gate(key))
             // Each key comes once: nothing of it is planned yet.
@@ -27,31 +29,12 @@ extension Engine {
         return plan
     }
 
-    /// Looks which locks are of no use any more: the application has said something else of passcodes, or the process begins.
-    mutating func findObsoleteLocks(of id: ApplicationID) {
-        obsoleteLocks[id] = nil
-        guard let gates = tenants[id]?.application.gates, gates.onboarding == nil || gates.passcode == nil else {
-            return
+    /// The next steps of applications that have passcodes left to forget.
+    mutating func passcodesToForget(of applications: Set<ApplicationID>) -> [FollowUp] {
+        if applications.isEmpty { return [] }
+        for id in applications { tenants[id]?.gates.trimObsoleteLocks() }
+        return applications.filter { tenants[$0]?.gates.obsoleteLocks.isEmpty == false }.sorted().map {
+            .forgetPasscodes($0)
         }
-        let keys = passcodeLocks.values.filter { $0.key.application == id && !$0.isBlank }.map(\.key)
-        if !keys.isEmpty { obsoleteLocks[id] = keys.sorted(by: >) }
-    }
-
-    /// The next steps, where some are left. Those that were forgotten stand at the end.
-    mutating func passcodesToForget(after changes: [StoreChange]) -> [FollowUp] {
-        if obsoleteLocks.isEmpty { return [] }
-        let changed = changes.compactMap { change in
-            switch change {
-            case .putApplication(let application): application.id
-            case .putPasscodeLock(let lock): lock.key.application
-            default: nil
-            }
-        }
-        for id in Set(changed) {
-            guard var keys = obsoleteLocks[id] else { continue }
-            while let last = keys.last, passcodeLocks[last]?.isBlank != false { keys.removeLast() }
-            obsoleteLocks[id] = keys.isEmpty ? nil : keys
-        }
-        return Set(changed).filter { obsoleteLocks[$0] != nil }.sorted().map { .forgetPasscodes($0) }
     }
 }

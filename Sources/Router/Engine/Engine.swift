@@ -16,23 +16,12 @@ package import RouterPlugin
 package struct Engine: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant] = [:]
     package internal(set) var planner: LanePlanner
-    package internal(set) var held: [NotificationSequence: UnsettledNotification] = [:]
-    /// The held ones that wait for a gate; none is empty.
-    var behindGates: [GateKey: HeldNotifications] = [:]
+    /// The applications of held notifications: changes name a notification by its sequence alone.
+    var holders: [NotificationSequence: ApplicationID] = [:]
     package internal(set) var sources: [SourceID: SourceDefinition] = [:]
     package internal(set) var sets: [String: ResourceSet] = [:]
     /// Those that are under way, and the last ones that have ended.
     package internal(set) var replays: [ReplayID: Replay] = [:]
-    /// Of the applications that have passcodes.
-    package internal(set) var passcodeLocks: [GateKey: PasscodeLock] = [:]
-    /// The locks of applications that have no passcodes any more, first ones last; none is empty.
-    var obsoleteLocks: [ApplicationID: [GateKey]] = [:]
-    /// The newest notification that is not settled, for those that have a collapse id.
-    var newest: [CollapseKey: NotificationSequence] = [:]
-    /// The sessions that wait for a configuration, by the event that asks the delegate for it.
-    var questions: [NotificationSequence: SessionKey] = [:]
-    /// What was under way to the sessions of a gate when that was reset.
-    var askedBeforeReset: Set<NotificationSequence> = []
     var timers = TimerQueue()
     /// What has not been told yet.
     var events: [DeliveryEvent] = []
@@ -80,7 +69,7 @@ package struct Engine: Sendable {
         }
         for source in state.sources { sources[source.id] = source }
         for set in state.resourceSets { sets[set.name] = set }
-        for gate in state.gates { tenants[gate.key.application]?.gates[gate.key.device] = gate }
+        for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
         var closed: Set<SessionKey> = []
         for notification in state.unsettled {
             var notification = notification
@@ -92,22 +81,14 @@ package struct Engine: Sendable {
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
         }
         for lock in state.passcodeLocks { put(lock.recovered) }
-        for id in Set(state.passcodeLocks.map(\.key.application)) { findObsoleteLocks(of: id) }
+        for id in Set(state.passcodeLocks.map(\.key.application)) { tenants[id]?.findObsoleteLocks() }
         // What came due while nobody was there.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
 
-    /// What to do first after recovery: move what waits for sessions that were gone at the crash, bury those that have
-    /// nothing more to be told, and let go what has waited for gates.
+    /// The work that recovery leaves, to be done before anything else.
     package var recoveryFollowUps: [FollowUp] {
-        let discarded = tenants.values.flatMap(\.discarded.values).map(\.key)
-        let gates =
-            flows(at: behindGates.keys) + held.values.filter(isAstray).map(\.sequence).sorted().map { .release($0) }
-            + tenants.keys.sorted().flatMap { locksToWatch(of: $0) }
-        let left = planner.lanes.filter(\.value.needsDraining).map(\.key).sorted()
-        return left.map { .vacate($0) }
-            + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .bury($0) }
-            + gates + obsoleteLocks.keys.sorted().map { .forgetPasscodes($0) }
+        followUps(taking: tenants.values, planner.lanes.filter(\.value.needsDraining).map(\.key).sorted())
     }
 
     package func session(_ key: SessionKey) -> SceneSession? {
@@ -127,7 +108,14 @@ package struct Engine: Sendable {
     }
 
     /// How many notifications the engine holds that are not settled.
-    package var unsettledCount: Int { planner.count + held.count }
+    package var unsettledCount: Int { planner.count + holders.count }
+
+    /// The notifications that wait for a time or a gate, of all applications: tests and the simulator look at them.
+    package var held: [NotificationSequence: UnsettledNotification] {
+        tenants.values.reduce(into: [:]) { all, tenant in
+            all.merge(tenant.deliveries.held) { first, _ in first }
+        }
+    }
 
     /// Decides what a command comes to. Changes nothing but counters and timers: ids may be used up, and retention may
     /// be looked after later.
@@ -178,12 +166,12 @@ package struct Engine: Sendable {
         case .attemptFinished(let attempt): try planFinished(attempt, at: now, lookup: lookup)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
         case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
-        case .followUp(.vacate(let key)): try planVacate(key, at: now, lookup: lookup)
+        case .followUp(.drain(let key)): try planDrain(key, at: now, lookup: lookup)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
-        case .followUp(.flow(let key)): try planFlow(key, at: now, lookup: lookup)
+        case .followUp(.releaseGated(let key)): try planRelease(gatedAt: key, at: now, lookup: lookup)
         case .followUp(.lock(let key)): planLock(key, at: now)
         case .followUp(.forgetPasscodes(let id)): planForgetPasscodes(of: id, at: now)
-        case .followUp(.bury(let key)): try planBury(key, at: now, lookup: lookup)
+        case .followUp(.finishDiscard(let key)): try planFinishDiscard(key, at: now, lookup: lookup)
         case .followUp(.forget): try planForget(at: now, lookup: lookup)
         case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)
         }

@@ -181,7 +181,7 @@ extension Engine {
 
     private func known(_ sequence: NotificationSequence, _ told: CommittedEvents) -> CommittedEvents.Delivery? {
         if let delivery = told.deliveries[sequence] { return delivery }
-        return (held[sequence] ?? planner.delivery(sequence)?.notification).map { CommittedEvents.Delivery($0) }
+        return unsettled(sequence).map { CommittedEvents.Delivery($0) }
     }
 }
 

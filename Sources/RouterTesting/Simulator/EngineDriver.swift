@@ -235,7 +235,7 @@ extension EngineDriver {
                 }
                 return .putGate(gate.inTerm(known.term))
             }
-        case (.flowsOutOfOrder, .followUp(.flow)) where plan.changes.count > 1: plan.changes.removeFirst()
+        case (.flowsOutOfOrder, .followUp(.releaseGated)) where plan.changes.count > 1: plan.changes.removeFirst()
         case (.neverLocks, _):
             plan.changes.removeAll { if case .putGate(let gate) = $0 { gate.state == .locked } else { false } }
         case (.tellsTheGone, _):

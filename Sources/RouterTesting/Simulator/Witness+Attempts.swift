@@ -160,7 +160,7 @@ extension Witness {
             let isNewest = ledger.newest(like: entry).map { $0 <= sequence } ?? true
             require(isNewest || entry.recall != nil, "a newer one has come, and \(sequence) goes on")
             require(entry.recall == nil || entry.underWay != nil, "called back, and waited for: \(sequence)")
-            let known = engine.held[sequence] ?? engine.planner.delivery(sequence)?.notification
+            let known = engine.held(sequence) ?? engine.planner.delivery(sequence)?.notification
             require(
                 known?.decision == entry.decision && known?.progress == entry.progress
                     && known?.heldUntil == entry.heldUntil && known?.heldBy == entry.heldBy

@@ -26,7 +26,7 @@ struct AstrayTests {
     @Test("What stays does not start before what is ahead of it has gone where it has to")
     func behind() throws {
         var (bench, followUps) = try Self.bench()
-        #expect(followUps == [.vacate(.gallery("A"))])
+        #expect(followUps == [.drain(.gallery("A"))])
         #expect(try bench.start().isEmpty)
         try bench.follow(followUps)
         let sent = try bench.start()

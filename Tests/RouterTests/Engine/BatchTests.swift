@@ -134,7 +134,7 @@ struct BatchTests {
         batch.append(accept)
         try bench.store.commit(batch.changes)
         let followUps = bench.engine.apply(batch.changes, at: bench.now)
-        #expect(followUps == [.vacate(Self.A)])
+        #expect(followUps == [.drain(Self.A)])
         try bench.follow(followUps)
         #expect(try bench.start().map(\.receiver) == [Self.B])
     }

@@ -190,7 +190,7 @@ struct DiscardTests {
         let finished = FinishedAttempt(
             sequence: attempt.notification.sequence, number: 1, session: "A", url: attempt.endpoint.url,
             startedAt: bench.now, result: .status(200))
-        #expect(try bench.step(.attemptFinished(finished)).followUps == [.bury(.gallery("A"))])
+        #expect(try bench.step(.attemptFinished(finished)).followUps == [.finishDiscard(.gallery("A"))])
         try bench.crash()
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }

@@ -80,7 +80,7 @@ struct GateTests {
         for _ in 0..<3 { try bench.accept(device: "phone") }
         let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
         let (_, followUps) = try bench.step(.gate(.report(.succeed(storing: nil), by: Self.A, term: gate.term)))
-        #expect(followUps == [.flow(Self.phone)])
+        #expect(followUps == [.releaseGated(Self.phone)])
         #expect(try bench.accept(device: "phone").accepted?.placement == .gated("phone"))
         try bench.follow(followUps)
         #expect(bench.engine.held.isEmpty)

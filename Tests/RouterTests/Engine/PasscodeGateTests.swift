@@ -399,10 +399,12 @@ struct PasscodeGateTests {
         return bench
     }
 
-    private static func locks(_ bench: Workbench) -> Int { bench.engine.passcodeLocks.values.count { !$0.isBlank } }
+    private static func locks(_ bench: Workbench) -> Int {
+        bench.engine.tenants[.gallery]?.gates.locks.count { !$0.isBlank } ?? 0
+    }
 
     private static func locked(_ bench: Workbench) -> Int {
-        bench.engine.tenants[.gallery]?.gates.values.count { $0.state == .locked } ?? 0
+        bench.engine.tenants[.gallery]?.gates.all.count { $0.state == .locked } ?? 0
     }
 
     @Test("On many devices passcodes are forgotten in steps, and others have their turn between two of them")

@@ -161,7 +161,7 @@ struct RerouteTests {
         var bench = try Workbench(.gallery(), Self.two)
         try bench.accept()
         let deleted = try bench.step(.deleteSession(.gallery("A")))
-        #expect(deleted.followUps == [.vacate(.gallery("A"))])
+        #expect(deleted.followUps == [.drain(.gallery("A"))])
         #expect(bench.engine.startAttempts(at: bench.now).attempts.isEmpty, "Nothing is sent to who is gone.")
         try bench.run(.putSession(.gallery("A"), .of(Self.two[0])))
         try bench.follow(deleted.followUps)

@@ -1,18 +1,13 @@
 package import RouterPlugin
 
-/// An application with its sessions: all that a decision for it looks at. Tenants share nothing.
+/// An application with all its state but lanes: sessions, gates, held notifications. Tenants share nothing.
 package struct Tenant: Sendable {
     package var application: Application
     package private(set) var registry = IndexedRegistry()
     package private(set) var sessions = SessionTable()
-    /// Those that were discarded and are still told of it; they are nothing else any more.
-    package private(set) var discarded: [SessionID: SceneSession] = [:]
-    /// Those that something has happened to.
-    package internal(set) var gates: [DeviceID?: OnboardingGate] = [:]
+    private var records = Indirect(TenantRecords())
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
-    /// Those whose endpoints are gone, by device; there are few.
-    package private(set) var gone: [DeviceID?: Set<SessionID>] = [:]
 
     /// - Parameter sessions: How many are about to be put.
     package init(application: Application, expecting sessions: Int = 0) {
@@ -20,19 +15,34 @@ package struct Tenant: Sendable {
         registry.reserve(sessions)
     }
 
+    /// Discarded sessions whose scenes have events to take yet.
+    package var discarded: [SessionID: SceneSession] { records.value.discarded }
+    /// Disabled sessions, by device; there are few.
+    package var gone: [DeviceID?: Set<SessionID>] { records.value.gone }
+
+    package internal(set) var gates: ApplicationGates {
+        _read { yield records.value.gates }
+        _modify { yield &records.value.gates }
+    }
+
+    package internal(set) var deliveries: TenantDeliveries {
+        _read { yield records.value.deliveries }
+        _modify { yield &records.value.deliveries }
+    }
+
     package mutating func put(_ session: SceneSession) {
         guard session.discardedAt == nil else {
             remove(session.key.session)
-            discarded[session.key.session] = session
+            records.value.discarded[session.key.session] = session
             return
         }
-        discarded[session.key.session] = nil
+        forgetDiscarded(session.key.session)
         let previous = sessions.put(session)
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
         if let previous, previous.disabled != nil { forgetGone(previous) }
         if session.disabled != nil {
-            gone[session.device, default: []].insert(session.key.session)
+            records.value.gone[session.device, default: []].insert(session.key.session)
             registry.remove(session.key.session)
         } else if let previous, previous.disabled == nil, previous.differsInStateOnly(from: session) {
             registry.setState(
@@ -43,7 +53,7 @@ package struct Tenant: Sendable {
     }
 
     package mutating func remove(_ session: SessionID) {
-        discarded[session] = nil
+        forgetDiscarded(session)
         guard let previous = sessions.remove(session) else { return }
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetGone(previous) }
@@ -51,8 +61,12 @@ package struct Tenant: Sendable {
     }
 
     private mutating func forgetGone(_ session: SceneSession) {
-        gone[session.device]?.remove(session.key.session)
-        if gone[session.device]?.isEmpty == true { gone[session.device] = nil }
+        records.value.gone[session.device]?.remove(session.key.session)
+        if records.value.gone[session.device]?.isEmpty == true { records.value.gone[session.device] = nil }
+    }
+
+    private mutating func forgetDiscarded(_ session: SessionID) {
+        if !records.value.discarded.isEmpty { records.value.discarded[session] = nil }
     }
 
     /// The session, even if it was discarded and is still told of it.
@@ -106,6 +120,14 @@ package struct Tenant: Sendable {
     package func endpoint(ofReceiver id: SessionID) -> Endpoint? {
         id.isDelegate ? application.delegate : scene(id).flatMap(endpoint)
     }
+}
+
+/// The state of a tenant that few decisions look at. It lies behind one reference: a tenant is copied for every plan.
+private struct TenantRecords: Sendable {
+    var discarded: [SessionID: SceneSession] = [:]
+    var gone: [DeviceID?: Set<SessionID>] = [:]
+    var gates = ApplicationGates()
+    var deliveries = TenantDeliveries()
 }
 
 extension SceneSession {

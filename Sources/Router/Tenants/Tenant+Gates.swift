@@ -3,12 +3,19 @@ package import RouterPlugin
 extension Tenant {
     /// The gate of a device, or of none; one that nothing has happened to is not opened.
     package func gate(of device: DeviceID?) -> OnboardingGate {
-        gates[device] ?? OnboardingGate(GateKey(application: application.id, device: device))
+        gates.gate(of: device) ?? OnboardingGate(GateKey(application: application.id, device: device))
     }
 
     /// Whether the gate of a device lets notifications through; one that is not switched on does.
     package func isOpen(for device: DeviceID?) -> Bool {
-        application.gates.onboarding == nil || gates[device]?.isOpen == true
+        application.gates.onboarding == nil || gates.isOpen(for: device)
+    }
+
+    mutating func findObsoleteLocks() { gates.findObsoleteLocks(under: application.gates) }
+
+    /// Gates with notifications waiting, in no order.
+    var gatesWithGated: [GateKey] {
+        gates.devicesWithGated.map { GateKey(application: application.id, device: $0) }
     }
 
     /// What a session's screen shows; nil if the application has no gate.

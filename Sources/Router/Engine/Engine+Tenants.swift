@@ -1,0 +1,117 @@
+package import RouterPlugin
+
+/// One application with everything that an engine knows of it, outside of any engine.
+///
+/// Lanes move as the deliveries that are in them. An attempt under way stays with the transport of the first engine, which
+/// ignores its outcome; the delivery counts as in doubt, as after a crash, and is sent again. Health of endpoints and
+/// shares of slots belong to a process and stay behind. Members of resource sets are named by sets, which belong to no
+/// application.
+package struct TenantState: Sendable {
+    fileprivate var tenant: Tenant
+    fileprivate var sources: [SourceDefinition]
+    fileprivate var replays: [Replay]
+    /// The deliveries of all lanes, in order of acceptance.
+    fileprivate var deliveries: [QueuedDelivery]
+    fileprivate var lastSequence: NotificationSequence
+    fileprivate var lastCreationSequence: Int64
+
+    package var id: ApplicationID { tenant.application.id }
+}
+
+extension Engine {
+    /// Takes an application out; nil if there is none of that name. The engine knows nothing of it afterwards.
+    package mutating func removeTenant(_ id: ApplicationID) -> TenantState? {
+        guard let tenant = removeFromMemory(id) else { return nil }
+        var deliveries: [QueuedDelivery] = []
+        for key in planner.lanes(of: id) {
+            for delivery in planner.lanes[key].map({ Array($0.queue) }) ?? [] {
+                planner.remove(delivery.notification.sequence)
+                deliveries.append(delivery)
+            }
+            timers.cancel(.lane(key))
+        }
+        let moved = replays.values.filter { $0.filter.application == id }
+        for replay in moved {
+            replays[replay.id] = nil
+            timers.cancel(.replay(replay.id))
+        }
+        let state = TenantState(
+            tenant: tenant, sources: sources.values.filter { $0.application == id },
+            replays: moved.sorted { $0.id < $1.id },
+            deliveries: deliveries.sorted { $0.notification.sequence < $1.notification.sequence },
+            lastSequence: lastSequence, lastCreationSequence: lastCreationSequence)
+        for source in state.sources { sources[source.id] = nil }
+        return state
+    }
+
+    /// Takes in an application that was taken out of another engine, and returns the work that it leaves, as after
+    /// recovery. The engine must not have an application of that name.
+    package mutating func insert(_ state: TenantState, at now: Timestamp) -> [FollowUp] {
+        let id = state.id
+        precondition(tenants[id] == nil, "The engine already has an application \(id).")
+        planner.advance(to: now)
+        lastSequence = max(lastSequence, state.lastSequence)
+        lastCreationSequence = max(lastCreationSequence, state.lastCreationSequence)
+        tenants[id] = state.tenant
+        for sequence in state.tenant.deliveries.held.keys { holders[sequence] = id }
+        setTimers(of: state.tenant)
+        for source in state.sources { sources[source.id] = source }
+        var left: Set<SessionKey> = []
+        for delivery in state.deliveries {
+            var notification = delivery.notification
+            notification.progress = delivery.machine.progress
+            if !delivery.machine.isWaiting { notification.isInDoubt = true }
+            place(notification, payload: delivery.payload, &left)
+        }
+        let lanes = left.filter { planner.lanes[$0]?.needsDraining == true }.sorted()
+        return followUps(taking: [state.tenant], lanes) + state.replays.flatMap { put($0, at: now) }
+    }
+
+    /// The work that tenants leave which come into the engine: lanes to drain, discards to finish, gates that have opened,
+    /// locks to look at, passcodes to forget.
+    func followUps(taking tenants: some Collection<Tenant>, _ left: [SessionKey]) -> [FollowUp] {
+        let discarded = tenants.flatMap(\.discarded.values).map(\.key)
+        let misaddressed = tenants.flatMap { $0.deliveries.held.values.filter(isMisaddressed) }.map(\.sequence)
+        let ids = tenants.map(\.application.id).sorted()
+        let obsolete = tenants.filter { !$0.gates.obsoleteLocks.isEmpty }.map(\.application.id).sorted()
+        return left.map { .drain($0) }
+            + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .finishDiscard($0) }
+            + releases(atOpen: tenants.flatMap(\.gatesWithGated)) + misaddressed.sorted().map { .release($0) }
+            + ids.flatMap { locksToWatch(of: $0) } + obsolete.map { .forgetPasscodes($0) }
+    }
+
+    /// Takes the tenant of an application out of memory, with its timers and held notifications; its lanes stay.
+    mutating func removeFromMemory(_ id: ApplicationID) -> Tenant? {
+        guard let tenant = tenants.removeValue(forKey: id) else { return nil }
+        for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
+        for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
+        for lock in tenant.gates.locks { timers.cancel(.passcode(lock.key)) }
+        for sequence in tenant.deliveries.held.keys {
+            timers.cancel(.hold(sequence))
+            holders[sequence] = nil
+        }
+        return tenant
+    }
+
+    private mutating func setTimers(of tenant: Tenant) {
+        for session in tenant.sessions.values {
+            if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+        }
+        for session in tenant.discarded.values {
+            if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
+        }
+        for lock in tenant.gates.locks {
+            if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
+        }
+        for notification in tenant.deliveries.held.values {
+            if let time = notification.holdEndsAt { timers.set(.hold(notification.sequence), at: time) }
+        }
+    }
+}
+
+extension LanePlanner {
+    /// The lanes of one application, in order of their sessions.
+    func lanes(of application: ApplicationID) -> [SessionKey] {
+        lanes.keys(of: application).sorted()
+    }
+}

@@ -1,0 +1,75 @@
+package import RouterPlugin
+
+/// The gates of one application, one for each device and one for sessions of no device (nil): how each stands, its
+/// passcode lock, and the notifications that wait for it.
+///
+/// Invariant: a device without gate, lock and waiting notifications has no entry.
+package struct ApplicationGates: Sendable {
+    private struct DeviceGate: Sendable {
+        var gate: OnboardingGate?
+        var lock: PasscodeLock?
+        var gated = HeldNotifications()
+
+        var isUnused: Bool { gate == nil && lock == nil && gated.isEmpty }
+    }
+
+    private var devices: [DeviceID?: DeviceGate] = [:]
+    /// Devices whose locks an application without passcodes has to forget, in descending order.
+    private(set) var obsoleteLocks: [DeviceID?] = []
+
+    /// Whether the application has no gates, locks and gated notifications.
+    var isEmpty: Bool { devices.isEmpty }
+
+    // MARK: Gates
+
+    /// Gates with a history, in no order.
+    package var all: [OnboardingGate] { devices.values.compactMap(\.gate) }
+
+    /// The gate of a device; nil for a gate without a history.
+    package func gate(of device: DeviceID?) -> OnboardingGate? { devices[device]?.gate }
+
+    package func isOpen(for device: DeviceID?) -> Bool { devices[device]?.gate?.isOpen == true }
+
+    mutating func put(_ gate: OnboardingGate) { devices[gate.key.device, default: DeviceGate()].gate = gate }
+
+    // MARK: Gated notifications
+
+    /// Devices whose gates have notifications waiting, in no order.
+    var devicesWithGated: [DeviceID?] { devices.lazy.filter { !$0.value.gated.isEmpty }.map(\.key) }
+
+    /// The notifications that wait for the gate of a device; nil if there are none.
+    func gated(at device: DeviceID?) -> HeldNotifications? {
+        devices[device].flatMap { $0.gated.isEmpty ? nil : $0.gated }
+    }
+
+    mutating func hold(_ sequence: NotificationSequence, at device: DeviceID?) {
+        devices[device, default: DeviceGate()].gated.insert(sequence)
+    }
+
+    mutating func release(_ sequence: NotificationSequence, at device: DeviceID?) {
+        devices[device]?.gated.remove(sequence)
+        if devices[device]?.isUnused == true { devices[device] = nil }
+    }
+
+    // MARK: Passcode locks
+
+    /// Locks with a history, in no order.
+    package var locks: [PasscodeLock] { devices.values.compactMap(\.lock) }
+
+    /// The lock of a device; nil for a lock without a history.
+    func lock(of device: DeviceID?) -> PasscodeLock? { devices[device]?.lock }
+
+    mutating func put(_ lock: PasscodeLock) { devices[lock.key.device, default: DeviceGate()].lock = lock }
+
+    /// Finds obsolete locks after a restart or a change of the application's settings.
+    mutating func findObsoleteLocks(under settings: GateSettings) {
+        obsoleteLocks = []
+        guard settings.onboarding == nil || settings.passcode == nil else { return }
+        obsoleteLocks = locks.lazy.filter { !$0.isBlank }.map(\.key).sorted(by: >).map(\.device)
+    }
+
+    /// Drops blank locks from the end of the obsolete ones: the steps that forget them begin there.
+    mutating func trimObsoleteLocks() {
+        while let last = obsoleteLocks.last, devices[last]?.lock?.isBlank != false { obsoleteLocks.removeLast() }
+    }
+}
