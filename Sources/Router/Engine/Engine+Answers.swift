@@ -58,7 +58,9 @@ extension Engine {
             guard let queue = planner.lanes[session.key]?.queue else { continue }
             asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
         }
-        tenants[gate.application]?.deliveries.markAskedBeforeReset(asked)
+        let marked = tenants[gate.application]?.deliveries.askedBeforeReset ?? []
+        let settled = marked.filter { planner.lane(of: $0) == nil }
+        tenants[gate.application]?.deliveries.markAskedBeforeReset(asked, forgetting: settled)
     }
 
     /// An answer without what a reset of the gate has wiped since it was asked for; and the fault, if there was any of it.

@@ -86,7 +86,8 @@ extension Engine {
     private mutating func settled(_ sequence: NotificationSequence, as settlement: Settlement) {
         let ended = release(sequence) ?? planner.remove(sequence)?.notification
         if settlement == .deadLettered(.payloadMissing), let ended { events.append(.payloadMissing(ended.id)) }
-        if let ended { tenants[ended.application]?.deliveries.settled(ended) }
+        // To change a tenant takes three allocations, which a plain notification need not pay.
+        if let ended, ended.isNoted { tenants[ended.application]?.deliveries.settled(ended) }
     }
 
     private mutating func put(_ application: Application, _ closed: inout Set<SessionKey>) -> [FollowUp] {

@@ -8,8 +8,8 @@ package struct TenantDeliveries: Sendable {
     private var newest: [CollapseKey: NotificationSequence] = [:]
     /// Sessions that wait for a configuration, by the event that asks the delegate for it.
     private(set) var pendingConfigurations: [NotificationSequence: SessionKey] = [:]
-    /// Deliveries that were under way to the sessions of a gate when it was reset.
-    private var askedBeforeReset: Set<NotificationSequence> = []
+    /// Deliveries that were under way to the sessions of a gate when it was reset; some may have been settled since.
+    private(set) var askedBeforeReset: Set<NotificationSequence> = []
 
     mutating func hold(_ notification: UnsettledNotification) { held[notification.sequence] = notification }
 
@@ -37,7 +37,7 @@ package struct TenantDeliveries: Sendable {
         let sequence = notification.sequence
         if let key = notification.collapseKey, newest[key] == sequence { newest[key] = nil }
         if notification.event != nil { pendingConfigurations[sequence] = nil }
-        if !askedBeforeReset.isEmpty { askedBeforeReset.remove(sequence) }
+        askedBeforeReset.remove(sequence)
     }
 
     /// The newest event that asks for the configuration of a session.
@@ -45,7 +45,10 @@ package struct TenantDeliveries: Sendable {
         pendingConfigurations.filter { $0.value == key }.keys.max()
     }
 
-    mutating func markAskedBeforeReset(_ sequences: some Sequence<NotificationSequence>) {
+    mutating func markAskedBeforeReset(
+        _ sequences: [NotificationSequence], forgetting settled: Set<NotificationSequence>
+    ) {
+        askedBeforeReset.subtract(settled)
         askedBeforeReset.formUnion(sequences)
     }
 
