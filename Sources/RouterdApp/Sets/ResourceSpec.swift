@@ -46,7 +46,7 @@ package enum ResourceSpec {
         }
     }
 
-    /// The specification without what is left out of it: the keys of endpoints, which a daemon keeps when it applies the
+    /// The specification as sets hold it. It lacks the keys of endpoints, which a daemon keeps when it applies the
     /// specification again, and nulls, which say the same as fields left out. Values of clients and plugins stay as they are.
     private static func withoutSecretsAndNulls(
         _ value: JSONValue, at pointer: String, endpoints: Set<String>
