@@ -16,6 +16,8 @@ package enum RouterLimits {
     package static let explanationStepsOfQuestion = 512
     /// With more applications than that, none is asked whether a device that a request names is its own.
     package static let applicationsAsked = 1000
+    /// How many resources a refusal names.
+    package static let resourcesNamed = 3
     /// Most commands that share one transaction.
     package static let commandsPerTransaction = 512
     /// Most notifications that a transaction forgets, and how many bytes of payloads: nobody waits long for it.

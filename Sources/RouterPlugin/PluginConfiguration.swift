@@ -16,7 +16,10 @@ public struct PluginConfiguration: Sendable {
         for member in object.members where !known.contains(where: { sameBytes($0, member.key) }) {
             let pointer =
                 "/" + escapedForPointer(String(String.UnicodeScalarView(member.key.unicodeScalars.prefix(64))))
-            let message = "There is no such field; the fields are: \(known.joined(separator: ", "))."
+            let message =
+                fields.isEmpty
+                ? "There is no such field; nothing can be configured here."
+                : "There is no such field; the fields are: \(known.joined(separator: ", "))."
             throw PluginConfigurationError(code: "unknown-field", pointer: pointer, message: message)
         }
         self.object = object

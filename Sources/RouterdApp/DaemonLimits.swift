@@ -1,4 +1,5 @@
 package import Router
+import RouterPlugin
 
 /// The bounds of the daemon, in one place.
 package enum DaemonLimits {
@@ -26,6 +27,8 @@ package enum DaemonLimits {
     package static let sourceSampleBytes = 512 * 1024
     /// Greatest body of a request of many lines.
     package static let batchBytes = 64 * 1024 * 1024
+    /// Most lists and mappings within each other in a document of a file or set: those of a body, and the document around it.
+    static let documentDepth = JSONLimits.configuration.maximumDepth + 1
     /// How many lines of a batch share a turn, and how many bytes they have: to file the predicates of a session takes some
     /// 0.3 microseconds a byte, and others wait meanwhile.
     package static let batchLines = 256

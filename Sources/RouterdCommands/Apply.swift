@@ -20,31 +20,38 @@ struct SetOptions: ParsableArguments {
     }
 
     /// The documents of all files, one after another.
-    func text() throws -> [UInt8] {
-        var text: [UInt8] = []
-        for (place, name) in file.enumerated() {
-            if place > 0 { text += Array("\n---\n".utf8) }
-            text += try Console.read(argument: name)
-        }
-        return text
+    func files() throws -> SetFiles {
+        var files = SetFiles()
+        for name in file { try files.append(try Console.read(argument: name), of: name) }
+        return files
     }
 
-    /// Sends the set; returns whether it changes anything.
-    func send(by server: ServerOptions, isDryRun: Bool) async throws -> Bool {
+    /// Sends the set; returns the number of resources by what becomes of them.
+    ///
+    /// - Parameter isQuiet: Whether nothing is printed but a refusal.
+    @discardableResult
+    func send(
+        _ files: SetFiles, by server: ServerOptions, isDryRun: Bool, isQuiet: Bool = false
+    ) async throws -> [String: Int] {
         let query = ServerOptions.query([
             ("set", set), ("prune", prune ? "true" : nil), ("dryRun", isDryRun ? "true" : nil),
         ])
-        let answer = try await server.send(path: "/v1/apply" + query, body: try text())
+        let answer = try await server.send(
+            path: "/v1/apply" + query, body: files.text, isQuiet: isQuiet, sentence: files.faults)
         let changes = answer["changes"]?.asArray ?? []
-        if !server.json { for change in changes { Self.show(change) } }
         let counts = Dictionary(grouping: changes) { $0["action"]?.asString ?? "" }.mapValues(\.count)
-        if !server.json {
-            let words = ["create", "update", "delete", "unchanged"].compactMap { action in
-                counts[action].map { "\($0) \(action)" }
-            }
-            Console.print((isDryRun ? "would be: " : "") + (words.isEmpty ? "nothing" : words.joined(separator: ", ")))
+        guard !server.json, !isQuiet else { return counts }
+        for change in changes { Self.show(change) }
+        let words = ["create", "update", "delete", "unchanged"].compactMap { action in
+            counts[action].map { "\($0) \(action)" }
         }
-        return changes.contains { $0["action"] != "unchanged" }
+        Console.print((isDryRun ? "would be: " : "") + (words.isEmpty ? "nothing" : words.joined(separator: ", ")))
+        if let adopted = answer["adopted"]?.asInt64, adopted > 0 {
+            Console.print(
+                (isDryRun ? "would be " : "") + "taken into the set \(set): \(adopted) that existed outside it; "
+                    + "a later --prune of the set deletes what it no longer names")
+        }
+        return counts
     }
 
     private static func show(_ change: JSONValue) {
@@ -55,21 +62,35 @@ struct SetOptions: ParsableArguments {
         Console.print("\(Terminal.paint(action, colour)) \(change["kind"]?.asString ?? "") \(name)")
         for field in change["fields"]?.asArray ?? [] {
             func text(_ value: JSONValue?) -> String {
-                value.map { String(decoding: $0.serialized(), as: UTF8.self) } ?? "nothing"
+                guard let value, value != .null else { return "nothing" }
+                return String(decoding: value.serialized(), as: UTF8.self)
             }
-            Console.print("  \(field["field"]?.asString ?? ""): \(text(field["before"])) → \(text(field["after"]))")
+            let name = field["field"]?.asString ?? ""
+            if name == ResourceSpec.secretDifference.pointer {
+                Console.print("  \(name): changed (not shown)")
+                continue
+            }
+            Console.print("  \(name): \(text(field["before"])) → \(text(field["after"]))")
         }
         if let secret = change["secret"]?.asString { Console.print("  secret (shown this once): \(secret)") }
     }
+}
+
+extension [String: Int] {
+    /// Whether anything but unchanged resources is counted.
+    fileprivate var changes: Bool { contains { $0.key != "unchanged" && $0.value > 0 } }
 }
 
 struct Apply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Apply a set of applications, sessions and sources from files.",
         discussion: """
-            A set is applied whole: one fault changes nothing, and is told with its document, line and column. Applied again it changes
-            nothing. The live state of sessions is left alone. The status is 0 when the set is applied, and 1 when it is refused; with
-            --dry-run or --exit-status it is 3 where something changes and 0 where nothing does.
+            A set is applied whole: one fault changes nothing, and is printed with its file, line and column. Applied again it changes
+            nothing. The live state of sessions is left alone. The status is 0 when the set is applied, whether anything changed or
+            not, and 1 when it is refused; with --dry-run or --exit-status it is 3 where something changes and 0 where nothing does.
+
+            A resource that existed before is taken into the set that names it. --prune deletes what the set held and no longer
+            names, and is refused where it would delete more than the set keeps, unless --yes is given.
 
             EXAMPLES
               routerd apply -f gallery.yaml
@@ -82,10 +103,24 @@ struct Apply: AsyncParsableCommand {
     var dryRun = false
     @Flag(help: "End with status 3 if something has changed.")
     var exitStatus = false
+    @Flag(help: "Prune even if that deletes more resources than the set keeps.")
+    var yes = false
 
     func run() async throws {
-        let changes = try await set.send(by: server, isDryRun: dryRun)
-        if changes, dryRun || exitStatus { throw ExitCode(3) }
+        let files = try set.files()
+        if set.prune, !yes, !dryRun {
+            let counts = try await set.send(files, by: server, isDryRun: true, isQuiet: true)
+            let deleted = counts["delete"] ?? 0
+            let kept = counts.values.reduce(0, +) - deleted
+            guard deleted <= kept else {
+                Console.error(
+                    "--prune would delete \(deleted) and keep \(kept) resources of the set \(set.set); nothing was changed. "
+                        + "--dry-run shows them, --yes deletes them.")
+                throw ExitCode(1)
+            }
+        }
+        let counts = try await set.send(files, by: server, isDryRun: dryRun)
+        if counts.changes, dryRun || exitStatus { throw ExitCode(3) }
     }
 }
 
@@ -103,7 +138,7 @@ struct Diff: AsyncParsableCommand {
     @OptionGroup var set: SetOptions
 
     func run() async throws {
-        if try await set.send(by: server, isDryRun: true) { throw ExitCode(3) }
+        if try await set.send(try set.files(), by: server, isDryRun: true).changes { throw ExitCode(3) }
     }
 }
 
@@ -153,7 +188,7 @@ struct Export: AsyncParsableCommand {
         document["id"] = .string(id)
         document["spec"] = ResourceSpec.specification(body, of: kind)
         if server.json {
-            Console.print(JSONValue.object(document).serialized())
+            Console.print(YAMLText.writeJSON(.object(document)))
         } else {
             Console.print("---")
             Console.print(Array(try YAMLText.write(.object(document)).utf8))

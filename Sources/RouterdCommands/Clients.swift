@@ -32,10 +32,12 @@ struct ServerOptions: ParsableArguments {
 
     /// Asks the daemon. A refusal is told, and ends the command with status 1.
     ///
-    /// - Parameter isQuiet: Whether the answer is not printed, even with `--json`.
+    /// - Parameters:
+    ///   - isQuiet: Whether the answer is not printed, even with `--json`.
+    ///   - sentence: The text of a refusal; nil takes its detail.
     func send(
         _ method: WebhookRequest.Method = .post, path: String, headers: [HeaderField] = [], body: [UInt8] = [],
-        isQuiet: Bool = false
+        isQuiet: Bool = false, sentence: (JSONValue) -> String? = { _ in nil }
     ) async throws -> JSONValue {
         let client = try client()
         defer { client.close() }
@@ -46,9 +48,11 @@ struct ServerOptions: ParsableArguments {
         }
         let isRefused = !(200...299).contains(status)
         if json, !answer.isEmpty, isRefused || !isQuiet { Console.print(answer) }
-        let value = (try? JSONValue(parsing: answer, limits: .configuration)) ?? .null
+        let limits = JSONLimits(maximumBytes: DaemonLimits.batchBytes, maximumDepth: JSONLimits.deepest)
+        let value = (try? JSONValue(parsing: answer, limits: limits)) ?? .null
         guard !isRefused else {
-            if !json { Console.error("\(status) \(value["code"]?.asString ?? ""): \(value["detail"]?.asString ?? "")") }
+            let text = sentence(value) ?? value["detail"]?.asString ?? ""
+            if !json { Console.error("\(status) \(value["code"]?.asString ?? ""): \(text)") }
             throw ExitCode(1)
         }
         return value

@@ -30,7 +30,40 @@ struct SetCommandTests {
                 TestSet.gallery.replacing("timeoutSeconds: 20", with: "timeoutSeconds: x"), to: "faulty.yaml")
             #expect(try await run("apply", "-f", bad).status == 0)
             let refused = try await run("apply", "-f", faulty)
-            #expect(refused.status == 1 && refused.errors.contains("document 1:5:30: /spec/delivery/timeoutSeconds: "))
+            #expect(refused.status == 1 && refused.errors.contains("\(faulty):5:30: /spec/delivery/timeoutSeconds: "))
+            // The faults of several files are told at their places in each, whether the one before ends with a line end or not.
+            let second = try directory.write("\u{FEFF}kind: Application\nid: a.b\nspec: {x: 1}", to: "second.yaml")
+            let third = try directory.write("kind: Application\nid: [\n", to: "third.yaml")
+            let several = try await run("apply", "-f", file, "-f", second, "-f", second, "-f", third)
+            #expect(several.status == 1 && several.errors.contains("\(second):3:11: /spec/x: "), "\(several.errors)")
+            #expect(several.errors.contains("\(third):3:1: "), "\(several.errors)")
+            #expect(!several.errors.contains("document"), "\(several.errors)")
+        }
+    }
+
+    @Test func pruningMoreThanIsKeptNeedsAWord() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(SetTests.gallery, to: "gallery.yaml")
+        let small = try directory.write("kind: Application\nid: com.example.gallery\n", to: "small.yaml")
+        try await withServedDaemon { daemon in
+            func run(_ words: String...) async throws -> Program.Ended {
+                try await Program(words, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+            }
+            let first = try await run("apply", "-f", file, "--set", "a")
+            #expect(first.output.contains("taken into") == false)
+            let adopted = try await run("apply", "-f", file)
+            #expect(adopted.output.contains("taken into the set default: 3 "), "\(adopted.output)")
+            let secret = try directory.write(SetTests.gallery.replacing("s3cret", with: "other"), to: "secret.yaml")
+            let changed = try await run("diff", "-f", secret)
+            #expect(changed.output.contains("  /secret: changed (not shown)\n"), "\(changed.output)")
+            let empty = try directory.write("", to: "empty.yaml")
+            #expect(
+                try await run("apply", "-f", empty, "--set", "a", "--prune").status == 0, "the set default holds them")
+            let refused = try await run("apply", "-f", small, "--prune")
+            #expect(refused.status == 1 && refused.errors.contains("delete 2 and keep 1"), "\(refused.errors)")
+            #expect(try await run("apply", "-f", small, "--prune", "--dry-run").output.contains("2 delete"))
+            let pruned = try await run("apply", "-f", small, "--prune", "--yes")
+            #expect(pruned.status == 0 && pruned.output.contains("2 delete"), "\(pruned.errors)")
         }
     }
 

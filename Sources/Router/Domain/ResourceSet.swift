@@ -83,4 +83,20 @@ package struct AppliedResource: Sendable {
     package var before: ResourceValue?
     /// Nil if the resource is deleted.
     package var after: ResourceValue?
+    /// Whether the resource was there before and did not belong to the set.
+    package var isAdopted = false
+}
+
+/// A number of resources, and the first few of them by name.
+package struct ResourceSample: Hashable, Sendable {
+    package let count: Int
+    package let first: [ResourceRef]
+
+    package init(_ resources: [ResourceRef]) {
+        count = resources.count
+        first = resources.reduce(into: []) { first, ref in
+            guard first.count < RouterLimits.resourcesNamed || first.contains(where: { ref < $0 }) else { return }
+            first = Array((first + [ref]).sorted().prefix(RouterLimits.resourcesNamed))
+        }
+    }
 }

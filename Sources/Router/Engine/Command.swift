@@ -329,6 +329,8 @@ package enum Refusal: Error, Hashable, Sendable {
     case source(SourceRefusal)
     /// A resource of a set, by its place, and the reason.
     indirect case resource(Int, Refusal)
+    /// Pruning would delete an application with sessions and sources in it that the set does not hold.
+    case applicationNotEmpty(ApplicationID, ResourceSample)
     /// So many are under way already.
     case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.

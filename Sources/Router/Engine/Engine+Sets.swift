@@ -23,17 +23,25 @@ extension Engine {
             let one = try copy.plan(resource.command(replacing: before), at: now, lookup: lookup)
             if case .refused(let refusal) = one.reply { return .refused(.resource(place, refusal)) }
             let after = one.value(of: resource.ref) ?? before
-            applied.append(AppliedResource(ref: resource.ref, before: before, after: after))
+            let isAdopted = before != nil && sets[draft.name]?.members.contains(resource.ref) != true
+            applied.append(
+                AppliedResource(ref: resource.ref, before: before, after: after, isAdopted: isAdopted))
             // A call renews a lease; an unchanged session is left as it is all the same.
             if before.isSameSpecification(as: after) { continue }
             copy.take(one, at: now, into: &plan)
         }
         let members = Set(draft.resources.map(\.ref))
         if draft.prunes {
-            for ref in copy.obsoleteMembers(of: draft.name, keeping: members) {
+            let obsolete = copy.obsoleteMembers(of: draft.name, keeping: members)
+            let deleted = Set(obsolete)
+            for ref in obsolete where ref.kind == .application {
+                let others = copy.contents(of: ref.application).filter { !deleted.contains($0) }
+                guard others.isEmpty else { return .refused(.applicationNotEmpty(ref.application, .init(others))) }
+            }
+            for ref in obsolete {
                 guard let before = copy.value(of: ref) else { continue }
                 let one = try copy.plan(ref.deletion, at: now, lookup: lookup)
-                if case .refused = one.reply { continue }
+                if case .refused(let refusal) = one.reply { return .refused(refusal) }
                 applied.append(AppliedResource(ref: ref, before: before, after: nil))
                 copy.take(one, at: now, into: &plan)
             }
@@ -66,7 +74,20 @@ extension Engine {
         let obsolete = (sets[name]?.members ?? []).subtracting(members).filter { ref in
             !others.contains { $0.members.contains(ref) }
         }
-        return obsolete.sorted { $0.kind != $1.kind ? $0.kind != .application : $0 < $1 }
+        return obsolete.sorted { left, right in
+            let isApplication = (left.kind == .application, right.kind == .application)
+            return isApplication.0 == isApplication.1 ? left < right : isApplication.1
+        }
+    }
+
+    /// All sessions and sources of an application, in no order.
+    private func contents(of application: ApplicationID) -> [ResourceRef] {
+        let sessions =
+            tenants[application]?.sessions.values.map { ResourceRef(.session, application, $0.key.session.text) } ?? []
+        let sources = sources.values.filter { $0.application == application }.map {
+            ResourceRef(.source, application, $0.id.text)
+        }
+        return sessions + sources
     }
 
     /// The resource as it is now; nil if there is none, or if it is another application's.
@@ -100,15 +121,15 @@ extension ResourceDraft {
         case .application(let draft): return .putApplication(draft)
         case .source(let draft): return .putSource(draft)
         case .session(let key, let draft):
-            guard case .session? = before else { return .putSession(key, draft) }
-            return .patchSession(key, SessionPatch(specifying: draft))
+            guard case .session(let session)? = before else { return .putSession(key, draft) }
+            return .patchSession(key, SessionPatch(specifying: draft, of: session))
         }
     }
 }
 
 extension SessionPatch {
     /// A patch that says all that a draft specifies, and nothing of the session's live state.
-    fileprivate init(specifying draft: SessionDraft) {
+    fileprivate init(specifying draft: SessionDraft, of session: SceneSession) {
         self.init()
         role = draft.role
         configuration = draft.configuration
@@ -123,7 +144,8 @@ extension SessionPatch {
                         url: $0.url, keys: $0.keys.map { .set($0) }, freshSecret: $0.freshSecret,
                         format: .set($0.format)))
             } ?? .remove
-        if draft.userInfo.asObject?.isEmpty == false { userInfo = draft.userInfo }
+        // A null takes a member away, but not from a session that was made with it.
+        if !session.userInfo.value.holds(draft.userInfo) { userInfo = draft.userInfo }
         stateRestorationActivity = draft.stateRestorationActivity
         leaseSeconds = draft.leaseSeconds.map { .set($0) } ?? .remove
         observers = .set(draft.observers)
@@ -156,5 +178,13 @@ extension ResourceValue? {
         right.disabled = left.disabled
         right.connection = left.connection
         return left == right
+    }
+}
+
+extension JSONValue {
+    /// Whether all that another value says stands in this one: each member of its objects, and any other value as it is.
+    fileprivate func holds(_ other: JSONValue) -> Bool {
+        guard case .object(let object) = self, case .object(let wanted) = other else { return self == other }
+        return wanted.members.allSatisfy { object[$0.key]?.holds($0.value) == true }
     }
 }

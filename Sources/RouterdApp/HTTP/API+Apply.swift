@@ -69,6 +69,7 @@ enum AppliedBody {
     static func write(_ applied: [AppliedResource], of draft: ResourceSetDraft) -> [UInt8] {
         JSONWriter.object { body in
             body.field("dryRun", draft.isDryRun)
+            body.field("adopted", applied.count(where: \.isAdopted))
             body.array("changes") { list in
                 for one in applied { list.object { write(one, of: draft, to: &$0) } }
             }
@@ -81,9 +82,7 @@ enum AppliedBody {
         let (before, after) = (one.before.map(ResourceSpec.of), one.after.map(ResourceSpec.of))
         var differences = ResourceSpec.differences(before, after)
         // Secrets differ without showing.
-        if differences.isEmpty, !one.isLiveStateAlone {
-            differences = [ResourceSpec.Difference(pointer: "/secret", before: nil, after: nil)]
-        }
+        if differences.isEmpty, !one.isLiveStateAlone { differences = [ResourceSpec.secretDifference] }
         let action =
             one.before == nil ? "create" : one.after == nil ? "delete" : differences.isEmpty ? "unchanged" : "update"
         change.field("kind", one.ref.kind.rawValue)

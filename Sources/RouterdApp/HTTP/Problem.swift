@@ -146,6 +146,7 @@ extension Problem {
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
         case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
+        case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)
         case .tooManyReplays(let limit): self = .tooManyReplays(limit)
         case .settled(let id, let state):
             self.init(
@@ -237,6 +238,15 @@ extension Problem {
                 "There is a session of this role, and the manifest does not support multiple scenes.")
         case .requestDenied(let reason): self.init(.forbidden, "request-denied", reason)
         }
+    }
+
+    private static func applicationNotEmpty(_ id: ApplicationID, _ others: ResourceSample) -> Problem {
+        let named = others.first.map { "\($0.kind.rawValue) \($0.id)" }.joined(separator: ", ")
+        let rest = others.count > others.first.count ? " and \(others.count - others.first.count) more" : ""
+        return Problem(
+            .conflict, "application-not-empty",
+            "Pruning would delete the application \(id), and with it resources that the set does not hold: "
+                + "\(named)\(rest). Delete these first, or put the application into the set again.")
     }
 
     private static func gateOff(_ id: ApplicationID) -> Problem {

@@ -27,9 +27,13 @@ struct ResourceDocuments {
     ) throws(ConfigurationFaults) {
         var faults: [ConfigurationFault] = []
         var known: Set<ResourceRef> = []
-        for (place, file) in try ConfigurationFile.documents(path: "", text: text).enumerated() {
-            if file.root == .null { continue }
+        let documents = ConfigurationFile.documents(path: "", text: text)
+        for (place, file) in documents.files.enumerated() {
             var found = file.faults
+            if file.root == .null {
+                faults += found.map { Self.placed($0, in: place + 1) }
+                continue
+            }
             do throws(Problem) {
                 let draft = try Self.read(file.root, scope, source)
                 if known.insert(draft.ref).inserted {
@@ -43,6 +47,7 @@ struct ResourceDocuments {
             }
             faults += found.map { Self.placed($0, in: place + 1) }
         }
+        if let fault = documents.fault { faults.append(Self.placed(fault, in: documents.files.count + 1)) }
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
     }
 

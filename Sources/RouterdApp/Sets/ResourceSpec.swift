@@ -20,7 +20,18 @@ package enum ResourceSpec {
     package static func specification(_ body: JSONValue, of kind: ResourceRef.Kind) -> JSONValue {
         guard case .object(var object) = body else { return body }
         for name in liveFields(of: kind) { object[name] = nil }
-        return withoutSecretsAndNulls(.object(object))
+        return withoutSecretsAndNulls(.object(object), at: "", endpoints: endpoints(of: kind, in: object))
+    }
+
+    /// The places of a specification that hold endpoints.
+    private static func endpoints(of kind: ResourceRef.Kind, in object: JSONObject) -> Set<String> {
+        switch kind {
+        case .application:
+            let configurations = object["manifest"]?["sceneConfigurations"]?.asArray ?? []
+            return Set(["/delegate"] + configurations.indices.map { "/manifest/sceneConfigurations/\($0)/endpoint" })
+        case .session: return ["/endpoint"]
+        case .source: return []
+        }
     }
 
     private static func liveFields(of kind: ResourceRef.Kind) -> [String] {
@@ -35,17 +46,29 @@ package enum ResourceSpec {
         }
     }
 
-    /// A daemon keeps the keys of endpoints when it applies the specification again; a null says the same as a field left out.
-    private static func withoutSecretsAndNulls(_ value: JSONValue) -> JSONValue {
+    /// The specification as sets hold it. It lacks the keys of endpoints, which a daemon keeps when it applies the
+    /// specification again, and nulls, which say the same as fields left out. Values of clients and plugins stay as they are.
+    private static func withoutSecretsAndNulls(
+        _ value: JSONValue, at pointer: String, endpoints: Set<String>
+    ) -> JSONValue {
         switch value {
         case .object(let object):
+            let hidden = endpoints.contains(pointer) ? ["signingKeys", "secret"] : []
             var rest = JSONObject()
-            for member in object.members where member.value != .null && !["signingKeys", "secret"].contains(member.key)
-            {
-                rest[member.key] = withoutSecretsAndNulls(member.value)
+            for member in object.members where member.value != .null && !hidden.contains(member.key) {
+                let place = "\(pointer)/\(escaped(member.key))"
+                let isOpaque =
+                    ["/userInfo", "/options"].contains(place)
+                    || member.key == "format" && endpoints.contains(pointer)
+                rest[member.key] =
+                    isOpaque ? member.value : withoutSecretsAndNulls(member.value, at: place, endpoints: endpoints)
             }
             return .object(rest)
-        case .array(let elements): return .array(elements.map(withoutSecretsAndNulls))
+        case .array(let elements):
+            return .array(
+                elements.enumerated().map { place, element in
+                    withoutSecretsAndNulls(element, at: "\(pointer)/\(place)", endpoints: endpoints)
+                })
         default: return value
         }
     }
@@ -57,6 +80,9 @@ package enum ResourceSpec {
         package var before: JSONValue?
         package var after: JSONValue?
     }
+
+    /// The difference of secrets, which do not show.
+    package static let secretDifference = Difference(pointer: "/secret", before: nil, after: nil)
 
     /// The fields in which two specifications differ, in the order of their places.
     package static func differences(

@@ -7,6 +7,20 @@ package enum YAMLText {
         try Yams.serialize(node: node(value), width: -1, allowUnicode: true)
     }
 
+    /// A value as JSON that is YAML, too: characters that YAML does not take as they are, or reads as ends of lines, are escaped.
+    package static func writeJSON(_ value: JSONValue) -> [UInt8] {
+        var text = ""
+        for scalar in String(decoding: value.serialized(), as: UTF8.self).unicodeScalars {
+            switch scalar.value {
+            case 0x7F...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return Array(text.utf8)
+    }
+
     private static func node(_ value: JSONValue) -> Node {
         switch value {
         case .null: Node("null", Tag(.null))
