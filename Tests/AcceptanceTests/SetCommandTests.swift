@@ -43,7 +43,7 @@ struct SetCommandTests {
 
     @Test func pruningMoreThanIsKeptNeedsAWord() async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write(SetTests.gallery, to: "gallery.yaml")
+        let file = try directory.write(TestSet.gallery, to: "gallery.yaml")
         let small = try directory.write("kind: Application\nid: com.example.gallery\n", to: "small.yaml")
         try await withServedDaemon { daemon in
             func run(_ words: String...) async throws -> Program.Ended {
@@ -53,7 +53,7 @@ struct SetCommandTests {
             #expect(first.output.contains("taken into") == false)
             let adopted = try await run("apply", "-f", file)
             #expect(adopted.output.contains("taken into the set default: 3 "), "\(adopted.output)")
-            let secret = try directory.write(SetTests.gallery.replacing("s3cret", with: "other"), to: "secret.yaml")
+            let secret = try directory.write(TestSet.gallery.replacing("s3cret", with: "other"), to: "secret.yaml")
             let changed = try await run("diff", "-f", secret)
             #expect(changed.output.contains("  /secret: changed (not shown)\n"), "\(changed.output)")
             let empty = try directory.write("", to: "empty.yaml")

@@ -3,6 +3,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Sets beside resources of other origins, and the values of clients in them.

@@ -3,6 +3,7 @@ import Router
 import RouterPlugin
 import Testing
 
+@testable import DaemonTesting
 @testable import RouterdApp
 
 /// Faults of the syntax of a set: all of it is refused, with the place, and nothing is deleted.
