@@ -95,6 +95,7 @@ extension World {
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }
+        maybeStop()
         guard violations.isEmpty else { return }
         let pause = pick([0, 1, 50, 50, 500, 500, 5000, 60_000, 3_600_000] as [Int64]) ?? 0
         advance(byMilliseconds: Int64.random(in: 0...pause, using: &generator), late: happens(100))
@@ -114,7 +115,7 @@ extension World {
         drive()
         var round = 0
         while violations.isEmpty, round < rounds {
-            let times = transfers.map(\.endsAt) + edge.map(\.endsAt) + [driver.engine.nextDue].compactMap { $0 }
+            let times = transfers.map(\.endsAt) + edge.map(\.endsAt) + [driver.nextDue].compactMap { $0 }
             guard let next = times.min() else { break }
             advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
             check(thoroughly: round % 8 == 0)
@@ -126,7 +127,7 @@ extension World {
             "liveness: \(driver.engine.unsettledCount) notifications are not settled after \(round) rounds")
         witness.require(driver.engine.planner.lanes.isEmpty, "liveness: lanes are left over")
         witness.require(driver.engine.planner.payloadBytes == 0, "liveness: payload bytes are still counted")
-        witness.require(driver.engine.nextDue == nil, "liveness: something is still waited for")
+        witness.require(driver.nextDue == nil, "liveness: something is still waited for")
         witness.require(
             witness.replays.values.allSatisfy { $0.state != .running }, "liveness: a replay has not come to its end")
         witness.require(asked.isEmpty, "liveness: somebody was not answered")

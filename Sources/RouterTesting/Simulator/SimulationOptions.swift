@@ -34,6 +34,10 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var trouble: Int
     /// Chance that a producer says something again, in per mille.
     package var repetition: Int
+    /// Chance per turn that a transaction that commands share is refused as a conflict, in per mille.
+    package var refusal: Int
+    /// Chance per tick that the process ends in good order, in per mille.
+    package var stop: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -69,6 +73,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         gated = draw(0, 0, 500, 1000)
         passcode = draw(100, 400, 800)
         locked = draw(0, 500, 1000)
+        refusal = draw(0, 50, 300)
+        stop = draw(0, 10, 40)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -79,7 +85,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        commit faults \(commitFault)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -139,6 +145,13 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var wrongPasscodes = 0
     package var exhausted = 0
     package var changes = 0
+    /// How many shared transactions were refused as a conflict, and planned again one by one.
+    package var refusals = 0
+    /// How often own work had to wait for the store.
+    package var postponements = 0
+    /// How often the process ended in good order, and how many outcomes it could not commit then.
+    package var stops = 0
+    package var losses = 0
 
     package init() {}
 
@@ -164,6 +177,10 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.wrongPasscodes += right.wrongPasscodes
         sum.exhausted += right.exhausted
         sum.changes += right.changes
+        sum.refusals += right.refusals
+        sum.postponements += right.postponements
+        sum.stops += right.stops
+        sum.losses += right.losses
         return sum
     }
 }

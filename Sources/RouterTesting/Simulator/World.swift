@@ -3,18 +3,20 @@ package import RouterPlugin
 
 /// A whole deployment in one value: producers, the router, its disk, the network and the endpoints, in virtual time.
 ///
-///     producers ──▶ EngineDriver(Engine) ──▶ transfers ──▶ endpoints
+///     producers ──▶ EngineDriver(EngineLoop) ──▶ transfers ──▶ endpoints
 ///                        │        ▲                            │
 ///                        ▼        └──────── outcomes ◀─────────┘
 ///                   SimulatedDisk            Witness watches all of it
 ///
-/// Everything that happens is drawn from one generator, so that a seed is a history.
+/// Everything that happens follows from one seed, so that a seed is a history.
 package struct World {
     package let options: SimulationOptions
     package private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
     package internal(set) var log: ActionLog
     package internal(set) var statistics = SimulationStatistics()
     var generator: SeededGenerator
+    /// Draws refused transactions and stops. A stream of its own leaves histories without them as they are.
+    private var mishaps: SeededGenerator
     var driver: EngineDriver
     var witness: Witness
     let disk = SimulatedDisk()
@@ -37,6 +39,8 @@ package struct World {
     var life = 1
     /// Off in the end, so that everything can settle.
     var faults = true
+    /// Whether the process is about to end in good order.
+    private var isStopping = false
     private let rules: [any RoutingRule]
     private let sabotage: Sabotage?
 
@@ -44,6 +48,7 @@ package struct World {
         self.log = log
         self.options = options
         generator = SeededGenerator(seed: ~seed)
+        mishaps = SeededGenerator(seed: seed ^ 0x9E37_79B9_7F4A_7C15)
         self.sabotage = sabotage
         rules = options.rules.map { SimulatedRule($0) }
         witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
@@ -61,16 +66,21 @@ package struct World {
 
     mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &generator) }
 
+    private mutating func mishap(_ perMille: Int) -> Bool {
+        faults && Int.random(in: 0..<1000, using: &mishaps) < perMille
+    }
+
     // MARK: - The process
 
     /// Runs the driver until it has nothing more to do now, or dies.
     mutating func drive() {
-        driver.resume()
         while !driver.isIdle(at: now) {
             disk.setFates(drawFates())
             disk.model.failReads(with: drawReadFault())
             let batchLimit = pick([1, 2, 5, 512]) ?? 1
-            let turn = driver.turn(at: now, batchLimit: batchLimit, attemptLimit: pick([1, 3, 512]) ?? 1)
+            let turn = driver.turn(
+                at: now, batchLimit: batchLimit, attemptLimit: pick([1, 3, 512]) ?? 1,
+                refusesShared: mishap(options.refusal))
             disk.model.failReads(with: nil)
             for changes in disk.drainCommitted() {
                 log.add("\(stamp) commit \(changes.map(describe))")
@@ -88,13 +98,19 @@ package struct World {
                 }
             }
             if disk.isDead { return crash("in a commit") }
-            if let conflict = disk.conflict { witness.fail("the router contradicts its store: \(conflict)") }
+            if let conflict = disk.conflict ?? driver.contradiction {
+                witness.fail("the router contradicts its store: \(conflict)")
+            }
             for answer in turn.answers { take(answer) }
             witness.ledger.forgottenKeys = [:]
             statistics.openings += turn.events.count { event in
                 if case .endpoint(.breaker(_, let transition)) = event { transition.to == .open } else { false }
             }
+            statistics.refusals += turn.refusals
+            statistics.postponements += turn.postponements
+            statistics.losses += turn.losses
             witness.told(turn.events, at: now)
+            if isStopping, !turn.attempts.isEmpty { witness.fail("stop: an attempt is started") }
             for attempt in turn.attempts { send(attempt) }
             if !violations.isEmpty { return }
         }
@@ -124,14 +140,46 @@ package struct World {
     mutating func crash(_ place: String) {
         log.add("\(stamp) crash \(place)")
         statistics.crashes += 1
+        // Requests that have not arrived may never do so.
+        transfers = transfers.filter { _ in Bool.random(using: &generator) }
+        beginAnew()
+    }
+
+    /// The process ends in good order at times, and the next one begins: attempts under way come to their end, and their
+    /// outcomes are committed.
+    mutating func maybeStop() {
+        guard violations.isEmpty, mishap(options.stop) else { return }
+        log.add("\(stamp) stop")
+        statistics.stops += 1
+        let (begun, losses) = (life, statistics.losses)
+        isStopping = true
+        driver.drain()
+        while violations.isEmpty, life == begun, let next = nextOutcome() {
+            advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
+        }
+        guard violations.isEmpty, life == begun else { return }
+        let inFlight = driver.engine.planner.inFlight
+        witness.require(
+            inFlight == 0 || statistics.losses > losses,
+            "stop: \(inFlight) attempts have ended and are taken for going on")
+        witness.require(asked.isEmpty, "stop: a client was not answered")
+        beginAnew()
+    }
+
+    /// When the next outcome is known, or is committed at last; nil if there are no more.
+    private func nextOutcome() -> Timestamp? {
+        let ends = transfers.lazy.filter { [life] in $0.life == life }.map(\.endsAt)
+        return (Array(ends) + (driver.isPostponing ? [driver.nextDue].compactMap(\.self) : [])).min()
+    }
+
+    private mutating func beginAnew() {
         life += 1
+        isStopping = false
         asked = [:]
         stale = [:]
         typed = [:]
         edge = []
         witness.crashed()
-        // What has not arrived may never do.
-        transfers = transfers.filter { _ in Bool.random(using: &generator) }
         disk.revive()
         if faults, happens(options.clockJump) { jump() }
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
@@ -170,7 +218,7 @@ package struct World {
             steps += 1
             if steps > 60 { return }
             let network = transfers.lazy.compactMap { min($0.arrivesAt ?? $0.endsAt, $0.endsAt) }.min()
-            let due = late ? nil : driver.engine.nextDue
+            let due = late ? nil : driver.nextDue
             let edge = edge.lazy.map(\.endsAt).min()
             guard let next = [network, edge, due].compactMap({ $0 }).min(), next <= end else { break }
             now = max(now, next)

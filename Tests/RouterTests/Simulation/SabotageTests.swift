@@ -31,6 +31,8 @@ struct SabotageTests {
         (.neverLocks, ["passcode: ", "P8 the lock of"]),
         (.tellsTheGone, ["gate: "]),
         (.skipsConnecting, ["life cycle: "]),
+        (.ignoresDraining, ["stop: an attempt is started"]),
+        (.dropsLateOutcomes, ["stop: "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {

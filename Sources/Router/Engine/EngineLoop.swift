@@ -1,0 +1,234 @@
+import DequeModule
+package import RouterPlugin
+
+/// The loop around an engine as a value: batches, conflicts, postponed work, draining and follow-ups.
+///
+///     offer ──▶ commands ──▶ next:  plan … plan │ .commit(transaction) ──▶ the owner writes it to the store
+///                  ▲                                     │
+///                  │             ┌── committed ◀─────────┴─────────▶ failed ──┐
+///                  │             ▼                                            ▼
+///                  ├── follow-ups, .answer, .publish        clients are refused, own work is postponed,
+///                  │                                        a shared transaction in conflict is planned again
+///                  └── postponed and due work
+///
+/// A round plans every command at hand and then starts attempts. `next` makes one step of it: it plans one command, ends a
+/// transaction, or ends the round. The owner performs the effects in order, reports what became of each transaction, and
+/// calls `next` until the round is over. The loop reads no clock and waits for nothing, so that the daemon and the
+/// simulator drive the same one.
+package struct EngineLoop: Sendable {
+    package private(set) var engine: Engine
+    package var limits: Limits
+    /// The commands of this round that have not been planned.
+    private var pending: Deque<Job> = []
+    /// The plans that will share the next transaction.
+    private var batch = Batch()
+    private var batched: [Job] = []
+    /// Commands for the next round.
+    private var offered: [Job] = []
+    /// Follow-ups for the next round; they go before commands that were offered.
+    private var ownWork: [Command] = []
+    /// Outcomes and follow-ups that could not be committed. There are no more outcomes than attempts may be under way,
+    /// because an attempt ends when its outcome has been committed.
+    private var postponed: [Command] = []
+    private var postponedUntil: Timestamp?
+    /// Attempts that were started and whose outcomes have not been committed.
+    private var underWay: [NotificationSequence: SessionKey] = [:]
+    /// Whether a round has begun and not ended.
+    package private(set) var isInRound = false
+    /// Whether the last round left nothing to do before something is offered or comes due.
+    package private(set) var isResting = false
+    package private(set) var isDraining = false
+
+    package init(_ engine: Engine, limits: Limits) {
+        self.engine = engine
+        self.limits = limits
+    }
+
+    /// Takes up the work that recovery found; to be called once, before the first round.
+    package mutating func takeUpRecovery() {
+        follow(engine.recoveryFollowUps)
+    }
+
+    /// Adds a command to the next round.
+    ///
+    /// - Parameter ticket: Returned with the answer; nil for an outcome, for which no client waits and which is never dropped.
+    package mutating func offer(_ command: Command, ticket: Ticket?) {
+        offered.append(Job(command: command, ticket: ticket))
+        isResting = false
+    }
+
+    /// How many attempts have no committed outcome.
+    package var attemptsUnderWay: Int { underWay.count }
+
+    /// Whether commands of this round are still to be planned or committed.
+    package var isPlanning: Bool { !pending.isEmpty || !batched.isEmpty }
+
+    /// Whether the next step decides on a new notification; what such a step takes is measured.
+    package var isAboutToAccept: Bool {
+        if case .accept = pending.first?.command { true } else { false }
+    }
+
+    /// Whether outcomes or follow-ups wait for the store to work again.
+    package var isPostponing: Bool { !postponed.isEmpty }
+
+    /// When the next round is due although nothing is offered; nil if it never is.
+    package var nextDue: Timestamp? {
+        let times = [isDraining ? nil : engine.nextDue, postponed.isEmpty ? nil : postponedUntil]
+        return times.compactMap(\.self).min()
+    }
+
+    /// Begins no more attempts and no more work of its own: follow-ups and due work are taken up after the next start, as
+    /// after a crash. Outcomes and commands of clients are still committed.
+    package mutating func drain() {
+        isDraining = true
+        ownWork = []
+        pending.removeAll(where: \.isFollowUp)
+        postponed.removeAll { Job(command: $0, ticket: nil).isFollowUp }
+    }
+
+    // MARK: - Steps
+
+    /// Makes one step; the first one begins a round. A transaction that it hands out has to be reported by `committed` or
+    /// `failed` before the next step.
+    package mutating func next(at now: Timestamp, lookup: any Store) -> [Effect] {
+        guard isInRound else {
+            begin(at: now)
+            return []
+        }
+        guard let job = pending.first else { return batched.isEmpty ? finish(at: now) : [end()] }
+        let isFull = batched.count >= limits.commands || job.isAlone || batched.last?.isAlone == true
+        if isFull, !batched.isEmpty { return [end()] }
+        do {
+            let plan = try engine.plan(job.command, at: now, lookup: lookup)
+            // The plan knows nothing of the batch. It is made again when that has been committed.
+            if batch.conflicts(with: plan) { return [end()] }
+            pending.removeFirst()
+            batch.append(plan)
+            batched.append(job)
+            return []
+        } catch {
+            pending.removeFirst()
+            return fail(job, error, at: now)
+        }
+    }
+
+    /// A transaction is durable: memory follows, clients are answered.
+    ///
+    /// - Parameter lastEvent: The number of the last published event; nil if events are not wanted.
+    package mutating func committed(
+        _ transaction: Transaction, after lastEvent: Int64? = nil, at now: Timestamp
+    ) -> [Effect] {
+        // Events compare memory before the changes with the changes; they are published when memory has followed.
+        let happened = lastEvent.map { engine.events(of: transaction.changes, after: $0, at: now) } ?? []
+        let followUps = engine.apply(transaction.changes, at: now)
+        var effects: [Effect] = happened.isEmpty ? [] : [.publish(happened)]
+        for (job, plan) in zip(transaction.jobs, transaction.plans) {
+            settle(job.command, in: &effects)
+            if let ticket = job.ticket { effects.append(.answer(ticket, plan.reply)) }
+        }
+        follow(followUps)
+        return effects
+    }
+
+    /// The store has refused a transaction, and nothing of it was written.
+    ///
+    /// If a shared transaction is a conflict, one of its commands contradicts the store or another one. The others must not
+    /// suffer for it: each is planned again, with the results of the one before it, and committed alone.
+    package mutating func failed(_ transaction: Transaction, _ error: StoreError, at now: Timestamp) -> [Effect] {
+        guard error.code == .conflict, transaction.jobs.count > 1 else {
+            return transaction.jobs.flatMap { fail($0, error, at: now) }
+        }
+        pending.prepend(
+            contentsOf: transaction.jobs.map { Job(command: $0.command, ticket: $0.ticket, isAlone: true) })
+        return []
+    }
+
+    // MARK: - The parts of a round
+
+    private mutating func begin(at now: Timestamp) {
+        isInRound = true
+        isResting = false
+        if postponedUntil.map({ $0 <= now }) ?? false {
+            ownWork += postponed
+            (postponed, postponedUntil) = ([], nil)
+        }
+        if !isDraining { follow(engine.due(at: now)) }
+        pending.append(contentsOf: ownWork.lazy.map { Job(command: $0, ticket: nil) })
+        pending.append(contentsOf: offered)
+        (ownWork, offered) = ([], [])
+    }
+
+    /// Ends the transaction: nothing of it is applied or answered before all of it is durable.
+    private mutating func end() -> Effect {
+        defer { (batch, batched) = (Batch(), []) }
+        return .commit(Transaction(jobs: batched, plans: batch.plans, changes: batch.changes))
+    }
+
+    private mutating func finish(at now: Timestamp) -> [Effect] {
+        isInRound = false
+        var effects: [Effect] = []
+        let hasMore = startAttempts(at: now, in: &effects)
+        let events = engine.takeEvents()
+        if !events.isEmpty { effects.append(.report(.events(events))) }
+        guard !hasMore, ownWork.isEmpty, offered.isEmpty else { return effects }
+        isResting = true
+        effects.append(.rest(until: nextDue))
+        if underWay.isEmpty { effects.append(.idle) }
+        return effects
+    }
+
+    /// Starts the attempts that may start; returns whether there are more than a round starts.
+    private mutating func startAttempts(at now: Timestamp, in effects: inout [Effect]) -> Bool {
+        if isDraining { return false }
+        let found = engine.startAttempts(at: now, limit: limits.attempts)
+        for attempt in found.attempts { underWay[attempt.notification.sequence] = attempt.receiver }
+        if !found.attempts.isEmpty { effects.append(.start(found.attempts)) }
+        follow(found.followUps)
+        return max(found.attempts.count, found.followUps.count) >= limits.attempts
+    }
+
+    private mutating func follow(_ followUps: [FollowUp]) {
+        if isDraining { return }
+        ownWork += followUps.lazy.map { .followUp($0) }
+    }
+
+    /// A command has been committed, or will not be: an attempt is over with its outcome.
+    private mutating func settle(_ command: Command, in effects: inout [Effect]) {
+        switch command {
+        case .deleteSession(let key, _): effects.append(.report(.deletion(key)))
+        case .attemptFinished(let attempt):
+            guard let session = underWay.removeValue(forKey: attempt.sequence) else { break }
+            let statuses = engine.statuses(of: session.application)
+            effects.append(.report(.outcome(attempt.result, of: session, statuses)))
+        default: break
+        }
+    }
+
+    /// A command fails alone. A client is refused; own work is tried again, unless the store would refuse it each time.
+    ///
+    /// A conflict of a single command means that memory differs from the store. A client may ask for something else. Own
+    /// work could neither be done nor dropped, and its delivery would keep its slot and its lane permanently: the owner has
+    /// to end, and the next start recovers from the store.
+    private mutating func fail(_ job: Job, _ error: StoreError, at now: Timestamp) -> [Effect] {
+        var effects: [Effect] = []
+        if error.code == .conflict {
+            effects.append(.report(.contradiction(error)))
+            if job.ticket == nil, !isDraining {
+                isDraining = true
+                effects.append(.giveUp(error))
+            }
+        } else {
+            effects.append(.report(.storeFault(error)))
+        }
+        if let ticket = job.ticket {
+            effects.append(.answer(ticket, .refused(.storeUnavailable(error))))
+        } else if isDraining {
+            effects.append(.report(.lost(error)))
+            settle(job.command, in: &effects)
+        } else {
+            postponed.append(job.command)
+            postponedUntil = now.advanced(byMilliseconds: limits.retryMilliseconds)
+        }
+        return effects
+    }
+}

@@ -1,0 +1,241 @@
+import Router
+import RouterPlugin
+
+/// Ways to get the loop wrong, one at a time. Each is here so that a test can see the simulator notice it.
+package enum Sabotage: String, CaseIterable, Sendable {
+    /// Answers are given before the commit, even if it fails.
+    case acknowledgesBeforeCommit
+    /// Memory changes before the commit, even if it fails.
+    case appliesBeforeCommit
+    /// Outcomes and follow-ups of a failed commit are lost.
+    case forgetsFailedCommits
+    /// Follow-ups are planned as no change.
+    case forgetsFollowUps
+    /// The follow-ups of recovery are not taken up: lanes of sessions that are gone keep their deliveries.
+    case forgetsRecovery
+    /// A plan shares a transaction with changes that it has not seen.
+    case ignoresConflicts
+    /// Each attempt is handed to the transport twice.
+    case startsTwice
+    /// A delivery is settled when its attempt starts.
+    case settlesBeforeSending
+    /// The position of a replay is not committed with its notifications.
+    case forgetsProgress
+    /// Gates do not notice that a session leaves.
+    case missesNobody
+    /// Memory takes every changed gate for open.
+    case opensGates
+    /// Notifications that a gate holds go into a lane.
+    case holdsNothing
+    /// The next responsible session goes on in the term of the one before.
+    case keepsTerms
+    /// The first notification behind a gate that opens stays behind.
+    case flowsOutOfOrder
+    /// No scene is told to hide.
+    case keepsQuiet
+    /// Every passcode is taken for right.
+    case believesEverybody
+    /// A try is counted in memory alone.
+    case countsInMemory
+    /// Tries are not recovered.
+    case forgetsTries
+    /// Reports of an earlier term count as reports of the current one.
+    case hearsStaleTerms
+    /// Applications that are left are not locked.
+    case neverLocks
+    /// A session that leaves is told of the gate in place of its end.
+    case tellsTheGone
+    /// Scenes are not told that they are connected.
+    case skipsConnecting
+    /// Attempts are started although the process drains.
+    case ignoresDraining
+    /// Outcomes of attempts are dropped while the process drains.
+    case dropsLateOutcomes
+}
+
+extension EngineDriver {
+    /// The command that is planned in place of the one that was submitted.
+    func spoiled(_ command: Command) -> Command {
+        switch (sabotage, command) {
+        case (.believesEverybody, .passcode(var request)):
+            if case .finish(let trial, _, let chosen) = request.step {
+                request.step = .finish(trial, PasscodeLock.Verdict(isRight: true), choosing: chosen)
+            }
+            return .passcode(request)
+        case (.hearsStaleTerms, .gate(.report(let report, by: let session, term: let term))):
+            return .gate(.report(report, by: session, term: currentTerm(of: session) ?? term))
+        case (.hearsStaleTerms, .passcode(var request)):
+            request.speaker.term = currentTerm(of: request.speaker.session) ?? request.speaker.term
+            return .passcode(request)
+        default: return command
+        }
+    }
+
+    private func currentTerm(of key: SessionKey) -> Int64? {
+        engine.session(key).flatMap { engine.gate(GateKey(of: $0))?.term }
+    }
+
+    /// Takes something out of a plan, or puts it elsewhere.
+    private func spoil(_ plan: inout Plan, _ sabotage: Sabotage, _ command: Command) {
+        switch (sabotage, command) {
+        case (.forgetsFollowUps, .followUp): plan.changes = []
+        case (.forgetsProgress, _):
+            guard plan.changes.count > 1 else { return }
+            plan.changes.removeAll { if case .putReplay = $0 { true } else { false } }
+        case (.missesNobody, .gate): break
+        case (.missesNobody, _): plan.changes.removeAll { if case .putGate = $0 { true } else { false } }
+        case (.holdsNothing, _):
+            plan.changes = plan.changes.map { change in
+                guard case .insert(var new) = change, case .gated = new.placement, new.decision.session != nil else {
+                    return change
+                }
+                new.placement = .lane
+                return .insert(new)
+            }
+        case (.keepsTerms, _):
+            plan.changes = plan.changes.map { change in
+                guard case .putGate(let gate) = change, let known = engine.gate(gate.key), known.term > 0 else {
+                    return change
+                }
+                return .putGate(gate.inTerm(known.term))
+            }
+        case (.flowsOutOfOrder, .followUp(.releaseGated)) where plan.changes.count > 1: plan.changes.removeFirst()
+        case (.neverLocks, _):
+            plan.changes.removeAll { if case .putGate(let gate) = $0 { gate.state == .locked } else { false } }
+        case (.tellsTheGone, _):
+            plan.changes = plan.changes.map { change in
+                guard case .insert(var new) = change, new.event?.kind == .didDisconnect else { return change }
+                new.event = SceneEvent(.hideApplicationScreen)
+                return .insert(new)
+            }
+        case (.skipsConnecting, _):
+            plan.changes.removeAll { change in
+                if case .insert(let new) = change { new.event?.kind == .willConnect } else { false }
+            }
+        case (.keepsQuiet, _):
+            plan.changes.removeAll { change in
+                if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
+            }
+        default: break
+        }
+    }
+
+    /// The attempts that are handed to the transport in place of those that were started.
+    func tampered(_ attempts: [AttemptStart], at now: Timestamp) -> [AttemptStart] {
+        switch sabotage {
+        case .startsTwice: return attempts + attempts
+        case .settlesBeforeSending:
+            for attempt in attempts {
+                try? store.commit([.settle(attempt.notification.sequence, .delivered, at: now)])
+            }
+            return attempts
+        default: return attempts
+        }
+    }
+
+    /// Commits a transaction with what the sabotage makes of it: of its plans, of its fate, or of the report to the loop.
+    mutating func commit(
+        _ transaction: EngineLoop.Transaction, spoiledBy sabotage: Sabotage, at now: Timestamp
+    ) -> [EngineLoop.Effect] {
+        var effects: [EngineLoop.Effect] = []
+        var transaction = transaction
+        if sabotage == .ignoresConflicts { effects += swallowRest(into: &transaction, at: now) }
+        spoil(&transaction, sabotage)
+        var (written, reported) = (transaction.changes, transaction)
+        switch sabotage {
+        case .acknowledgesBeforeCommit: effects += transaction.answers
+        case .appliesBeforeCommit: effects += loop.committed(transaction.withoutJobs, at: now)
+        case .countsInMemory: written.removeAll(where: \.countsTry)
+        case .opensGates: reported.changes = written.map(\.withOpenGate)
+        default: break
+        }
+        if let error = write(transaction, written) {
+            if sabotage == .forgetsFailedCommits { reported = transaction.withoutOwnWork }
+            return effects + loop.failed(reported, error, at: now)
+        }
+        switch sabotage {
+        case .acknowledgesBeforeCommit:
+            for place in reported.jobs.indices { reported.jobs[place].ticket = nil }
+        case .appliesBeforeCommit: reported.changes = []
+        default: break
+        }
+        return effects + loop.committed(reported, at: now)
+    }
+
+    /// Plans all that is left of the round, without knowledge of the transaction, and adds it to that.
+    private mutating func swallowRest(
+        into transaction: inout EngineLoop.Transaction, at now: Timestamp
+    ) -> [EngineLoop.Effect] {
+        var effects: [EngineLoop.Effect] = []
+        // A command that is committed alone has been refused with others, and would be again.
+        guard !transaction.jobs.contains(where: \.isAlone) else { return effects }
+        while loop.isPlanning {
+            for effect in loop.next(at: now, lookup: store) {
+                guard case .commit(let more) = effect else {
+                    effects.append(effect)
+                    continue
+                }
+                transaction.jobs += more.jobs
+                transaction.plans += more.plans
+                transaction.changes += more.changes
+            }
+        }
+        return effects
+    }
+
+    private func spoil(_ transaction: inout EngineLoop.Transaction, _ sabotage: Sabotage) {
+        for (place, job) in transaction.jobs.enumerated() { spoil(&transaction.plans[place], sabotage, job.command) }
+        transaction.changes = transaction.plans.flatMap(\.changes)
+    }
+}
+
+extension EngineLoop.Transaction {
+    /// The answers of its clients.
+    fileprivate var answers: [EngineLoop.Effect] {
+        zip(jobs, plans).compactMap { job, plan in job.ticket.map { .answer($0, plan.reply) } }
+    }
+
+    /// Its changes alone.
+    fileprivate var withoutJobs: EngineLoop.Transaction {
+        var other = self
+        (other.jobs, other.plans) = ([], [])
+        return other
+    }
+
+    /// The commands of clients alone.
+    fileprivate var withoutOwnWork: EngineLoop.Transaction {
+        var other = self
+        other.jobs.removeAll { $0.ticket == nil }
+        return other
+    }
+}
+
+extension StoreChange {
+    /// Whether it counts a try that is about to be made.
+    fileprivate var countsTry: Bool { if case .putPasscodeLock(let lock) = self { lock.isOnTrial } else { false } }
+
+    /// The same change; a gate is open in it.
+    fileprivate var withOpenGate: StoreChange {
+        guard case .putGate(let gate) = self else { return self }
+        return .putGate(
+            OnboardingGate(
+                gate.key, state: .opened, responsible: gate.responsible, term: gate.term,
+                onboardingID: gate.onboardingID, progress: nil))
+    }
+}
+
+extension OnboardingGate {
+    fileprivate func inTerm(_ term: Int64) -> OnboardingGate {
+        OnboardingGate(
+            key, state: state, responsible: responsible, term: term, onboardingID: onboardingID, progress: progress)
+    }
+}
+
+extension PasscodeLock {
+    /// The lock without its tries.
+    var withoutTries: PasscodeLock {
+        PasscodeLock(
+            key, hash: hash, chosenAt: chosenAt, deviceKey: deviceKey, tries: 0, trial: trial, isOnTrial: false,
+            notBefore: nil, challenge: challenge, provenTerm: provenTerm, leftAt: leftAt)
+    }
+}

@@ -1,0 +1,92 @@
+import Dispatch
+import Logging
+import Plugins
+import Router
+import RouterPlugin
+
+/// Sends attempts: reads the payload, renders the message, signs it, and hands the request to the transport.
+///
+/// All of that happens on a serial queue of its own, away from the engine's, so that attempts keep the order in which they
+/// start.
+struct AttemptSender: Sendable {
+    let store: any Store
+    let transport: any Transport
+    let webhooks: WebhookSender
+    let clock: SteadyClock
+    let logger: Logger
+    private let queue = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
+
+    init(store: any Store, transport: any Transport, webhooks: WebhookSender, clock: SteadyClock, logger: Logger) {
+        self.store = store
+        self.transport = transport
+        self.webhooks = webhooks
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// - Parameter finish: Called once, on any thread, when the attempt is over.
+    func send(_ attempt: AttemptStart, at now: Timestamp, finish: @escaping @Sendable (FinishedAttempt) -> Void) {
+        queue.async {
+            transmit(attempt) { result in
+                finish(
+                    FinishedAttempt(
+                        sequence: attempt.notification.sequence, number: attempt.number,
+                        session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now, result: result,
+                        connects: attempt.connects,
+                        answer: AnswerReader.read(result, to: attempt.notification.event?.kind)))
+            }
+        }
+    }
+
+    private func transmit(_ attempt: AttemptStart, _ finish: @escaping @Sendable (TransferResult) -> Void) {
+        do {
+            guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
+                return finish(WebhookSender.payloadMissing)
+            }
+            transport.start(try webhooks.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
+        } catch let error as WebhookSecretError {
+            logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.receiver)"])
+            finish(WebhookSender.unusable(because: error))
+        } catch let error as DeliveryFormatError {
+            logger.warning(
+                "a delivery was given up: its format cannot render it",
+                metadata: [
+                    "session": "\(attempt.receiver)", "format": "\(attempt.endpoint.format.id)",
+                    "code": "\(error.code)",
+                ])
+            finish(WebhookSender.formatFailed(error))
+        } catch let error as StoreError where error.code == .corrupt {
+            logger.error("an event cannot be read from the database", metadata: ["error": "\(error)"])
+            finish(WebhookSender.payloadMissing)
+        } catch {
+            logger.error("an attempt could not be made", metadata: ["error": "\(error)"])
+            finish(WebhookSender.notSent(because: error))
+        }
+    }
+
+    /// Sends one signed webhook of the type `scene.test` to the endpoint of a session, now: no lane, no retry, nothing is
+    /// kept.
+    func test(_ session: SceneSession, at endpoint: Endpoint, timeoutSeconds: Int) async -> AttemptRecord {
+        let now = clock.now
+        let message = DeliveryMessage(
+            id: "dlv_test_\(now.milliseconds)", attempt: 1, type: "scene.test", timestamp: now,
+            application: session.key.application, session: SessionView(session), content: .event(JSONObject()))
+        let result: TransferResult
+        do {
+            let request = try webhooks.request(
+                of: message, to: endpoint, signedBy: endpoint.keys.signing(at: clock.wall),
+                timeoutSeconds: timeoutSeconds, at: clock.wall)
+            result = await withCheckedContinuation { continuation in
+                transport.start(request) { continuation.resume(returning: $0) }
+            }
+        } catch let error as DeliveryFormatError {
+            result = WebhookSender.formatFailed(error)
+        } catch let error as WebhookSecretError {
+            result = WebhookSender.unusable(because: error)
+        } catch {
+            result = WebhookSender.notSent(because: error)
+        }
+        return AttemptRecord(
+            sequence: NotificationSequence(0), number: 1, session: session.key.session, startedAt: now, result)
+    }
+}

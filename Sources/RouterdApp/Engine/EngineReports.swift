@@ -1,0 +1,49 @@
+import Logging
+import Router
+import RouterPlugin
+
+/// News of the engine's host for operators: lines in the log, counters, and the times of decisions.
+struct EngineReports {
+    private let logger: Logger
+    private var health: StoreHealth
+    private var endpoints: EndpointReports
+    private var events: DeliveryEventLog
+    private var clockWatch = ClockWatch()
+    /// Of the plans for new notifications.
+    var planningTimes = RecentTimes()
+
+    init(logger: Logger) {
+        self.logger = logger
+        health = StoreHealth(logger: logger)
+        endpoints = EndpointReports(logger: logger)
+        events = DeliveryEventLog(logger: logger)
+    }
+
+    /// How often which kind of event was told since the start, in order of their names.
+    var eventCounts: [(name: String, count: Int)] { events.figures }
+
+    /// Why the store could not be used a moment ago; nil if it could, or if it is worth trying again.
+    func recentStoreFault(at now: Timestamp) -> StoreError? { health.recentFault(at: now) }
+
+    mutating func storeCommitted() { health.committed() }
+
+    mutating func add(_ report: EngineLoop.Report, at now: Timestamp) {
+        switch report {
+        case .events(let happened): events.add(happened)
+        case .outcome(let result, of: let session, let statuses): endpoints.add(result, of: session, statuses, at: now)
+        case .deletion(let session): endpoints.forget(session)
+        case .storeFault(let error): health.refused(because: error, at: now)
+        case .contradiction(let error): events.addContradiction(error)
+        case .lost(let error):
+            logger.error("an outcome could not be kept; the attempt is made again", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Logs that the wall clock was set while the daemon runs.
+    mutating func compare(_ now: Timestamp, wall: Timestamp) {
+        guard let ahead = clockWatch.notice(now, wall: wall) else { return }
+        logger.warning(
+            "the clock of this machine was set: the daemon keeps its own until it is started anew",
+            metadata: ["aheadMilliseconds": "\(ahead)"])
+    }
+}

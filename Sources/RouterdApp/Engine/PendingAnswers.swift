@@ -1,0 +1,23 @@
+import Router
+
+/// The answers that one entry of the inbox waits for; given together when the last one is there.
+final class PendingAnswers {
+    private var replies: [Reply]
+    private var missing: Int
+    private let answer: @Sendable ([Reply]) -> Void
+
+    /// Nil if no client waits for the answers; an entry without commands is answered at once.
+    init?(count: Int, answer: (@Sendable ([Reply]) -> Void)?) {
+        guard let answer else { return nil }
+        self.answer = answer
+        replies = Array(repeating: .none, count: count)
+        missing = count
+        if count == 0 { answer([]) }
+    }
+
+    func fill(_ place: Int, with reply: Reply) {
+        replies[place] = reply
+        missing -= 1
+        if missing == 0 { answer(replies) }
+    }
+}
