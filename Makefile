@@ -46,7 +46,7 @@ uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 run: debug  ## Start the daemon on the embedded store, with routerd.yaml; a debug build, which is there sooner.
 	@exec $(DEBUG) serve --config $(CONFIG)
 
-test-fast: check build-tests  ## Check the style, then run the tests that stay within the process: a minute once built.
+test-fast: check build-tests  ## Check the style, then run the tests that stay within the process.
 	$(TEST) --skip "$(SLOW)"
 
 test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
@@ -59,7 +59,7 @@ test: check build-tests  ## Everything that a change must pass: the fast tests, 
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 	$(MAKE) check-built
 
-test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash points of the stories, fuzzing, chaos; two hours.
+test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash points of the stories, fuzzing, chaos.
 	$(MAKE) race
 	$(MAKE) soak
 	$(MAKE) verify-index
