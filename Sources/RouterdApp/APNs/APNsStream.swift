@@ -90,7 +90,8 @@ package final class APNsStream: ChannelInboundHandler {
         let count = bytes.readableBytes
         guard case .body(let head) = state else {
             discarded += count
-            if discarded > DaemonLimits.apnsDiscardedBytes { end() }
+            // An answer that is under way comes first: a client takes a stream that is reset for one without an answer.
+            if case .answered = state { endIfTooMuchFollows() }
             return
         }
         guard desk.hold(count) else {
@@ -119,6 +120,7 @@ package final class APNsStream: ChannelInboundHandler {
                 }
             }
         }
+        timer?.cancel()
         submit { [desk] answer in desk.take(push, answer) }
     }
 
@@ -126,7 +128,6 @@ package final class APNsStream: ChannelInboundHandler {
     private func submit(_ ask: (_ answer: @escaping @Sendable (APNsVerdict) -> Void) -> Void) {
         guard let context else { return }
         state = .submitted
-        timer?.cancel()
         let loop = context.eventLoop
         let stream = NIOLoopBound(self, eventLoop: loop)
         ask { verdict in loop.execute { stream.value.answer(verdict) } }
@@ -169,6 +170,12 @@ package final class APNsStream: ChannelInboundHandler {
             context.write(wrapOutboundOut(.data(.init(data: bytes, endStream: true))), promise: nil)
         }
         context.flush()
+        endIfTooMuchFollows()
+    }
+
+    /// Bounds the bytes that are thrown away after an answer.
+    private func endIfTooMuchFollows() {
+        if discarded > DaemonLimits.apnsDiscardedBytes { end() }
     }
 
     /// Ends the request although the client goes on with its body (RFC 9113, 8.1).

@@ -5,6 +5,7 @@ import NIOHTTP2
 import Plugins
 import RouterPlugin
 import RouterdApp
+import Synchronization
 import Testing
 
 @testable import DaemonTesting
@@ -44,6 +45,18 @@ struct APNsStreamTests {
         try bench.head(endStream: true)
         let reason = isKnown ? "PayloadEmpty" : "BadTopic"
         #expect(try bench.sent().body == #"{"reason":"\#(reason)"}"#)
+    }
+
+    @Test("The rest of a long body does not reset the stream before the answer")
+    func answerBeforeReset() throws {
+        let asked = Mutex<(@Sendable (Bool) -> Void)?>(nil)
+        let bench = try APNsBench(desk: APNsBench.desk(knows: { _, answer in asked.withLock { $0 = answer } }))
+        try bench.head()
+        for _ in 0..<3 { try bench.body(String(repeating: "x", count: 65_536), endStream: false) }
+        #expect(try bench.sent() == APNsBench.Answer())
+        asked.withLock { $0 }?(true)
+        let answer = try bench.sent()
+        #expect(answer.status == "413" && answer.isEnded && answer.isReset)
     }
 
     @Test("A head that is refused is answered before its body comes, and the rest is thrown away, a part of it")
