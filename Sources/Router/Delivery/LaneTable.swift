@@ -16,9 +16,9 @@ package struct LaneTable: Sendable {
 
     package subscript(key: SessionKey) -> Lane? { lanes[key] }
 
-    /// The keys of an application's lanes, in no order.
+    /// The keys of an application's lanes, in order of their sessions.
     package func keys(of application: ApplicationID) -> [SessionKey] {
-        (sessions[application] ?? []).map { SessionKey(application: application, session: $0) }
+        (sessions[application] ?? []).map { SessionKey(application: application, session: $0) }.sorted()
     }
 
     /// Reads something of a lane where it lies; nil if there is no such lane.

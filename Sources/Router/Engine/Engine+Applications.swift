@@ -51,7 +51,7 @@ extension Engine {
         var plan = Plan(
             changes: [.deleteApplication(id)], reply: .deleted, reads: [.application(id), .notifications(id)],
             writes: [.application(id)])
-        for delivery in planner.lanes(of: id).lazy.compactMap({ planner.lanes[$0]?.queue }).joined() {
+        for delivery in planner.lanes.keys(of: id).lazy.compactMap({ planner.lanes[$0]?.queue }).joined() {
             recall(
                 delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting, at: now,
                 in: &plan)

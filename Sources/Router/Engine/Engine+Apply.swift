@@ -97,7 +97,7 @@ extension Engine {
         } else {
             tenants[application.id]?.application = application
             // What it says of lanes may be other than it was.
-            for key in planner.lanes(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
+            for key in planner.lanes.keys(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
         }
         tenants[application.id]?.findObsoleteLocks()
         let delegate = SessionKey.delegate(of: application.id)
@@ -123,7 +123,7 @@ extension Engine {
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
         _ = removeFromMemory(id)
         if !sources.isEmpty { sources = sources.filter { $0.value.application != id } }
-        let keys = planner.lanes(of: id)
+        let keys = planner.lanes.keys(of: id)
         for key in keys { planner.close(key) }
         return keys
     }

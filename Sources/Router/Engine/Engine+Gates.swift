@@ -147,7 +147,7 @@ extension Engine {
         guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
         // What waits in lanes may go on; or it rests from now on, and the events behind it go past it.
         guard let device else {
-            for key in planner.lanes(of: id) where tenant.scene(key.session)?.device == nil { planner.wake(key) }
+            for key in planner.lanes.keys(of: id) where tenant.scene(key.session)?.device == nil { planner.wake(key) }
             return
         }
         tenant.registry.visitAll(device: device) { session in

@@ -125,7 +125,7 @@ extension Engine {
         guard let before = tenants[application.id] else { return }
         var after = before
         after.application = application
-        for key in planner.lanes(of: application.id) {
+        for key in planner.lanes.keys(of: application.id) {
             guard let left = before.terms(of: key.session), let entered = after.terms(of: key.session),
                 !left.url.isSame(as: entered.url)
             else { continue }

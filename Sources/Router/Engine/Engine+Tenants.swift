@@ -10,8 +10,8 @@ package struct TenantState: Sendable {
     fileprivate var tenant: Tenant
     fileprivate var sources: [SourceDefinition]
     fileprivate var replays: [Replay]
-    /// The deliveries of all lanes, in order of acceptance.
-    fileprivate var deliveries: [QueuedDelivery]
+    /// Nil without deliveries.
+    fileprivate var lanes: TenantLanes?
     fileprivate var lastSequence: NotificationSequence
     fileprivate var lastCreationSequence: Int64
 
@@ -22,14 +22,8 @@ extension Engine {
     /// Takes an application out; nil if there is none of that name. The engine knows nothing of it afterwards.
     package mutating func removeTenant(_ id: ApplicationID) -> TenantState? {
         guard let tenant = removeFromMemory(id) else { return nil }
-        var deliveries: [QueuedDelivery] = []
-        for key in planner.lanes(of: id) {
-            for delivery in planner.lanes[key].map({ Array($0.queue) }) ?? [] {
-                planner.remove(delivery.notification.sequence)
-                deliveries.append(delivery)
-            }
-            timers.cancel(.lane(key))
-        }
+        let lanes = planner.takeLanes(of: id)
+        if let lanes { for (key, _) in lanes.keyed { timers.cancel(.lane(key)) } }
         let moved = replays.values.filter { $0.filter.application == id }
         for replay in moved {
             replays[replay.id] = nil
@@ -37,9 +31,8 @@ extension Engine {
         }
         let state = TenantState(
             tenant: tenant, sources: sources.values.filter { $0.application == id },
-            replays: moved.sorted { $0.id < $1.id },
-            deliveries: deliveries.sorted { $0.notification.sequence < $1.notification.sequence },
-            lastSequence: lastSequence, lastCreationSequence: lastCreationSequence)
+            replays: moved.sorted { $0.id < $1.id }, lanes: lanes, lastSequence: lastSequence,
+            lastCreationSequence: lastCreationSequence)
         for source in state.sources { sources[source.id] = nil }
         return state
     }
@@ -56,15 +49,12 @@ extension Engine {
         for sequence in state.tenant.deliveries.held.keys { holders[sequence] = id }
         setTimers(of: state.tenant)
         for source in state.sources { sources[source.id] = source }
-        var left: Set<SessionKey> = []
-        for delivery in state.deliveries {
-            var notification = delivery.notification
-            notification.progress = delivery.machine.progress
-            if !delivery.machine.isWaiting { notification.isInDoubt = true }
-            place(notification, payload: delivery.payload, &left)
+        var left: [SessionKey] = []
+        if let lanes = state.lanes {
+            planner.put(lanes)
+            left = lanes.keyed.map(\.key).filter { planner.lanes[$0]?.needsDraining == true }.sorted()
         }
-        let lanes = left.filter { planner.lanes[$0]?.needsDraining == true }.sorted()
-        return followUps(taking: [state.tenant], lanes) + state.replays.flatMap { put($0, at: now) }
+        return followUps(taking: [state.tenant], left) + state.replays.flatMap { put($0, at: now) }
     }
 
     /// The work that tenants leave which come into the engine: lanes to drain, discards to finish, gates that have opened,
@@ -106,12 +96,5 @@ extension Engine {
         for notification in tenant.deliveries.held.values {
             if let time = notification.holdEndsAt { timers.set(.hold(notification.sequence), at: time) }
         }
-    }
-}
-
-extension LanePlanner {
-    /// The lanes of one application, in order of their sessions.
-    func lanes(of application: ApplicationID) -> [SessionKey] {
-        lanes.keys(of: application).sorted()
     }
 }
