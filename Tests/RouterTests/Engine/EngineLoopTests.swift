@@ -248,6 +248,24 @@ struct EngineLoopTests {
         bench.run()
         #expect(bench.isIdle && !bench.loop.isPostponing)
         #expect(try bench.states == [.delivered: 1, .waiting: 1])
+        let engine = Engine(recovering: try bench.store.recover(), generator: SeededGenerator(seed: 2))
+        #expect(engine.recoveryFollowUps == [.drain(.gallery("A"))], "the follow-up was not made")
+    }
+
+    @Test("Draining within a round drops the follow-ups that are still to be planned, and no command of a client")
+    func drainingWithinARound() throws {
+        var bench = LoopBench(.gallery(multipleScenes: true), [Scene("A", .foregroundActive), Scene("B")])
+        for _ in 0..<2 { bench.accept() }
+        bench.run()
+        bench.offer(.deleteSession(.gallery("A")))
+        bench.round()
+        bench.accept()
+        #expect(bench.loop.next(at: bench.now, lookup: bench.store).isEmpty && bench.loop.isInRound)
+        bench.loop.drain()
+        bench.run()
+        #expect(bench.answers[3]?.accepted != nil)
+        #expect(bench.transactions.suffix(2) == [1, 1], "the deletion and the notification alone")
+        #expect(bench.loop.engine.planner.lanes[.gallery("A")]?.queue.count == 2, "neither was moved")
     }
 
     @Test("An outcome that the store refuses while draining is lost, and no longer waited for")
