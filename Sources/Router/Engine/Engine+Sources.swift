@@ -117,28 +117,36 @@ extension Engine {
         of requests: [AcceptRequest], at now: Timestamp, lookup: any Store
     ) throws(StoreError) -> Set<Int> {
         var keys: Set<DedupeKey> = []
-        var firsts: [Int] = []
+        var places: [CollapseKey: [Int]] = [:]
         for (place, request) in requests.enumerated() where !request.dedupeKeys.contains(where: keys.contains) {
             keys.formUnion(request.dedupeKeys)
-            if request.notification.collapseID != nil { firsts.append(place) }
-        }
-        guard firsts.count > 1 else { return [] }
-        var waiting: Set<CollapseKey> = []
-        var superseded: Set<Int> = []
-        for place in firsts.reversed() {
-            let request = requests[place]
             let key = CollapseKey(
                 application: request.application, device: request.device, collapseID: request.notification.collapseID)
-            guard let key, let tenant = tenants[request.application] else { continue }
-            if waiting.contains(key) {
-                superseded.insert(place)
-            } else if case .fresh(_, let placement, _) = try route(request, in: tenant, at: now, lookup: lookup),
-                !placement.state.isSettled
-            {
-                waiting.insert(key)
+            if let key { places[key, default: []].append(place) }
+        }
+        var superseded: Set<Int> = []
+        // In the order of the requests: routes draw from the generator.
+        for places in places.values.filter({ $0.count > 1 }).sorted(by: { $0[0] < $1[0] }) {
+            var isFollowed = false
+            for place in places.reversed() {
+                if isFollowed {
+                    superseded.insert(place)
+                } else {
+                    isFollowed = try waits(requests[place], at: now, lookup: lookup)
+                }
             }
         }
         return superseded
+    }
+
+    /// Whether a request is new and its notification would not be settled at once.
+    private mutating func waits(
+        _ request: AcceptRequest, at now: Timestamp, lookup: any Store
+    ) throws(StoreError) -> Bool {
+        guard let tenant = tenants[request.application],
+            case .fresh(_, let placement, _) = try route(request, in: tenant, at: now, lookup: lookup)
+        else { return false }
+        return !placement.state.isSettled
     }
 }
 
