@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/PredicateEngine/FoldingTable+*.swift from Python's copy of the Unicode Character Database.
+"""Writes Sources/PredicateEngine/Text/FoldingTable+*.swift from Python's copy of the Unicode Character Database.
 
 Usage: Scripts/make-folding-table.py
 
@@ -18,7 +18,7 @@ below are what Folding.swift relies on.
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "Sources/PredicateEngine"
+TARGET = Path(__file__).resolve().parent.parent / "Sources/PredicateEngine/Text"
 SURROGATES = range(0xD800, 0xE000)
 SCALARS = [value for value in range(0x110000) if value not in SURROGATES]
 HANGUL_VOWELS_AND_TAILS = list(range(0x1161, 0x1176)) + list(range(0x11A8, 0x11C3))

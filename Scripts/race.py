@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEBUG = ROOT / ".build" / "debug"
 WORK = ROOT / ".build" / "race"
 SHARED = (
-    "DeliveryCurl/Mailbox.swift", "DeliveryCurl/HostLookUp.swift", "DeliveryCurl/CurlError.swift",
+    "DeliveryCurl/Loop/Mailbox.swift", "DeliveryCurl/Addresses/HostLookUp.swift", "DeliveryCurl/CurlError.swift",
     "DeliveryCurl/CurlLimits.swift", "RouterdApp/DaemonLimits.swift", "RouterdApp/Engine/Inbox.swift",
     "RouterdApp/Engine/SteadyClock.swift", "RouterdApp/Events/EventFeed.swift", "RouterdApp/Events/EventRing.swift",
     "RouterdApp/Events/FeedState.swift", "RouterdApp/Events/ObserverDesk.swift",
