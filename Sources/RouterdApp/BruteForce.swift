@@ -2,8 +2,8 @@ import PredicateEngine
 package import Router
 package import RouterPlugin
 
-/// The choice as its definition reads: every predicate of every session is asked. It has nothing in common with any
-/// registry but the evaluator, so that `decide --verify` compares two opinions.
+/// The choice exactly as it is defined: evaluates every predicate of every session. It shares nothing with any registry
+/// but the evaluator, so that `decide --verify` compares two independent results.
 package struct BruteForce {
     private struct Row {
         var session: SessionID
@@ -20,13 +20,13 @@ package struct BruteForce {
     private var rows: [Row] = []
     private var places: [SessionID: Int] = [:]
 
-    /// - Parameter device: Whose sessions are asked; nil for those of all.
+    /// - Parameter device: The device whose sessions are candidates; nil for the sessions of all devices.
     package init(device: DeviceID? = nil, prefersRequiresCan: Bool = false) {
         self.device = device
         self.prefersRequiresCan = prefersRequiresCan
     }
 
-    /// Adds a session; the last one of a name counts.
+    /// Adds a session; of several sessions with one name, the last counts.
     package mutating func put(_ session: SceneSession) {
         let row = Row(
             session: session.key.session, isAsked: device == nil || session.device == device,
@@ -41,7 +41,7 @@ package struct BruteForce {
         }
     }
 
-    /// What is wrong with a decision; nil if nothing is.
+    /// The difference between a decision and the brute-force choice; nil if they agree.
     package func fault(of decision: Decision, about contentID: ContentID?) -> String? {
         let expected = decide(contentID)
         guard decision.session != expected?.session || decision.tier != expected?.tier ?? .undeliverable else {
@@ -50,7 +50,7 @@ package struct BruteForce {
         return "brute force says \(expected.map { "\($0.tier.rawValue) \($0.session.text)" } ?? "nobody")"
     }
 
-    /// The tier and the session; nil if nobody can.
+    /// The tier and the session; nil if no session can.
     private func decide(_ contentID: ContentID?) -> (tier: Tier, session: SessionID)? {
         guard let contentID else { return best(byLevel: false) { _ in true }.map { (.can, $0) } }
         var subject = Subject(contentID.text)

@@ -1,7 +1,7 @@
 package import Logging
 import RouterPlugin
 
-/// Writes log lines for people: time in UTC, level, message, and then what belongs to it.
+/// Writes log lines for people: time in UTC, level, message, and then the metadata.
 ///
 ///     2026-01-02T03:04:05.678Z notice   endpoint fails; its deliveries wait  outcome=connect-failed session=win-7
 package struct ConsoleLogHandler: LogHandler {
@@ -10,7 +10,7 @@ package struct ConsoleLogHandler: LogHandler {
     private let clock = SteadyClock()
     private let write: @Sendable (String) -> Void
 
-    /// - Parameter write: Takes one line without its end.
+    /// - Parameter write: Receives one line without its line break.
     package init(write: @escaping @Sendable (String) -> Void) {
         self.write = write
     }
@@ -25,12 +25,12 @@ package struct ConsoleLogHandler: LogHandler {
         let details = metadata.merging(event.metadata ?? [:]) { $1 }
             .sorted { $0.key < $1.key }
             .map { " \($0.key)=\(Self.oneLine("\($0.value)"))" }
-        // Two blanks set the details apart from the message.
+        // Two blanks separate the metadata from the message.
         let tail = details.isEmpty ? "" : " " + details.joined()
         write("\(clock.wall.rfc3339) \(level) \(Self.oneLine("\(event.message)"))\(tail)")
     }
 
-    /// A value from outside must not be able to write a line of its own.
+    /// A value from outside must not be able to start a line of its own.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline || $0.asciiValue.map { $0 < 0x20 || $0 == 0x7F } == true ? "\u{FFFD}" : $0 })
     }

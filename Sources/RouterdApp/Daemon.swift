@@ -25,7 +25,7 @@ package struct Daemon: Sendable {
     /// - Parameters:
     ///   - kinds: The kinds that sources and endpoints may name; those of rules are in the configuration already.
     ///   - openFiles: The number of files that the process may have open.
-    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or what a plugin or the transport cannot begin with.
+    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or the error of a plugin or the transport that cannot start.
     package init(
         _ configuration: DaemonConfiguration, plugins kinds: PluginSet = BuiltInPlugins.all,
         openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
@@ -60,11 +60,11 @@ package struct Daemon: Sendable {
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.
     ///
-    /// Throws what the store has refused if it stops because memory and store disagree.
+    /// Throws the store's error if the daemon stops because memory and store have diverged.
     ///
     /// - Parameters:
     ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
-    ///   - onListening: Called once, with the port that requests are taken at.
+    ///   - onListening: Called once, with the port on which requests are accepted.
     package func run(
         stoppingOn signals: [UnixSignal] = [.sigterm, .sigint],
         onAPNsListening: @escaping @Sendable (String) async -> Void = { _ in },
@@ -80,7 +80,7 @@ package struct Daemon: Sendable {
                 open.finish()
             })
         let delivery = DeliveryService(host: host, transport: transport)
-        // It ends by throwing; the others then stop as they do at a signal.
+        // The service ends by throwing; the other services then stop as they do at a signal.
         let contradictions = ServiceGroupConfiguration.ServiceConfiguration(
             service: ContradictionService(host: host), failureTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
@@ -125,13 +125,13 @@ package struct Daemon: Sendable {
         }
     }
 
-    /// Closes what `run` would close; for those who never ran.
+    /// Closes all that `run` would close; for a daemon that never ran.
     package func close() async {
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
     }
 
-    /// Says what had to be cut down to the files that there are.
+    /// Logs which settings were lowered to fit the number of open files.
     private static func tell(
         _ wanted: DaemonConfiguration, _ fitted: DaemonConfiguration, openFiles: Int, _ logger: Logger
     ) {
@@ -169,7 +169,7 @@ package struct Daemon: Sendable {
         }
     }
 
-    /// The frameworks' own start-up lines are for debugging; ours say the same.
+    /// The frameworks' own start-up lines are for debugging; the daemon logs the same facts itself.
     private func quiet(_ logger: Logger) -> Logger {
         var logger = logger
         if logger.logLevel == .info { logger.logLevel = .notice }
@@ -209,7 +209,7 @@ private struct APNsService: Service {
     }
 }
 
-/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and explains in the log why nothing changes.
+/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and logs why nothing changes.
 private struct HangUpService: Service {
     let logger: Logger
 
@@ -221,7 +221,7 @@ private struct HangUpService: Service {
     }
 }
 
-/// Ends the daemon when memory is not what the store has.
+/// Ends the daemon when memory and store have diverged.
 private struct ContradictionService: Service {
     let host: EngineHost
 

@@ -7,7 +7,7 @@ package struct ListenFailure: Error, CustomStringConvertible {
     /// The system's error number; nil if the host's name could not be looked up.
     private let errnoCode: CInt?
 
-    /// The failure behind an error of a server that was started; nil if the error is about something else.
+    /// The listen failure behind an error of a started server; nil if the error has another cause.
     package init?(_ error: any Error, at address: ListenAddress) {
         switch error {
         case let error as IOError: errnoCode = error.errnoCode

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// Memory that was needed to start, and hardly any of it after that.
+/// Memory that starting needed, and that is hardly used afterwards.
 ///
-/// Starting runs through code that never runs again: the dynamic loader, configuration, migrations, recovery. The kernel
-/// maps the sixteen pages around each page that is touched, so that nine tenths of what an idle daemon has resident are
-/// pages of programs. Giving them back costs no I/O: they stay in the page cache, and one that is needed again is mapped
-/// anew when it is touched.
+/// Starting runs code that never runs again: the dynamic loader, configuration, migrations, recovery. The kernel maps
+/// the sixteen pages around each page that is touched, so that nine tenths of an idle daemon's resident memory are
+/// pages of programs. Giving them back costs no I/O: they stay in the page cache, and a page that is needed again is
+/// mapped again when it is touched.
 enum StartMemory {
-    /// Gives back what is in memory as it is in its file.
+    /// Gives unmodified pages of mapped files back to the kernel.
     static func giveBack() {
-        // Not at once: files in /proc have no size, and what reads a file by its size reads the beginning.
+        // Reads to the end: files in /proc report no size, and a reader that goes by the size gets only the beginning.
         guard let file = FileHandle(forReadingAtPath: "/proc/self/smaps"), let bytes = try? file.readToEnd() else {
             return
         }
@@ -20,8 +20,8 @@ enum StartMemory {
         }
     }
 
-    /// The addresses of a text like `/proc/self/smaps` that are mapped from a file, cannot be written, and of which no
-    /// page is other than in the file, as those are that the loader has relocated.
+    /// The address ranges in a text like `/proc/self/smaps` that are mapped from a file, are not writable, and have no
+    /// page that differs from the file, as pages relocated by the loader do.
     static func unchanged(in mappings: String) -> [Range<UInt>] {
         var found: [Range<UInt>] = []
         var candidate: Range<UInt>?
@@ -36,7 +36,7 @@ enum StartMemory {
         return found
     }
 
-    /// The line that a mapping begins with: `7f00-7f10 r-xp 00000000 fe:00 123      /lib/x.so`.
+    /// The first line of a mapping: `7f00-7f10 r-xp 00000000 fe:00 123      /lib/x.so`.
     private struct Mapping {
         let range: Range<UInt>
         let isWritable: Bool

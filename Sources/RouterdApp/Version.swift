@@ -1,5 +1,5 @@
 /// The version of routerd.
 public enum RouterdVersion: Sendable {
-    /// As semantic versioning has it.
+    /// The version in the form of semantic versioning.
     public static let current = "0.1.0"
 }

@@ -5,30 +5,31 @@ import Plugins
 import SwiftASN1
 import X509
 
-/// Watches one connection: it ends if no request comes, if it is idle, or if the client does not take its answers.
+/// Watches one connection: closes it if no request arrives, if it is idle, or if the client does not read its answers.
 ///
 ///     opening ──first request──▶ serving ──the listener stops──▶ draining
 ///                                   └──idle──▶ lingering ◀──no request under way──┘
 ///
-/// It stands before the HTTP/2 handler. Requests that are under way have clocks of their own, in ``APNsStream``. GOAWAY is
-/// said when none is under way: some libraries take no frame after it, and would lose the answers.
+/// The handler precedes the HTTP/2 handler in the pipeline. Requests under way have clocks of their own, in
+/// ``APNsStream``. GOAWAY is sent when no request is under way: some libraries read no frame after it, and would lose
+/// their answers.
 package final class APNsConnection: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
 
     private enum Phase {
-        /// No request has come. Can transition to: serving.
+        /// No request has arrived. Can transition to: serving.
         case opening
-        /// Requests are taken. Can transition to: draining, lingering.
+        /// Requests are accepted. Can transition to: draining, lingering.
         case serving
         /// Requests under way are answered, new ones refused. Can transition to: lingering.
         case draining
-        /// GOAWAY is said; the client has a moment to close the connection itself.
+        /// GOAWAY is sent; the client has a moment to close the connection itself.
         case lingering
     }
 
     let desk: APNsDesk
-    /// The provider token that was verified last.
+    /// The provider token verified last.
     var lastToken: VerifiedProviderToken?
     private var phase = Phase.opening
     private var openStreams = 0
@@ -38,7 +39,7 @@ package final class APNsConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var certificate: Certificate?
 
-    /// The client's certificate, as far as it has been looked at.
+    /// The client's certificate, and whether it has been read yet.
     private enum Certificate {
         case absent
         case topic(String)
@@ -62,7 +63,7 @@ package final class APNsConnection: ChannelInboundHandler {
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         switch phase {
-        // There may be no HTTP/2 to say goodbye in.
+        // The TLS handshake may not have finished, so there may be no HTTP/2 to send GOAWAY with.
         case .opening: context.close(promise: nil)
         case .serving:
             phase = .draining
@@ -139,14 +140,14 @@ package final class APNsConnection: ChannelInboundHandler {
 @available(*, unavailable)
 extension APNsConnection: Sendable {}
 
-/// The wish of a connection to end.
+/// The request of a connection to send GOAWAY and close.
 package struct APNsGoodbye: Sendable {
-    /// The last request that was taken.
+    /// The last request that the connection accepted.
     package let lastStream: HTTP2StreamID
 }
 
-/// Speaks for a connection as a whole: says GOAWAY, and closes it when its HTTP/2 is at fault. Faults of single requests
-/// end those.
+/// Handles the end of a whole connection: sends GOAWAY, and closes the connection when its HTTP/2 is at fault. Faults
+/// of single requests end those requests only.
 final class APNsConnectionEnd: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame

@@ -4,23 +4,23 @@ import Router
 package import RouterPlugin
 import Synchronization
 
-/// The part of the APNs listeners that their connections share: the checks, the bounds, and the way of a push into the
+/// The part of the APNs listeners that their connections share: the checks, the bounds, and the path of a push into the
 /// router.
 ///
 ///     TLS ─▶ APNsConnection ─▶ HTTP/2 ─▶ APNsStream, one a request ─▶ APNsDesk ─▶ engine
 ///
 /// Thread-safe.
 package final class APNsDesk: Sendable {
-    /// Takes a push; calls `answer` once, on any thread.
+    /// Submits a push; calls `answer` once, on any thread.
     package typealias Take = @Sendable (_ push: APNsPush, _ answer: @escaping @Sendable (APNsVerdict) -> Void) -> Void
-    /// Notes a request that was refused.
+    /// Records a request that was refused.
     package typealias NoteRefusal = @Sendable (_ request: APNsRequest, _ refusal: APNsRefusal) -> Void
 
-    /// Asks whether there is an application; calls `answer` once, on any thread.
+    /// Asks whether an application exists; calls `answer` once, on any thread.
     package typealias Knows = @Sendable (_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) -> Void
 
     let checks: APNsChecks
-    /// For how long connections and requests may take.
+    /// Time limits of connections and requests.
     package let waits: APNsTimes
     let streams: Int
     let now: @Sendable () -> Timestamp
@@ -34,8 +34,8 @@ package final class APNsDesk: Sendable {
 
     /// - Parameters:
     ///   - streams: How many requests a connection may have under way.
-    ///   - connections: How many connections are served at once; others are closed.
-    ///   - bodyBytesHeld: How many bytes of bodies that are not whole are held, over all connections.
+    ///   - connections: How many connections are served at once; further connections are closed.
+    ///   - bodyBytesHeld: How many bytes of incomplete bodies are held, over all connections.
     ///   - now: The wall clock.
     package init(
         checks: APNsChecks, times: APNsTimes = APNsTimes(), streams: Int = DaemonLimits.apnsStreams,
@@ -55,7 +55,7 @@ package final class APNsDesk: Sendable {
         book = Mutex(ConnectionBook(connections: connections, perAddress: connections, tooMany: 0))
     }
 
-    /// Whether the connection is served; one that is has to be closed in the end.
+    /// Whether the connection is served; a served connection has to be closed in the end.
     func open(from address: IPAddress?) -> Bool {
         book.withLock { $0.open(from: address) } == .served
     }
@@ -64,7 +64,7 @@ package final class APNsDesk: Sendable {
         book.withLock { $0.close(from: address, .served) }
     }
 
-    /// Holds bytes of bodies that have not come to their end, if there is room.
+    /// Holds bytes of incomplete bodies, if there is room for them.
     func hold(_ bytes: Int) -> Bool {
         if held.add(bytes, ordering: .relaxed).newValue <= bodyBytesHeld { return true }
         release(bytes)
@@ -73,7 +73,7 @@ package final class APNsDesk: Sendable {
 
     func release(_ bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 
-    /// Whether the listeners stop: requests that still come are refused.
+    /// Whether the listeners are stopping: requests that arrive now are refused.
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 
     package func startDraining() { draining.store(true, ordering: .relaxed) }

@@ -4,11 +4,12 @@ import Router
 import RouterPlugin
 import Synchronization
 
-/// The way of a push into the engine: topic and token become application and device, and the engine's answer a verdict.
+/// The path of a push into the engine: topic and token become application and device, and the engine's answer becomes a
+/// verdict.
 struct APNsIngest: Sendable {
     let host: EngineHost
     let settings: APNsSettings
-    /// By device token.
+    /// Request rates by device token.
     private let rates = SharedRates<[UInt8]>()
 
     init(host: EngineHost, settings: APNsSettings) {
@@ -58,7 +59,7 @@ struct APNsIngest: Sendable {
 }
 
 extension APNsRefusal {
-    /// The engine has more than enough to do.
+    /// The engine's inbox is full.
     fileprivate static let busy = APNsRefusal(.serviceUnavailable, "Too many pushes are waiting: try again.")
 
     static func unknownApplication(_ id: ApplicationID) -> APNsRefusal {
@@ -67,7 +68,7 @@ extension APNsRefusal {
 }
 
 extension APNsVerdict {
-    /// - Parameter namingOthers: Whether the sender may know that a token is another application's.
+    /// - Parameter namingOthers: Whether the answer may tell the sender that a token belongs to another application.
     fileprivate init(_ reply: Reply, at now: Timestamp, namingOthers: Bool) {
         switch reply {
         case .accepted(let accepted):

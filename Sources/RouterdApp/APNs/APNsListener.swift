@@ -8,14 +8,14 @@ import Synchronization
 
 /// A listener of APNs' provider API: HTTP/2 over TLS, or in clear text by prior knowledge.
 ///
-/// It takes HTTP/2 whatever the client negotiates: some provider libraries do without ALPN. When it is told to stop it
-/// takes no more connections, says GOAWAY on those that it has, and ends when their requests are answered.
+/// The listener speaks HTTP/2 whatever the client negotiates: some provider libraries do not use ALPN. When it is told
+/// to stop, it accepts no more connections, sends GOAWAY on the open ones, and ends when their requests are answered.
 package struct APNsListener: Service {
     let address: ListenAddress
     /// Nil serves clear text.
     let tls: NIOSSLContext?
     let desk: APNsDesk
-    /// Called once, with the port that requests are taken at.
+    /// Called once, with the port on which requests are accepted.
     let onListening: @Sendable (Int) async -> Void
 
     package init(
@@ -66,7 +66,7 @@ package struct APNsListener: Service {
             HTTP2Setting(parameter: .maxConcurrentStreams, value: desk.streams),
             HTTP2Setting(parameter: .maxHeaderListSize, value: DaemonLimits.apnsHeadBytes),
         ]
-        // Some provider libraries send until the window is full, and fail then.
+        // Some provider libraries send until the window is full, and then fail.
         settings.targetWindowSize = desk.streams * DaemonLimits.apnsWindowBytesPerStream
         _ = try pipeline.configureHTTP2Pipeline(
             mode: .server, connectionConfiguration: settings, streamConfiguration: .init()
@@ -104,7 +104,7 @@ private final class OpenConnections: Sendable {
         if isEnding { channel.close(promise: nil) }
     }
 
-    /// Tells all of them to end, and returns when they have. Each closes itself in a bounded time.
+    /// Tells all connections to end, and returns when they have ended. Each closes itself within a bounded time.
     func end() async {
         let channels = state.withLock {
             $0.isEnding = true

@@ -9,15 +9,15 @@ import UnixSignals
 
 /// A fake APNs for tests: the daemon's listener and checks, with a script in place of the router.
 package struct APNsSandbox: Sendable {
-    /// A push that came in, and the answer that it got.
+    /// A push that arrived, and the answer to it.
     package struct Record: Sendable {
         package let token: String
         package let topic: String
         /// The header fields of the push, in order.
         package let headers: [(name: String, value: String)]
-        /// Empty if the push was refused before its payload was looked at.
+        /// Empty if the push was refused before its payload was read.
         package let payload: [UInt8]
-        /// Nil if it was taken.
+        /// Nil if the push was accepted.
         package let refusal: APNsRefusal?
     }
 
@@ -58,7 +58,7 @@ package struct APNsSandbox: Sendable {
     }
 }
 
-/// A script that several connections go through.
+/// A script shared by several connections.
 private final class SharedScript: Sendable {
     private let script: Mutex<APNsScript>
 

@@ -2,21 +2,21 @@ import HTTPTypes
 package import Plugins
 package import RouterPlugin
 
-/// Answers that a fake APNs gives instead of 200, as tests want them.
+/// Answers that a fake APNs gives instead of 200, as a test prescribes them.
 ///
 ///     - {token: "aa…", reason: Unregistered, timestamp: 1767268800000}
 ///     - {topic: com.example.Mail, status: 503, reason: ServiceUnavailable, times: 2}
 ///
-/// The first entry answers that fits the push and has times left. A push that none fits is taken.
+/// The first entry that matches the push and has uses left gives the answer. A push that no entry matches is accepted.
 package struct APNsScript: Sendable {
-    /// An entry. A missing token or topic fits every push.
+    /// An entry. An entry without token or topic matches every push.
     private struct Entry: Sendable {
         let token: String?
         let topic: String?
         let status: Int
         let reason: String
         let timestamp: Timestamp?
-        /// Nil for any number.
+        /// How many pushes the entry still answers; nil for any number.
         var times: Int?
 
         func fits(_ push: APNsHead) -> Bool {
@@ -27,10 +27,10 @@ package struct APNsScript: Sendable {
 
     private var entries: [Entry] = []
 
-    /// A script that takes every push.
+    /// A script that accepts every push.
     package init() {}
 
-    /// Reads a list of entries, or finds all of its faults.
+    /// Reads a list of entries, or reports all of its faults.
     package init(_ file: ConfigurationFile) throws(ConfigurationFaults) {
         var faults = file.faults
         guard let list = file.root.asArray else {
@@ -44,13 +44,13 @@ package struct APNsScript: Sendable {
         guard faults.isEmpty else { throw ConfigurationFaults(faults) }
     }
 
-    /// The answer to a push; nil if it is taken.
+    /// The answer to a push; nil if the push is accepted.
     package mutating func refusal(of push: APNsHead, at now: Timestamp) -> APNsRefusal? {
         guard let place = entries.firstIndex(where: { $0.fits(push) }) else { return nil }
         let entry = entries[place]
         entries[place].times = entry.times.map { $0 - 1 }
         guard entry.status != 200 else { return nil }
-        // Clients of APNs expect the time with every 410.
+        // Clients of APNs expect a timestamp with every 410.
         let timestamp = entry.timestamp ?? (entry.status == 410 ? now : nil)
         return APNsRefusal(
             status: entry.status, reason: entry.reason, "Entry \(place + 1) of the script says so.",

@@ -5,13 +5,13 @@ package import NIOHTTP2
 import Plugins
 import RouterPlugin
 
-/// One request: gathers head and body, has them checked, hands the push over, writes the answer.
+/// One request: gathers head and body, has them checked, submits the push, writes the answer.
 ///
 ///     head ──checked──▶ body ──whole and checked──▶ submitted ──verdict──▶ answered
 ///       └─────────────────┴──a fault, or too late──────────────────────────▲
 ///
-/// A request that is refused early is answered at once; the rest of its body is thrown away, a bounded part of it.
-/// The answer works on HTTP/2's own frames: some provider libraries send `host` in place of `:authority`, which codecs to
+/// A request that is refused early is answered at once; the rest of its body is discarded, up to a bound. The handler
+/// works on HTTP/2 frames directly: some provider libraries send `host` in place of `:authority`, which codecs to
 /// HTTP/1 refuse, and some read a body only if it is one DATA frame that ends the stream.
 package final class APNsStream: ChannelInboundHandler {
     package typealias InboundIn = HTTP2Frame.FramePayload
@@ -30,7 +30,7 @@ package final class APNsStream: ChannelInboundHandler {
     private var request = APNsRequest(method: "", path: "", headers: [])
     private var messageID = ""
     private var body: [UInt8] = []
-    /// Bytes that came after the answer.
+    /// Bytes that arrived after the answer.
     private var discarded = 0
     private var timer: Scheduled<Void>?
     private var context: ChannelHandlerContext?
@@ -79,7 +79,7 @@ package final class APNsStream: ChannelInboundHandler {
             let head = try desk.checks.head(
                 of: request, certificateTopic: connection.certificateTopic, at: desk.now(), last: &connection.lastToken)
             state = .body(head)
-            // A body that says that it is too long is refused before it comes.
+            // A body whose declared length is over the limit is refused before it arrives.
             if let length = request.declaredLength, length > head.pushType.payloadBytes { finish(head, length) }
         } catch {
             refuse(error)
@@ -90,7 +90,8 @@ package final class APNsStream: ChannelInboundHandler {
         let count = bytes.readableBytes
         guard case .body(let head) = state else {
             discarded += count
-            // An answer that is under way comes first: a client takes a stream that is reset for one without an answer.
+            // An answer that is under way is written first: a client that sees the stream reset concludes that there
+            // was no answer.
             if case .answered = state { endIfTooMuchFollows() }
             return
         }
@@ -106,7 +107,7 @@ package final class APNsStream: ChannelInboundHandler {
         if case .answered = state { timer?.cancel() }
     }
 
-    /// The body is whole, or more than there may be.
+    /// The body is complete, or over the limit.
     private func finish(_ head: APNsHead, _ length: Int) {
         defer { forgetBody() }
         let push: APNsPush
@@ -173,12 +174,12 @@ package final class APNsStream: ChannelInboundHandler {
         endIfTooMuchFollows()
     }
 
-    /// Bounds the bytes that are thrown away after an answer.
+    /// Bounds the bytes discarded after an answer.
     private func endIfTooMuchFollows() {
         if discarded > DaemonLimits.apnsDiscardedBytes { end() }
     }
 
-    /// Ends the request although the client goes on with its body (RFC 9113, 8.1).
+    /// Ends the request while the client is still sending its body (RFC 9113, 8.1).
     private func end() {
         context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
@@ -188,7 +189,7 @@ package final class APNsStream: ChannelInboundHandler {
 extension APNsStream: Sendable {}
 
 extension APNsRequest {
-    /// The pseudo-headers become method and path; names are in lower case already, as HTTP/2 has them.
+    /// The pseudo-headers become method and path; HTTP/2 names are already in lower case.
     fileprivate init(_ fields: HPACKHeaders) {
         self.init(method: "", path: "", headers: [])
         headers.reserveCapacity(fields.count)

@@ -2,10 +2,11 @@ package import NIOSSL
 
 /// TLS of the APNs listeners.
 package enum APNsTLS {
-    /// TLS 1.2 or later, as APNs has it. Clients that negotiate a protocol are offered HTTP/2; clients that do not speak it
-    /// all the same.
+    /// TLS 1.2 or later, as in APNs. HTTP/2 is offered to clients that negotiate a protocol; clients without ALPN speak
+    /// it as well.
     ///
-    /// - Parameter clientAuthorities: The authorities of certificates that clients may present; nil asks for none.
+    /// - Parameter clientAuthorities: The authorities that sign the certificates of clients; nil requests no
+    ///   certificate.
     package static func context(
         chain: [NIOSSLCertificate], key: NIOSSLPrivateKey, clientAuthorities: [NIOSSLCertificate]? = nil
     ) throws -> NIOSSLContext {

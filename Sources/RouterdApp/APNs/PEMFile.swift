@@ -2,7 +2,7 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// Files in PEM form that the configuration names. Errors complete "The value …".
+/// Files in PEM form named by the configuration. Errors complete "The value …".
 enum PEMFile {
     /// The text of a file of a bounded size.
     static func text(_ path: String) throws(ConfigurationLoader.Unusable) -> String {

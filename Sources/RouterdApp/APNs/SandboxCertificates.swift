@@ -5,9 +5,9 @@ package import NIOSSL
 import SwiftASN1
 import X509
 
-/// A certificate authority of a fake APNs, and its certificate: files in a folder, made once.
+/// A certificate authority for a fake APNs, and its certificate: files in a folder, created once.
 package struct SandboxCertificates: Sendable {
-    /// The certificate authority, in PEM form: clients are told to trust it.
+    /// The certificate authority that clients have to trust, in PEM form.
     package let authority: String
     /// The certificate of the server, and its key.
     package let certificate: String
@@ -15,7 +15,8 @@ package struct SandboxCertificates: Sendable {
 
     private static let validity: TimeInterval = 800 * 24 * 60 * 60
 
-    /// Uses the files in the folder. Makes new ones if a file is missing, is for another host, or is not valid at `now`.
+    /// Uses the files in the folder. Creates new ones if a file is missing, is for another host, or is not valid at
+    /// `now`.
     ///
     /// - Parameter host: The host that clients connect to, beside `localhost` and loopback's addresses.
     package init(in folder: String, host: String, now: Date) throws {
@@ -47,13 +48,13 @@ package struct SandboxCertificates: Sendable {
                 try ExtendedKeyUsage([.serverAuth])
                 SubjectAlternativeNames(Self.names(host))
             })
-        // The authority's key is not kept: nothing else is ever signed with it.
+        // The authority's key is not kept: it never signs anything else.
         try Self.write(root.serializeAsPEM().pemString, to: authority)
         try Self.write(leaf.serializeAsPEM().pemString, to: certificate)
         try Self.write(owner.pemRepresentation, to: key, isSecret: true)
     }
 
-    /// TLS with them.
+    /// A TLS context with these certificates.
     package func tls() throws -> NIOSSLContext {
         try APNsTLS.context(chain: PEMFile.certificates(certificate), key: PEMFile.privateKey(key))
     }
@@ -87,7 +88,7 @@ package struct SandboxCertificates: Sendable {
         for key: P256.Signing.PublicKey, named subject: DistinguishedName, by issuer: P256.Signing.PrivateKey,
         named issuerName: DistinguishedName, from now: Date, extensions: Certificate.Extensions
     ) throws -> Certificate {
-        // A client's clock may be behind by an hour.
+        // A client's clock may be an hour behind.
         try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key),
             notValidBefore: now.addingTimeInterval(-3600), notValidAfter: now.addingTimeInterval(validity),

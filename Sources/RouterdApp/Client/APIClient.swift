@@ -8,7 +8,7 @@ package struct APIClient: Sendable {
     private let key: String?
     private let transport: CurlTransport
 
-    /// - Parameter requests: How many run at once; others wait for one of them to end.
+    /// - Parameter requests: How many requests run at once; others wait until one of them ends.
     package init(server: String, key: String?, requests: Int = 1) throws {
         self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
         self.key = key
@@ -49,7 +49,7 @@ package struct APIClient: Sendable {
     package func close() { transport.close() }
 }
 
-/// The daemon could not be asked.
+/// The daemon could not be reached.
 package struct APIClientError: Error, CustomStringConvertible {
     package var server: String
     package var failure: TransferFailure

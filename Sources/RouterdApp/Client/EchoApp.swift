@@ -4,14 +4,14 @@ import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// The least that a receiver can do: reads each body and answers 204.
+/// The minimal receiver: reads each body and answers 204.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
     private let onReceived: (@Sendable (_ webhookID: String) -> Void)?
-    /// Ends when it is told to stop.
+    /// The stream ends when the receiver is told to stop.
     private let life = AsyncStream<Never>.makeStream()
 
-    /// - Parameter onReceived: Is told of each request that has a `webhook-id`, before it is answered.
+    /// - Parameter onReceived: Called for each request that has a `webhook-id`, before it is answered.
     package init(address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil) {
         self.address = address
         self.onReceived = onReceived
@@ -19,8 +19,8 @@ package struct EchoApp: Sendable {
 
     /// Serves until it is told to stop, or the process is told to end.
     ///
-    /// Its task is not to be cancelled: a server that is cancelled drops the connections that it is just taking, and swift-nio
-    /// ends the process for each that was dropped with a writer.
+    /// Its task must not be cancelled: a cancelled server drops the connections that it is accepting, and swift-nio
+    /// ends the process for each connection dropped with a writer.
     package func run(onListening: @escaping @Sendable (Int) async -> Void) async throws {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
@@ -31,7 +31,7 @@ package struct EchoApp: Sendable {
             return Response(status: .noContent)
         }
         var logger = Logger(label: "routerd.echo")
-        // Whoever stops it need not be told of connections that were open.
+        // Connections that were open at the stop are not worth a log line to the caller that stopped the server.
         logger.logLevel = .critical
         let application = Application(
             router: router, server: .heldHTTP1,
@@ -45,7 +45,7 @@ package struct EchoApp: Sendable {
         try await ServiceGroup(configuration: group).run()
     }
 
-    /// Takes no more connections, answers what is under way, and ends.
+    /// Accepts no more connections, answers the requests under way, and ends.
     package func stop() { life.continuation.finish() }
 
     private struct EndOfLife: Service {

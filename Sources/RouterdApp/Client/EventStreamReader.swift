@@ -1,9 +1,9 @@
 /// Finds events in the bytes of a `text/event-stream`, however they are cut into pieces.
 ///
-/// As WHATWG's HTML has it, in so far as a daemon of ours writes it: lines end with LF or CRLF, and an empty one ends an
+/// Reads the part of WHATWG's HTML format that routerd writes: lines end with LF or CRLF, and an empty line ends an
 /// event. An `id` counts even where there is no event.
 package struct EventStreamReader: Sendable {
-    /// An event as it came.
+    /// An event as received.
     package struct Event: Equatable, Sendable {
         package var type: String
         package var data: [UInt8]
@@ -14,7 +14,7 @@ package struct EventStreamReader: Sendable {
         }
     }
 
-    /// The last id that was named; a client that comes back says it.
+    /// The last id received; a client that reconnects sends it.
     package private(set) var lastID: String?
     private var line: [UInt8] = []
     private var type = ""
@@ -23,7 +23,7 @@ package struct EventStreamReader: Sendable {
 
     package init() {}
 
-    /// The events that are whole with these bytes.
+    /// The events completed by these bytes.
     package mutating func take(_ bytes: [UInt8]) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

@@ -4,15 +4,15 @@ import NIOCore
 package import Plugins
 import RouterPlugin
 
-/// A small receiver of webhooks: verifies each signature, says what came, answers as it is told.
+/// A small receiver of webhooks: verifies each signature, reports each webhook, and answers as configured.
 package struct ReceiverApp: Sendable {
-    /// What came in.
+    /// A webhook received.
     package struct Received: Sendable {
         package var path: String
         package var webhookID: String
         package var attempt: String
         package var type: String
-        /// The keys that have signed it, by their places in the list; empty if none has, nil if no key is known.
+        /// The keys that signed it, by their places in the list; empty if none did, nil if no key is known.
         package var verifiedBy: [Int]?
         package var body: [UInt8]
     }
@@ -24,8 +24,8 @@ package struct ReceiverApp: Sendable {
     private let onReceived: @Sendable (Received) -> Void
 
     /// - Parameters:
-    ///   - keys: Any of them may have signed; with none, signatures are not looked at.
-    ///   - status: What verified webhooks are answered with; others get 401.
+    ///   - keys: Any of them may have signed; without keys, signatures are not checked.
+    ///   - status: The status that answers verified webhooks; others get 401.
     package init(
         address: ListenAddress, keys: [WebhookVerificationKey], status: Int = 204,
         onReceived: @escaping @Sendable (Received) -> Void

@@ -2,13 +2,13 @@ import DeliveryCurl
 import Router
 import RouterPlugin
 
-/// Follows the daemon's stream, over as many connections as it takes.
+/// Follows the daemon's event stream over any number of connections.
 package struct StreamClient: Sendable {
     private let server: String
     private let path: String
     private let headers: [HeaderField]
 
-    /// - Parameter path: With its query.
+    /// - Parameter path: The path with its query.
     package init(server: String, path: String, key: String?) {
         self.server = server.hasSuffix("/") ? String(server.dropLast()) : server
         self.path = path
@@ -17,20 +17,19 @@ package struct StreamClient: Sendable {
 
     /// How one connection ended.
     package enum End: Equatable, Sendable {
-        /// `take` has enough.
+        /// The closure `take` wants no more events.
         case enough
-        /// The stream has ended or broken off, or there is no room for it now: it is worth coming back, after so many
-        /// seconds.
+        /// The stream has ended or broken off, or the daemon has no room for it now: reconnect after `waitSeconds`.
         case lost(reason: String, waitSeconds: Int)
-        /// The daemon refuses it, and will again.
+        /// The daemon refuses the stream, and would refuse it again.
         case refused(status: Int, body: [UInt8])
     }
 
-    /// Reads one connection to its end; the reader says where it goes on, and knows afterwards where it has come to.
+    /// Reads one connection to its end. The reader provides the id to resume after, and holds the last id afterwards.
     ///
     /// - Parameters:
-    ///   - connected: Is called when the daemon has taken the request.
-    ///   - take: Is given each event, and says whether to go on.
+    ///   - connected: Called when the daemon has accepted the request.
+    ///   - take: Called with each event; returns whether to go on.
     package func follow(
         _ reader: inout EventStreamReader, connected: @escaping () -> Void,
         take: @escaping (EventStreamReader.Event) -> Bool

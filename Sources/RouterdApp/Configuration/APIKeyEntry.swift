@@ -1,8 +1,8 @@
 import RouterPlugin
 
-/// An API key in the file.
+/// An API key in the configuration file.
 enum APIKeyEntry {
-    /// Reads a key, or finds all of its faults.
+    /// Reads a key, or reports all of its faults.
     static func read(_ value: JSONValue, at pointer: String) -> (key: APIKey?, faults: [Problem]) {
         var faults = FaultList()
         guard var reader = faults.gather({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else {

@@ -1,10 +1,10 @@
 import RouterPlugin
 
-/// Something wrong in a configuration, with its place.
+/// A fault of a configuration, with its place.
 package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file; nil if the value came from the command line or the environment.
     package var file: String?
-    /// Both count from 1.
+    /// Line and column count from 1.
     package var line: Int?
     package var column: Int?
     /// RFC 6901 pointer of the value at fault.
@@ -21,7 +21,7 @@ package struct ConfigurationFault: Error, Hashable, Sendable, CustomStringConver
         self.message = message
     }
 
-    /// `FILE:LINE:COLUMN: /pointer: message`, as editors take it.
+    /// `FILE:LINE:COLUMN: /pointer: message`, the form that editors parse.
     package var description: String {
         let place = [file, line.map(String.init), column.map(String.init)].compactMap(\.self).joined(separator: ":")
         return [place, pointer, message].filter { !$0.isEmpty }.joined(separator: ": ")

@@ -1,7 +1,7 @@
 import Foundation
 package import RouterPlugin
 
-/// A configuration file as values with their places. YAML, and so JSON too.
+/// A configuration file as values with their places. The format is YAML, and therefore JSON too.
 package struct ConfigurationFile: Sendable {
     package let path: String
     package let root: JSONValue
@@ -9,7 +9,7 @@ package struct ConfigurationFile: Sendable {
     /// Faults of single values: their places in YAML are known, and the rest of the file can be read.
     let faults: [ConfigurationFault]
 
-    /// Reads and parses; a file that is empty has no settings.
+    /// Reads and parses a file; an empty file has no settings.
     package init(path: String) throws(ConfigurationFaults) {
         let bytes: Data
         do {

@@ -1,7 +1,7 @@
 import Router
 
 extension ConfigurationLoader {
-    /// For how long is kept what is over; what is not said is as the defaults have it.
+    /// How long finished work is kept; a setting that the file leaves out has its default.
     mutating func retention() -> RetentionPolicy {
         var policy = DaemonLimits.retention
         var days: Int64? = policy.ageMilliseconds

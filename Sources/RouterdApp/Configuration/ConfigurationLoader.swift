@@ -7,13 +7,13 @@ import RouterPlugin
 ///
 ///     --listen  ▶  ROUTERD_LISTEN  ▶  listen: in the file  ▶  default        the first layer that has the value
 package struct ConfigurationLoader {
-    /// Why a value will not do; completes "The value …".
+    /// The reason why a value is unusable; completes "The value …".
     package struct Unusable: Error {
         package let reason: String
         package init(_ reason: String) { self.reason = reason }
     }
 
-    /// The names that a file may use, a level each.
+    /// The names that a file may use, one entry for each level.
     private static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets",
@@ -38,11 +38,11 @@ package struct ConfigurationLoader {
 
     package var faults: [ConfigurationFault] = []
     private let file: ConfigurationFile?
-    /// The values of the command line, by name.
+    /// The values of the command line, by setting.
     private let flags: [String: String]
-    /// The variables of the environment, by the name of the variable.
+    /// The variables of the environment, by variable.
     private let environment: [String: String]
-    /// The single values of the file, by name.
+    /// The single values of the file, by setting.
     private let values: [String: String]
 
     init(file: ConfigurationFile?, flags: [String: String], environment: [String: String]) {
@@ -62,12 +62,12 @@ package struct ConfigurationLoader {
         }
     }
 
-    /// Notes a fault of a single value, in the layer that the value came from.
+    /// Records a fault of a single value, in the layer that the value came from.
     mutating func refuse(_ name: String, _ message: String) {
         faults.append(fault(name, "/" + name.split(separator: ".").joined(separator: "/"), message))
     }
 
-    /// Refuses names that nobody reads: a misspelt one must not go unnoticed.
+    /// Refuses names that no setting has: a misspelt name must not go unnoticed.
     mutating func checkNames() {
         guard let file else { return }
         faults += file.faults
@@ -84,9 +84,10 @@ package struct ConfigurationLoader {
         }
     }
 
-    /// All faults: the ones of the command line and the environment, then the ones of the file by their places.
+    /// All faults: first the faults of the command line and the environment, then the faults of the file by their
+    /// places.
     ///
-    /// A value that YAML misread has one fault, its spelling: further faults of it would speak of the misread value.
+    /// A value that YAML misread has one fault, its spelling: further faults of it would describe the misread value.
     var orderedFaults: [ConfigurationFault] {
         let misread = file?.faults ?? []
         let told = faults.filter { fault in
@@ -174,7 +175,7 @@ package struct ConfigurationLoader {
         return Array(elements.enumerated()).map { ($0.offset, $0.element) }
     }
 
-    /// Notes a fault of a value of the file.
+    /// Records a fault of a value of the file.
     mutating func report(_ problem: Problem) {
         guard let file else { return }
         faults.append(file.fault(problem.pointer ?? "", problem.detail))

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A small file that a setting names. Errors complete "The value …", with the file and the reason.
+/// A small file named by a setting. Errors complete "The value …", with the file and the reason.
 struct ConfiguredFile {
-    /// The content; it is cut one byte beyond the limit, so that a longer file can be told apart.
+    /// The content; it is cut one byte beyond the limit, so that a longer file can be recognised.
     let bytes: [UInt8]
-    /// The mode bits of the open file, which may be behind a link; nil if the system does not say.
+    /// The mode bits of the open file, which may be behind a link; nil if the system does not report them.
     let mode: mode_t?
 
     init(_ path: String, limit: Int) throws(ConfigurationLoader.Unusable) {

@@ -1,6 +1,6 @@
 import DeliveryCurl
 
-/// The process may have too few files open for a daemon of any size.
+/// The process may have too few open files for a daemon of any size.
 package struct TooFewOpenFiles: Error, CustomStringConvertible {
     package let limit: Int
 
@@ -11,16 +11,17 @@ package struct TooFewOpenFiles: Error, CustomStringConvertible {
 }
 
 extension DaemonConfiguration {
-    /// What of it can be had with as many open files as the process may have, so that it never runs out of them by itself.
+    /// The configuration reduced to the number of files that the process may have open, so that the daemon never runs
+    /// out of files by itself.
     ///
     ///     64                     the daemon's own
     ///     an eighth, 64 at most  clients that are turned away
     ///     an eighth of the rest  connections to the APNs listeners, where there are any
     ///     a quarter of the rest  clients
     ///     a third at most        attempts, and with them the names that are looked up for the first time
-    ///     what is left           half of it for further look-ups, then connections to receivers that are kept, then clients
+    ///     the remainder          half of it for further look-ups, then connections to receivers that are kept, then clients
     ///
-    /// Without files the store cannot commit, webhooks cannot be sent, and nobody can ask why.
+    /// Without files the store cannot commit, webhooks cannot be sent, and no operator can connect to ask why.
     package func fitting(openFiles: Int) throws(TooFewOpenFiles) -> DaemonConfiguration {
         guard openFiles >= DaemonLimits.openFilesLeast else { throw TooFewOpenFiles(limit: openFiles) }
         var fitted = self

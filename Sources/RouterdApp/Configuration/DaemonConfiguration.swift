@@ -5,10 +5,10 @@ package import Router
 package import RouterPlugin
 package import StoreSQLite
 
-/// What the daemon is told at start: the command line before the environment before the file before the defaults.
+/// The settings of the daemon at start: the command line before the environment before the file before the defaults.
 ///
-/// Single values may come from each of them (`--listen`, `ROUTERD_LISTEN`, `listen:`); keys, rules and
-/// validators, which are lists of objects, come from the file. docs/CONFIGURATION.md lists all of it.
+/// Single values may come from each of them (`--listen`, `ROUTERD_LISTEN`, `listen:`); keys, rules and validators,
+/// which are lists of objects, come from the file. docs/CONFIGURATION.md lists all of them.
 package struct DaemonConfiguration: Sendable {
     package var listen = ListenAddress(host: "127.0.0.1", port: 8080)
     package var database = "routerd.sqlite"
@@ -16,23 +16,23 @@ package struct DaemonConfiguration: Sendable {
     package var logLevel = Logger.Level.info
     /// How many attempts run at once.
     package var slots = 256
-    /// Of these, how many at one origin, and how many at endpoints that are slow; nil takes a share.
+    /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
     package var slotsPerOrigin: Int?
     package var slowSlots: Int?
     /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
     package var connections: Int?
-    /// How many threads there are for names that were found before and for slow ones; nil takes the transport's number.
+    /// How many threads look up names that were found before, and slow names; nil takes the transport's number.
     package var furtherLookUps: Int?
     /// File with the certificates to trust; nil takes the system's.
     package var certificateAuthorityFile: String?
-    /// What the ingest edge allows.
+    /// The limits of the ingest edge.
     package var edge = EdgeSettings()
-    /// The keys that secrets are sealed under in the database; nil keeps them as they are.
+    /// The keys that seal secrets in the database; nil keeps secrets unsealed.
     package var secretKeys: SecretKeyring?
-    /// What the file grants beyond public addresses.
+    /// Grants of the file for addresses that are not public.
     package var grants: [EgressGrant] = []
     package var retention = DaemonLimits.retention
-    /// What a hash of a passcode costs that is made from now on.
+    /// Cost of each new passcode hash.
     package var passcodeCost = DaemonLimits.passcodeCost
     package var keys: [APIKey] = []
     /// How the APNs provider API is served.
@@ -43,13 +43,13 @@ package struct DaemonConfiguration: Sendable {
 
     package init() {}
 
-    /// Where webhooks may go. In development mode loopback is granted too: nobody but this machine can reach the daemon
-    /// then, and whoever is on this machine can reach loopback without it.
+    /// Where webhooks may go. In development mode loopback is granted too: only this machine can reach the daemon then,
+    /// and its users can reach loopback without the daemon.
     package var egress: EgressPolicy {
         EgressPolicy(grants: keys.isEmpty ? grants + EgressGrant.loopback : grants)
     }
 
-    /// What whoever runs the daemon should know of a configuration that is valid.
+    /// Warnings to the operator about a configuration that is valid.
     package var warnings: [String] {
         var warnings: [String] = []
         if let secretKeys {
@@ -66,14 +66,14 @@ package struct DaemonConfiguration: Sendable {
         return warnings
     }
 
-    /// How webhooks are sent.
+    /// The settings of the transport that sends webhooks.
     package var transport: CurlConfiguration {
         CurlConfiguration(
             egress: egress, slots: slots, cachedConnections: connections, furtherLookUps: furtherLookUps,
             certificateAuthorityFile: certificateAuthorityFile)
     }
 
-    /// What may be under way at once.
+    /// Caps on the attempts under way.
     package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }
 
     /// Reads all layers.
@@ -82,7 +82,7 @@ package struct DaemonConfiguration: Sendable {
     ///   - flags: Values from the command line, under the names that they have in the file.
     ///   - environment: Variables such as `ROUTERD_LISTEN`.
     ///   - plugins: The kinds that the file may name.
-    /// - Throws: every fault that was found, not only the first.
+    /// - Throws: All faults found, not only the first.
     package static func load(
         file: ConfigurationFile?, flags: [String: String] = [:], environment: [String: String] = [:],
         plugins: PluginSet = BuiltInPlugins.all
@@ -125,10 +125,10 @@ package struct DaemonConfiguration: Sendable {
     }
 }
 
-/// Where the daemon listens.
+/// An address on which the daemon listens.
 package struct ListenAddress: Hashable, Sendable {
     package var host: String
-    /// 0 picks a free one.
+    /// 0 picks a free port.
     package var port: Int
 
     package init(host: String, port: Int) {
@@ -151,7 +151,7 @@ package struct ListenAddress: Hashable, Sendable {
     /// The address as a URL spells it.
     package func shown(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// Whether the address is reached from this machine only. A name that begins like an address is still a name.
+    /// Whether only this machine can reach the address. A host name that begins like an address is still a name.
     package var isLoopback: Bool {
         let bytes = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return host == "localhost" || host == "::1" || (bytes.count == 4 && bytes[0] == 127 && !bytes.contains(nil))

@@ -1,11 +1,11 @@
 import Router
 import RouterPlugin
 
-/// A grant of the egress guard in the file.
+/// A grant of the egress guard in the configuration file.
 enum EgressGrantEntry {
     private static let portsMaximum = 256
 
-    /// Reads a grant, or finds all of its faults.
+    /// Reads a grant, or reports all of its faults.
     static func read(_ value: JSONValue, at pointer: String) -> (grant: EgressGrant?, faults: [Problem]) {
         var faults = FaultList()
         guard var reader = faults.gather({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else {
@@ -17,7 +17,7 @@ enum EgressGrantEntry {
         }
         let place: Void? = faults.gather { () throws(Problem) in grant.host = try host(&reader) }
         let network: Void? = faults.gather { () throws(Problem) in grant.network = try Self.network(&reader) }
-        // A grant of everything has to be written down: a line that was left out must not make one.
+        // A grant of everything has to be written out: leaving a line out must not grant everything.
         if grant.host == nil, grant.network == nil, place != nil, network != nil {
             faults.problems.append(reader.invalid("network", "or host must be there"))
         }

@@ -3,7 +3,7 @@ import RouterPlugin
 
 /// A key of a provider in the file: an entry of `apns.providers`.
 enum ProviderKeyEntry {
-    /// Reads a key, or finds all of its faults.
+    /// Reads a key, or reports all of its faults.
     static func read(_ value: JSONValue, at pointer: String) -> (key: ProviderKey?, faults: [Problem]) {
         var faults = FaultList()
         guard var reader = faults.gather({ () throws(Problem) in try ObjectReader(value, at: pointer) }) else {

@@ -4,15 +4,15 @@ import Glibc
 import Router
 package import StoreSQLite
 
-/// The keys under which secrets are kept in the database: the first one seals, all of them open.
+/// The keys that seal secrets in the database: the first key seals, all keys open.
 ///
 ///     key ──HKDF──▶ key id (8 bytes)                        names the key, says nothing of it
 ///      └────HKDF, salt (16 bytes, random) ──▶ AES-256-GCM   a key of its own for every sealing
 ///
 ///     sealed   salt │ nonce, 12 bytes │ ciphertext │ tag, 16 bytes
 ///
-/// A session that changes its state is written anew, and its keys are sealed anew with it. Under one key AES-GCM is good for
-/// 2³² random nonces, which a busy daemon would use up in days; with the salt there is no such end.
+/// Each change of a session's state rewrites the session and seals its keys again. One AES-GCM key is safe for 2³²
+/// random nonces, which a busy daemon would use up in days; the salt removes that limit.
 package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectable {
     private struct Key: Sendable {
         let id: SecretKeyID
@@ -36,10 +36,10 @@ package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectab
     private static let saltLength = 16
     private let first: Key
     private let all: [Key]
-    /// Whether they come from a file that everybody on the machine may read.
+    /// Whether the keys come from a file that every user of the machine may read.
     package private(set) var isOpenToAll = false
 
-    /// Reads keys, one a line: base64 of 32 bytes. Empty lines and those that begin with `#` are passed over.
+    /// Reads keys, one a line: base64 of 32 bytes. Empty lines and lines that begin with `#` are skipped.
     package init(_ text: String) throws(ConfigurationLoader.Unusable) {
         var keys: [Key] = []
         for line in text.split(whereSeparator: \.isNewline) {
@@ -74,15 +74,15 @@ package struct SecretKeyring: Sendable, CustomStringConvertible, CustomReflectab
         isOpenToAll = file.mode.map { $0 & S_IROTH != 0 } ?? false
     }
 
-    /// The keys' names, the one that seals first.
+    /// The ids of the keys, the sealing key first.
     package var keyIDs: [SecretKeyID] { all.map(\.id) }
 
-    /// The names alone: a key is never printed.
+    /// The key ids alone: a key is never printed.
     package var description: String { keyIDs.map(\.description).joined(separator: ", ") }
-    /// The names alone: a key is never printed.
+    /// The key ids alone: a key is never printed.
     package var customMirror: Mirror { Mirror(self, children: ["keyIDs": keyIDs]) }
 
-    /// What the store seals and opens with.
+    /// The operations with which the store seals and opens secrets.
     package var sealing: SecretSealing {
         SecretSealing(keyID: first.id) { [first] secret, context in
             try Self.seal(secret, context, first)

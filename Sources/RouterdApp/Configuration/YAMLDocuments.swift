@@ -1,13 +1,13 @@
 import RouterPlugin
 import Yams
 
-/// The documents of a text in YAML as Yams composes them, up to the first fault of the syntax. JSON is YAML, too.
+/// The documents of a YAML text as Yams composes them, up to the first fault of the syntax. JSON is YAML, too.
 ///
-/// Aliases are refused before anything is composed with them: a few levels of them stand for more values than memory holds,
-/// and a mapping compares its keys with all that is in them.
+/// Aliases are refused before anything is composed with them: a few levels of aliases expand to more values than memory
+/// holds, and a mapping compares whole keys, expanded aliases included.
 struct YAMLDocuments {
     private(set) var nodes: [Node] = []
-    /// The fault at which composing ended, of the document after the last one of `nodes`.
+    /// The fault that ended composing, in the document after the last one of `nodes`.
     private(set) var fault: ConfigurationFault?
 
     /// - Parameter isAlone: Whether a second document is a fault.
@@ -28,8 +28,8 @@ struct YAMLDocuments {
     private mutating func compose(_ text: String, _ isAlone: Bool) -> (any Error)? {
         let error = isAlone ? composeOne(text) : composeAll(text)
         if case .reader(_, let offset?, _, _) = error as? YamlError {
-            // Yams reads ahead: a character that is not YAML is found before the documents are composed that stand before it,
-            // and the last of these would go on with the character.
+            // Yams reads ahead: it finds a character that is not YAML before it composes the documents in front of the
+            // character, and would compose the last of these with the character.
             nodes = []
             if composeAll(String(text.prefix(offset))) == nil, !nodes.isEmpty { nodes.removeLast() }
         }
@@ -47,7 +47,7 @@ struct YAMLDocuments {
         do {
             var documents = try Yams.compose_all(yaml: text)
             while let node = documents.next() { nodes.append(node) }
-            // The sequence keeps an error to itself, and ends.
+            // The sequence stores an error and ends.
             return documents.error
         } catch { return error }
     }
@@ -59,7 +59,7 @@ struct YAMLDocuments {
             ConfigurationFault(file: path, line: mark.line, column: mark.column, message: message)
         }
         switch error as? YamlError {
-        // The one fault without a context that a composer finds is an alias of an unknown name.
+        // The only composer fault without a context is an alias of an unknown name.
         case .composer(nil, _, let mark, _): return fault(mark, aliasRefusal)
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
@@ -77,21 +77,21 @@ struct YAMLDocuments {
     }
 }
 
-/// A text in which every alias has a name that no anchor has, so that composing it ends at the first alias.
+/// A copy of the text in which every alias has a name that no anchor has, so that composing ends at the first alias.
 ///
-/// After each asterisk stand two characters that no anchor of the text begins with. In other places than aliases they change
-/// the contents of scalars, and keys that differ still do.
+/// Two characters with which no anchor of the text begins follow each asterisk. Asterisks that are no aliases change
+/// the contents of scalars, but different keys stay different.
 private struct MaskedAliases {
     let text: String
     private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_".utf8)
     private static let maskLength = 2
 
-    /// Whether a text may have an alias that an anchor of it explains.
+    /// Whether a text may have an alias that one of its anchors resolves.
     static func areNeeded(for text: String) -> Bool {
         text.utf8.contains(UInt8(ascii: "&")) && text.utf8.contains(UInt8(ascii: "*"))
     }
 
-    /// Nil if anchors begin with all pairs of characters, of which there are 4096.
+    /// Nil if anchors begin with all 4096 pairs of characters.
     init?(_ text: String) {
         var taken: Set<[UInt8]> = []
         var last: (UInt8, UInt8) = (0, 0)
@@ -110,7 +110,7 @@ private struct MaskedAliases {
         self.text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The fault at its place in the text without masks.
+    /// The same fault at its place in the text without masks.
     func unmasked(_ fault: ConfigurationFault) -> ConfigurationFault {
         guard let line = fault.line, let column = fault.column else { return fault }
         var fault = fault

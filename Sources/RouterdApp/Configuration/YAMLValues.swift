@@ -1,10 +1,10 @@
 import RouterPlugin
 import Yams
 
-/// Turns YAML's nodes into values and remembers where each stood.
+/// Turns YAML nodes into values and remembers the place of each.
 struct YAMLValues {
     private let path: String
-    /// The lines of the text, if a byte order mark may stand in it.
+    /// The lines of the text, if it may contain a byte order mark.
     private let lines: YAMLLines?
     private var marks: [String: (line: Int, column: Int)] = [:]
     private var faults: [ConfigurationFault] = []
@@ -54,7 +54,7 @@ struct YAMLValues {
         }
     }
 
-    /// Whether a list or mapping at this depth may be taken. The first one that may not is told.
+    /// Whether a list or mapping is allowed at this depth. The first one that is too deep is reported.
     private mutating func isShallow(_ node: Node, _ pointer: String, _ depth: Int) -> Bool {
         guard depth >= DaemonLimits.documentDepth else { return true }
         if !isTooDeep {
@@ -70,7 +70,7 @@ struct YAMLValues {
         if let flag = node.bool { return .bool(flag) }
         if let number = node.int {
             guard !scalar.string.contains(":") else {
-                // YAML 1.1 counts in sixties: 22:00 is 1320.
+                // YAML 1.1 reads 22:00 as a sexagesimal number: 1320.
                 let message =
                     "YAML reads \(scalar.string) as the number \(number); put it in quotes: \"\(scalar.string)\"."
                 refuse(node, pointer, message)
@@ -78,12 +78,12 @@ struct YAMLValues {
             }
             return .number(JSONNumber(Int64(number)))
         }
-        // Numbers of YAML that JSON writes in the same way; others, such as .inf, are texts.
+        // YAML numbers that JSON writes in the same way; others, such as .inf, are texts.
         if let value = try? JSONValue(parsing: Array(scalar.string.utf8)), case .number = value { return value }
         return .string(text(of: scalar))
     }
 
-    /// The text of a scalar. Yams drops a byte order mark at the start of it, which is found in the source again.
+    /// The text of a scalar. Yams drops a byte order mark at its start, which is recovered from the source.
     private func text(of scalar: Node.Scalar) -> String {
         guard let lines, let mark = scalar.mark else { return scalar.string }
         var source = lines.scalars(of: mark.line).dropFirst(mark.column - 1)

@@ -1,14 +1,14 @@
 import Dispatch
 import RouterPlugin
 
-/// Rings once at the time that is next due, and uses nothing until then.
+/// A wake-up timer: fires once at the next due time, and uses nothing until then.
 ///
-/// Not thread-safe: it is set on the queue that it rings on.
+/// Not thread-safe: it is set on the queue on which it fires.
 final class Alarm {
     private var timer: (any DispatchSourceTimer)?
     private var due: Timestamp?
 
-    /// Rings at that time, or never, and no longer at the time that was set before.
+    /// Fires at `due`, or never if it is nil; replaces the time set before.
     func set(
         to due: Timestamp?, at now: Timestamp, on queue: DispatchQueue, ring: @escaping @Sendable () -> Void
     ) {
@@ -23,7 +23,7 @@ final class Alarm {
         timer = source
     }
 
-    /// To be called when it rings: the same time may then be set again, should it have rung a little early.
+    /// Call when the timer has fired: the same time may then be set again, should it have fired a little early.
     func hasRung() {
         timer = nil
     }

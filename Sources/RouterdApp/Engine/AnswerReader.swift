@@ -1,12 +1,12 @@
 import Router
 import RouterPlugin
 
-/// Reads what receivers answer: `{"session": {…}}`, in the words of a patch, or `{"configuration": "…"}` where the delegate
-/// was asked for that.
+/// Reads the answers of receivers: `{"session": {…}}`, with the fields of a patch, or `{"configuration": "…"}` where
+/// the delegate was asked for a configuration.
 enum AnswerReader {
-    /// What was answered; nil if nothing that is meant for the router.
+    /// The answer; nil if it has nothing that is meant for the router.
     ///
-    /// - Parameter event: What the receiver was told; nil for a notification.
+    /// - Parameter event: The event that the receiver was told; nil for a notification.
     static func read(_ result: TransferResult, to event: SceneEventKind?) -> ReceiverAnswer? {
         guard case .response(let response) = result.outcome, (200...299).contains(response.status),
             !response.body.isEmpty, response.contentType.map(isJSON) == true
@@ -19,7 +19,7 @@ enum AnswerReader {
                 guard let name = value.asString else { return .unreadable(code: "wrong-type") }
                 return .configuration(name)
             }
-            // Receivers have always answered what they liked.
+            // A body without `session` is no fault: receivers have always been free to answer with any body.
             guard let session = body["session"] else { return nil }
             return .change(try SessionBody.readAnswer(session, beside: body))
         } catch {
@@ -31,7 +31,7 @@ enum AnswerReader {
         do { return try JSONValue(parsing: body) } catch { throw Problem(error) }
     }
 
-    /// Whether it is JSON, whatever parameters the type has.
+    /// Whether the content type is JSON, whatever parameters it has.
     private static func isJSON(_ contentType: String) -> Bool {
         let type = contentType.split(separator: ";", maxSplits: 1).first ?? ""
         return type.lowercased().trimmingPrefix { $0 == " " }.split(separator: " ").first == "application/json"

@@ -6,8 +6,8 @@ import RouterPlugin
 
 /// Sends attempts: reads the payload, renders the message, signs it, and hands the request to the transport.
 ///
-/// All of that happens on a serial queue of its own, away from the engine's, so that attempts keep the order in which they
-/// start.
+/// The sender works on a serial queue of its own, apart from the engine's, so that attempts keep the order in which
+/// they start.
 struct AttemptSender: Sendable {
     let store: any Store
     let transport: any Transport
@@ -64,8 +64,8 @@ struct AttemptSender: Sendable {
         }
     }
 
-    /// Sends one signed webhook of the type `scene.test` to the endpoint of a session, now: no lane, no retry, nothing is
-    /// kept.
+    /// Sends one signed webhook of the type `scene.test` to the endpoint of a session at once: without lane and retry,
+    /// and without a record in the store.
     func test(_ session: SceneSession, at endpoint: Endpoint, timeoutSeconds: Int) async -> AttemptRecord {
         let now = clock.now
         let message = DeliveryMessage(

@@ -1,20 +1,20 @@
 import Logging
 import Router
 
-/// What the engine tells beside its answers: a line in the log each, and how often each kind came.
+/// Logs the events that the engine emits beside its answers, one line each, and counts them by kind.
 ///
-/// Of an endpoint no more than its origin is written: paths and queries may hold secrets.
+/// A line shows only the origin of an endpoint: paths and queries may hold secrets.
 struct DeliveryEventLog {
     let logger: Logger
     private var counts: [String: Int] = [:]
 
     init(logger: Logger) { self.logger = logger }
 
-    /// How often which kind came since the start, in order of their names.
+    /// The number of events of each kind since the start, in order of the kinds' names.
     var figures: [(name: String, count: Int)] { counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
-    /// The store has refused a change because it is not what memory says: never, but for a fault of the daemon's or for
-    /// somebody else who writes to the database.
+    /// The store has refused a change because its rows differ from memory. That happens only by a defect of the daemon
+    /// or by another program that writes to the database.
     mutating func addContradiction(_ error: StoreError) {
         counts["storeContradicted", default: 0] += 1
         logger.error("a change contradicts the store", metadata: ["error": "\(error)"])
@@ -52,7 +52,7 @@ struct DeliveryEventLog {
 }
 
 extension DeliveryEvent {
-    /// A word out of a bounded set.
+    /// A name out of a bounded set.
     fileprivate var name: String {
         switch self {
         case .endpoint(.breaker(_, let transition)):

@@ -2,21 +2,21 @@ import Logging
 import Router
 import RouterPlugin
 
-/// One line in the log when a session's endpoint begins to fail, and one when it takes webhooks again; and one a minute while
-/// this machine has not what it takes to send.
+/// Logs one line when a session's endpoint begins to fail, and one when it accepts webhooks again; and one a minute
+/// while this machine lacks the sockets, threads or memory to send.
 struct EndpointReports {
     let logger: Logger
     /// Sessions whose last attempt failed.
     private var failing: Set<SessionKey> = []
-    /// From when on a shortage is worth another line.
+    /// Time from which another shortage is logged.
     private var nextShortage = Timestamp(milliseconds: 0)
 
     init(logger: Logger) { self.logger = logger }
 
-    /// A session that is gone is forgotten.
+    /// Forgets a session that was deleted.
     mutating func forget(_ session: SessionKey) { failing.remove(session) }
 
-    /// - Parameter statuses: What the application says an answer means.
+    /// - Parameter statuses: The application's own meanings of statuses.
     mutating func add(
         _ result: TransferResult, of session: SessionKey, _ statuses: StatusTable, at now: Timestamp
     ) {
@@ -41,7 +41,7 @@ struct EndpointReports {
 }
 
 extension TransferResult.Outcome {
-    /// The status, or the kind of failure: bounded words for logs.
+    /// The status, or the kind of failure: words out of a bounded set for logs.
     fileprivate var summary: String {
         switch self {
         case .response(let response): String(response.status)

@@ -2,8 +2,7 @@ import Dispatch
 package import Router
 
 extension EngineHost {
-    /// Submits commands; returns when all of them have been committed or refused. Nil if the daemon has more than
-    /// enough to do already.
+    /// Submits commands; returns when all of them have been committed or refused. Nil if the inbox is full.
     package nonisolated func submit(_ commands: [Command]) async -> [Reply]? {
         await withCheckedContinuation { continuation in
             let taken = offer(Inbox.Entry(commands: commands) { continuation.resume(returning: $0) })
@@ -14,7 +13,7 @@ extension EngineHost {
     /// Submits a command and returns at once.
     ///
     /// - Parameter answer: Called on the engine's queue when the command has been committed or refused.
-    /// - Returns: False if the daemon has more than enough to do already; `answer` is not called then.
+    /// - Returns: False if the inbox is full; `answer` is not called then.
     package nonisolated func submit(_ command: Command, answer: @escaping @Sendable (Reply) -> Void) -> Bool {
         offer(Inbox.Entry(commands: [command]) { replies in answer(replies.first ?? .none) })
     }
@@ -26,11 +25,11 @@ extension EngineHost {
         return offered != .full
     }
 
-    /// Starts no more attempts, and nothing else by itself: see ``EngineLoop/drain()``.
+    /// Starts no more attempts and no other work of the engine's own: see ``EngineLoop/drain()``.
     package func stopStarting() { loop.drain() }
 
-    /// Returns when the outcomes of all attempts have been committed, or could not be: they are then made again after
-    /// the next start.
+    /// Returns when the outcomes of all attempts have been committed, or could not be committed: those attempts are
+    /// then made again after the next start.
     package func drained() async {
         guard loop.attemptsUnderWay > 0 else { return }
         await withCheckedContinuation { whenIdle = $0 }

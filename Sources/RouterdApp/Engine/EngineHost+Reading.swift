@@ -2,17 +2,17 @@ import Dispatch
 package import Router
 package import RouterPlugin
 
-// Questions to the engine between two rounds, and tests of endpoints.
+// Reads of the engine between two rounds, and tests of endpoints.
 
 extension EngineHost {
-    /// Looks at the engine between two batches.
+    /// Reads the engine between two batches.
     package func read<Value: Sendable, Failure>(
         _ body: @Sendable (Engine) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try body(loop.engine)
     }
 
-    /// Asks whether there is an application; `answer` is called on the engine's queue.
+    /// Asks whether an application exists; `answer` is called on the engine's queue.
     package nonisolated func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) {
         executor.queue.async { self.assumeIsolated { answer($0.loop.engine.tenants[id] != nil) } }
     }
@@ -26,22 +26,22 @@ extension EngineHost {
         return (figures, reports.planningTimes)
     }
 
-    /// The time that commands are decided at.
+    /// The time at which commands are decided.
     package nonisolated var now: Timestamp { clock.now }
 
-    /// A time that divides settlements for readers of the store: all settlements up to it have been committed, and all others
-    /// will have a later time. Waits for the transaction that is under way, and for a millisecond.
+    /// A time that divides settlements for readers of the store: all settlements up to it have been committed, and all
+    /// others will have a later time. Waits for the transaction that is under way, and for a millisecond.
     package func settledTime() async throws -> Timestamp {
         let time = clock.now
         while clock.now <= time { try await Task.sleep(for: .milliseconds(1)) }
-        // Here no transaction is open: each is planned and committed in one go.
+        // No transaction is open here: each is planned and committed without a suspension.
         return time
     }
 
-    /// By how much that is ahead of the wall clock, which may have been set; negative if it is behind.
+    /// By how much the engine's time is ahead of the wall clock, which may have been set; negative if it is behind.
     package nonisolated var millisecondsAhead: Int64 { clock.now.milliseconds - clock.wall.milliseconds }
 
-    /// Why the store could not be used a moment ago; nil if it could, or if it is worth trying again.
+    /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
     package var recentStoreFault: StoreError? { reports.recentStoreFault(at: clock.now) }
 
     /// Sends a test webhook to the endpoint of a session.

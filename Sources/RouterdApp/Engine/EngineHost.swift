@@ -4,14 +4,14 @@ import Plugins
 package import Router
 package import RouterPlugin
 
-/// Owns the engine's loop and performs its effects: the only place where deciding, writing and sending meet.
+/// Owns the engine's loop and performs its effects: the only place that combines deciding, writing and sending.
 ///
 ///     any thread ──▶ inbox ──▶ drain:  loop.next ──▶ commit, answer, publish, start attempts ──▶ transport
 ///                      ▲                                                                            │
 ///                      └─────────────────────────── attemptFinished ◀───────────────────────────────┘
 ///
-/// All of it runs on one serial queue. While a commit waits for the disk, commands gather in the inbox and share the
-/// next transaction: that is the whole of group commit. ``EngineLoop`` decides everything else.
+/// The host runs on one serial queue. While a commit waits for the disk, commands gather in the inbox and share the
+/// next transaction; group commit needs nothing else. ``EngineLoop`` decides everything else.
 package actor EngineHost {
     nonisolated let executor = QueueExecutor(label: "routerd.engine")
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -28,12 +28,12 @@ package actor EngineHost {
     private let alarm = Alarm()
     var whenIdle: CheckedContinuation<Void, Never>?
     package nonisolated let startedAt: Timestamp
-    /// What has been committed lately.
+    /// The feed of recently committed events.
     package nonisolated let feed: EventFeed
-    /// Those that are told of it.
+    /// The observers of committed events.
     package nonisolated let observers: ObserverDispatcher
-    /// Yields the error when memory differs from the store. There is no going on from there: the owner ends, and the next
-    /// start recovers from the store.
+    /// Yields the error when memory has diverged from the store. The engine cannot go on then: its owner ends, and the
+    /// next start recovers from the store.
     package nonisolated let contradictions: AsyncStream<StoreError>
     private nonisolated let contradict: AsyncStream<StoreError>.Continuation
 
@@ -53,7 +53,7 @@ package actor EngineHost {
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
-        // Somebody listens for as long as there is an observer.
+        // Observers need events for as long as the daemon runs.
         if !observers.isEmpty { self.feed.keepRecording() }
         var state = try store.recover()
         if state.correct(at: clock.now) {
@@ -65,7 +65,7 @@ package actor EngineHost {
         loop = EngineLoop(engine, limits: .init(retryMilliseconds: DaemonLimits.storeRetryMilliseconds))
     }
 
-    /// Takes up what recovery found; call once, before the first command.
+    /// Resumes the work that recovery found; call once, before the first command.
     package func start() {
         loop.takeUpRecovery()
         drain()
@@ -73,8 +73,8 @@ package actor EngineHost {
 
     // MARK: - The loop
 
-    /// Makes rounds until the inbox is empty and the loop rests, but not for ever: readers of the engine have their turn
-    /// between two drains, however much comes in.
+    /// Makes rounds until the inbox is empty and the loop rests, or until a bounded number of rounds: readers of the
+    /// engine have their turn between two drains, however many commands arrive.
     func drain() {
         defer { reports.compare(clock.now, wall: clock.wall) }
         for _ in 0..<DaemonLimits.roundsPerDrain {

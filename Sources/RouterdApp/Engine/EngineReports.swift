@@ -2,14 +2,14 @@ import Logging
 import Router
 import RouterPlugin
 
-/// News of the engine's host for operators: lines in the log, counters, and the times of decisions.
+/// Reports of the engine's host for operators: lines in the log, counters, and the times of decisions.
 struct EngineReports {
     private let logger: Logger
     private var health: StoreHealth
     private var endpoints: EndpointReports
     private var events: DeliveryEventLog
     private var clockWatch = ClockWatch()
-    /// Of the plans for new notifications.
+    /// Planning times of new notifications.
     var planningTimes = RecentTimes()
 
     init(logger: Logger) {
@@ -19,10 +19,10 @@ struct EngineReports {
         events = DeliveryEventLog(logger: logger)
     }
 
-    /// How often which kind of event was told since the start, in order of their names.
+    /// The number of events of each kind since the start, in order of the kinds' names.
     var eventCounts: [(name: String, count: Int)] { events.figures }
 
-    /// Why the store could not be used a moment ago; nil if it could, or if it is worth trying again.
+    /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
     func recentStoreFault(at now: Timestamp) -> StoreError? { health.recentFault(at: now) }
 
     mutating func storeCommitted() { health.committed() }

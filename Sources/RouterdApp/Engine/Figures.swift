@@ -1,8 +1,8 @@
-/// How long something took the last few thousand times.
+/// Durations of the last few thousand runs of one operation.
 package struct RecentTimes: Sendable {
     private static let capacity = 4096
 
-    /// How often it was done since the start.
+    /// How often the operation ran since the start.
     package private(set) var count = 0
     /// Nanoseconds, in a ring.
     private var times: [UInt32] = []
@@ -20,7 +20,7 @@ package struct RecentTimes: Sendable {
         count += 1
     }
 
-    /// Nanoseconds that the given shares of the last times were within, by nearest rank; nil if there was none.
+    /// Nanoseconds within which the given shares of the last runs ended, by nearest rank; nil if there was no run.
     package func percentiles(_ shares: [Double]) -> [UInt32]? {
         guard !times.isEmpty else { return nil }
         let sorted = times.sorted()
@@ -30,12 +30,12 @@ package struct RecentTimes: Sendable {
     }
 }
 
-/// How much the engine has in hand.
+/// The sizes of the engine's collections.
 package struct EngineFigures: Sendable {
     package var applications: Int
     package var sessions: Int
     package var lanes: Int
     package var inFlight: Int
-    /// How often which kind of event was told since the start, in order of their names.
+    /// The number of events of each kind since the start, in order of the kinds' names.
     package var events: [(name: String, count: Int)]
 }

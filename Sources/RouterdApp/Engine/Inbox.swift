@@ -2,21 +2,21 @@ import DequeModule
 import Router
 import Synchronization
 
-/// Where commands wait for the engine: filled from any thread, emptied by the engine's owner.
+/// The queue of commands for the engine: filled from any thread, emptied by the engine's owner.
 final class Inbox: Sendable {
-    /// Commands that came together; they are answered together.
+    /// Commands that were submitted together; they are answered together.
     struct Entry: Sendable {
         let commands: [Command]
-        /// Nil if nobody waits for the answers.
+        /// Nil if no client waits for the answers.
         let answer: (@Sendable ([Reply]) -> Void)?
     }
 
-    /// What came of offering an entry.
+    /// The result of offering an entry.
     enum Offered {
-        /// Taken; whoever empties the inbox is not at work and has to be called.
+        /// Accepted; the owner of the inbox is asleep and has to be woken.
         case takenWakeOwner
         case taken
-        /// There are too many commands already.
+        /// The inbox holds too many commands already.
         case full
     }
 
@@ -33,7 +33,8 @@ final class Inbox: Sendable {
         self.limit = limit
     }
 
-    /// Adds an entry. Those that nobody waits for are always taken: they are what the engine has set itself to do.
+    /// Adds an entry. An entry without an answer is always accepted: it is work that the engine has scheduled for
+    /// itself.
     func offer(_ entry: Entry) -> Offered {
         state.withLock { state in
             if entry.answer != nil, state.commands + entry.commands.count > limit, state.commands > 0 { return .full }
@@ -44,8 +45,8 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes the first entries, until there are that many commands; with nothing there the owner counts as asleep, and
-    /// the next offer says to wake it.
+    /// Takes entries from the front until they hold `wanted` commands. If there are none the owner counts as asleep,
+    /// and the next offer reports that it has to be woken.
     func take(commands wanted: Int) -> [Entry] {
         state.withLock { state in
             var taken: [Entry] = []

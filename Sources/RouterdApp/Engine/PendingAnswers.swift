@@ -1,6 +1,6 @@
 import Router
 
-/// The answers that one entry of the inbox waits for; given together when the last one is there.
+/// The answers to one entry of the inbox; delivered together when the last one is known.
 final class PendingAnswers {
     private var replies: [Reply]
     private var missing: Int

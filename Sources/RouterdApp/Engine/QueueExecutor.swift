@@ -3,7 +3,7 @@ package import Dispatch
 /// Runs an actor's jobs on a serial dispatch queue.
 ///
 /// The engine's owner waits for the disk inside its jobs. On the cooperative pool, which has one thread a core, that
-/// would stop every other task; a dispatch queue gets a thread of its own when it needs one.
+/// would block other tasks; a dispatch queue gets a thread of its own when it needs one.
 package final class QueueExecutor: SerialExecutor {
     package let queue: DispatchQueue
 

@@ -4,7 +4,7 @@ package import RouterPlugin
 /// The daemon's clock: the only place where time is read.
 ///
 /// `now` starts at the wall clock and then advances with the boot-time clock, so that setting the wall clock moves no
-/// retry and no lease. `wall` is for what leaves the process, such as `webhook-timestamp`, which receivers compare
+/// retry and no lease. `wall` is for times that leave the process, such as `webhook-timestamp`, which receivers compare
 /// with their own clocks.
 package struct SteadyClock: Sendable {
     private let offset: Int64
@@ -21,7 +21,7 @@ package struct SteadyClock: Sendable {
 
     private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // Both clocks exist on every Linux, and the pointer is valid: there is nothing that could fail.
+        // Both clocks exist on every Linux, and the pointer is valid: the call cannot fail.
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }

@@ -2,16 +2,17 @@ import Logging
 import Router
 import RouterPlugin
 
-/// Whether the store takes what it is given: one line in the log when it begins to refuse, and one when it takes changes
-/// again, however often it is asked in between.
+/// Watches whether the store accepts changes: logs one line when it begins to refuse them, and one when it accepts
+/// changes again, however often the state is read in between.
 struct StoreHealth {
     let logger: Logger
     private var fault: (error: StoreError, until: Timestamp)?
 
     init(logger: Logger) { self.logger = logger }
 
-    /// Why the store refused something a moment ago; nil if it did not, or if that is so long ago that it is worth
-    /// trying again. Otherwise a daemon that gets no requests because it is not ready would never become ready.
+    /// The reason why the store refused a change recently; nil if it did not, or if the refusal is so long ago that it
+    /// is worth trying again. Otherwise a daemon that gets no requests because it is not ready would never become
+    /// ready.
     func recentFault(at now: Timestamp) -> StoreError? {
         guard let fault, now < fault.until else { return nil }
         return fault.error

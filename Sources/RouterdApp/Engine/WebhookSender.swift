@@ -2,7 +2,8 @@ package import Plugins
 package import Router
 package import RouterPlugin
 
-/// Makes the request of an attempt: Standard Webhooks' headers and signatures around what the endpoint's format renders.
+/// Builds the request of an attempt: Standard Webhooks' headers and signatures around the body that the endpoint's
+/// format renders.
 package struct WebhookSender: Sendable {
     package let userAgent: String
     private let formats: FormatCache
@@ -15,8 +16,8 @@ package struct WebhookSender: Sendable {
     /// The request to send.
     ///
     /// - Parameter wall: The wall clock; receivers compare the timestamp with theirs.
-    /// - Throws: ``WebhookSecretError`` for a key that cannot sign, ``DeliveryFormatError`` for a message that cannot be
-    ///   rendered. Neither is mended by another attempt.
+    /// - Throws: ``WebhookSecretError`` for a key that cannot sign, ``DeliveryFormatError`` for a message that cannot
+    ///   be rendered. Another attempt would fail in the same way.
     package func request(
         for attempt: AttemptStart, payload: MessagePayload, at wall: Timestamp
     ) throws -> WebhookRequest {
@@ -50,21 +51,21 @@ package struct WebhookSender: Sendable {
             responseLimit: RouterLimits.answerBytes, application: message.application)
     }
 
-    /// The outcome of an attempt that never left: it counts as not made.
+    /// The outcome of an attempt that was not sent: it does not count as an attempt.
     package static func notSent(because error: any Error) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .shuttingDown, message: "\(error)")))
     }
 
-    /// The outcome of an attempt that there is nothing to send for.
+    /// The outcome of an attempt without a payload to send.
     package static let payloadMissing = TransferResult(
         outcome: .failure(TransferFailure(kind: .payloadMissing, message: "The database has no payload of it.")))
 
-    /// The outcome of an attempt that no request can be made for, now or later.
+    /// The outcome of an attempt for which no request can be built, now or later.
     package static func unusable(because error: WebhookSecretError) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .unusableURL, message: "\(error)")))
     }
 
-    /// The outcome of an attempt whose message its format cannot render, now or later.
+    /// The outcome of an attempt whose format cannot render the message, now or later.
     package static func formatFailed(_ error: DeliveryFormatError) -> TransferResult {
         TransferResult(outcome: .failure(TransferFailure(kind: .formatFailed, message: "\(error)")))
     }

@@ -1,14 +1,15 @@
 package import RouterPlugin
 import Synchronization
 
-/// What has happened lately, for whoever wants to be told of it.
+/// The last events of the router, for any number of readers.
 ///
 ///     EngineHost ──publish──▶ the last events ◀──next── readers, each at its own place
 ///
-/// Nobody waits for a reader. There is one ring for all of them: who falls further behind than it reaches misses what was
-/// forgotten, and is told how much that is. While nobody has asked for events for a while, none are made.
+/// The publisher never waits for a reader. All readers share one ring: a reader that falls further behind than the ring
+/// reaches misses the events that were overwritten, and is told their number. While there has been no reader for a
+/// while, no events are made.
 ///
-/// Thread-safe; it is published to by one thread.
+/// Thread-safe; one thread publishes.
 package final class EventFeed: Sendable {
     private struct State {
         var feed: FeedState
@@ -16,7 +17,7 @@ package final class EventFeed: Sendable {
         var whenEnding: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// Names this run of the daemon.
+    /// Identifies this run of the daemon.
     package let run: String
     private let wanted = Atomic(false)
     private let state: Mutex<State>
@@ -26,13 +27,13 @@ package final class EventFeed: Sendable {
         state = Mutex(State(feed: FeedState(settings)))
     }
 
-    /// Whether events are to be made. All that a feed costs that nobody reads.
+    /// Whether events are to be made. A feed without readers costs no more than this check.
     package var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
     /// The number of the last event.
     package var lastSequence: Int64 { state.withLock { $0.feed.lastSequence } }
 
-    /// Makes events from now on, whether or not anybody reads them here.
+    /// Makes events from now on, whether or not the feed has readers.
     package func keepRecording() {
         state.withLock { state in
             state.feed.keepRecording()
@@ -54,8 +55,8 @@ package final class EventFeed: Sendable {
     /// Opens a reader, if there is room for it.
     ///
     /// - Parameters:
-    ///   - place: What it has seen last; nil begins with what happens from now on.
-    ///   - caller: Whose reader it is, if that is counted.
+    ///   - place: The place of the last event that the reader has seen; nil begins with the next event.
+    ///   - caller: The caller whose readers are counted together; nil does not count them.
     package func open(after place: FeedPlace?, by caller: [UInt8]? = nil) throws(FeedState.Refusal) -> FeedReader {
         let id = try state.withLock { state throws(FeedState.Refusal) in
             let id = try state.feed.open(after: place, by: caller)
@@ -97,7 +98,7 @@ package final class EventFeed: Sendable {
         while true {
             if let step = state.withLock({ $0.feed.take(id, limit: limit) }) { return step }
             await withCheckedContinuation { continuation in
-                // Asked under the lock: whoever publishes later finds the reader waiting.
+                // Checked under the lock: a later publish finds the continuation in `waiting`.
                 let mayLook = state.withLock { state in
                     if state.feed.hasSomething(for: id) { return true }
                     state.waiting[id] = continuation
@@ -117,7 +118,7 @@ package final class EventFeed: Sendable {
     }
 }
 
-/// One who reads the feed, from one task. When nobody holds it any more, it is closed.
+/// A reader of the feed, for one task. It is closed when the last reference to it goes.
 package final class FeedReader: Sendable {
     private let feed: EventFeed
     private let id: Int
@@ -129,15 +130,15 @@ package final class FeedReader: Sendable {
 
     deinit { feed.close(id) }
 
-    /// What there is next; waits for it.
+    /// The next step; waits for it.
     package func next(limit: Int) async -> FeedState.Step { await feed.next(id, limit: limit) }
 
-    /// Lets `next` return, though nothing may have happened.
+    /// Lets `next` return, even if no event has occurred.
     package func nudge() { feed.nudge(id) }
 
-    /// Lets `next` say that this is the end.
+    /// Lets `next` return the end.
     package func end() { feed.end(id) }
 
-    /// Is called when the daemon is about to stop.
+    /// Sets the action that is called when the daemon is about to stop.
     package func whenEnding(_ action: @escaping @Sendable () -> Void) { feed.whenEnding(id, action) }
 }

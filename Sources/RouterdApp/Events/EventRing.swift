@@ -1,18 +1,18 @@
 import DequeModule
 package import RouterPlugin
 
-/// The last events, and where each stands among all of them.
+/// The last events, with their numbers among all events.
 ///
 ///     … forgotten … │ first ─────────── kept ─────────── last │ … to come …
 ///                   ▲
-///                 floor: nothing before it was numbered, or nobody listened then
+///                 floor: nothing before it was numbered, or the feed had no readers then
 ///
-/// Invariant: the events that are kept have all numbers from `last - count + 1` to `last`.
+/// Invariant: the kept events have all numbers from `last - count + 1` to `last`.
 package struct EventRing {
-    /// How much of what a reader wants is not there.
+    /// How many of the events that a reader asks for are missing.
     package enum Missed: Equatable, Sendable {
         case events(Int64)
-        /// Nobody has counted them: they were before this run, or while nobody listened.
+        /// The number is unknown: the events occurred before this run, or while the feed had no readers.
         case unknown
     }
 
@@ -28,7 +28,7 @@ package struct EventRing {
 
     package var count: Int { events.count }
 
-    /// - Parameter new: Numbered from `last` on.
+    /// - Parameter new: Events numbered from `last` on.
     package mutating func append(_ new: [RouterEvent]) {
         for event in new {
             if events.count == capacity { events.removeFirst() }
@@ -37,15 +37,15 @@ package struct EventRing {
         last = new.last?.sequence ?? last
     }
 
-    /// Forgets all of it. What happens until the next event counts as one number, so that nobody takes what came before
-    /// and what comes after for neighbours.
+    /// Forgets all events. The events until the next recorded one count as one number, so that no reader takes the
+    /// events before and after the pause for neighbours.
     package mutating func pause() {
         events = []
         last += 1
         floor = last
     }
 
-    /// What there is after a place, and what is missing there; up to so many events.
+    /// The events after a place, up to `limit`, and how many are missing before them.
     package func events(after place: Int64, limit: Int) -> (missed: Missed?, events: [RouterEvent]) {
         let first = last - Int64(events.count) + 1
         guard place < last else { return (nil, []) }

@@ -1,22 +1,22 @@
 package import RouterPlugin
 
-/// Who reads the feed, and how far each has come. The machine behind `EventFeed`, which has the lock and wakes readers.
+/// The readers of the feed and the place of each. The machine behind `EventFeed`, which has the lock and wakes readers.
 package struct FeedState {
-    /// What a reader finds.
+    /// The result of a read.
     package enum Step: Equatable, Sendable {
-        /// Events, and the place behind the last of them; first of all, what is missing before them.
+        /// Events, and the place behind the last of them; `missed` are the events missing before the first.
         case events([RouterEvent], missed: EventRing.Missed?, place: Int64)
-        /// Nothing, but it was nudged.
+        /// No events, but the reader was nudged.
         case nudged(place: Int64)
-        /// Nothing any more.
+        /// The end: no more events follow.
         case ended
     }
 
-    /// Why nobody else may read.
+    /// The reason why another reader is refused.
     package enum Refusal: Error, Equatable, Sendable {
-        /// There are as many as there may be.
+        /// The feed has its maximum number of readers.
         case tooMany
-        /// The caller has as many as one may have.
+        /// The caller has its maximum number of readers.
         case tooManyOfCaller
         /// The daemon is about to stop.
         case ended
@@ -24,7 +24,7 @@ package struct FeedState {
 
     private struct Reader {
         var place: Int64
-        /// It asks for what was in another run.
+        /// Whether the reader asks for events of another run.
         var comesFromElsewhere = false
         var caller: [UInt8]?
         var isNudged = false
@@ -37,7 +37,7 @@ package struct FeedState {
     private var lastReader = 0
     private var isEnded = false
     private var isKept = false
-    /// Since when nobody has been reading, as far as anybody has looked.
+    /// The first publish that found no readers since there was one.
     private var unreadSince: Timestamp?
     /// Whether events are made at all.
     package private(set) var isRecording = false
@@ -47,15 +47,15 @@ package struct FeedState {
         ring = EventRing(capacity: settings.events)
     }
 
-    /// How many read.
+    /// The number of readers.
     package var count: Int { readers.count }
 
     /// The number of the last event.
     package var lastSequence: Int64 { ring.last }
 
     /// - Parameters:
-    ///   - place: What the reader has seen last; nil begins with what happens from now on.
-    ///   - caller: Whose reader it is, if that is counted.
+    ///   - place: The place of the last event that the reader has seen; nil begins with the next event.
+    ///   - caller: The caller whose readers are counted together; nil does not count them.
     package mutating func open(after place: FeedPlace?, by caller: [UInt8]? = nil) throws(Refusal) -> Int {
         guard !isEnded else { throw .ended }
         guard readers.count < settings.readers else { throw .tooMany }
@@ -80,12 +80,13 @@ package struct FeedState {
         return lastReader
     }
 
-    /// Records from now on, whether or not anybody reads.
+    /// Records from now on, whether or not the feed has readers.
     package mutating func keepRecording() { (isKept, isRecording) = (true, true) }
 
     package mutating func close(_ id: Int) { readers[id] = nil }
 
-    /// Takes events, numbered from the ring's last on. When nobody has read for a while, nobody comes back for them.
+    /// Records events, numbered from the ring's last on. After a time without readers, recording stops: no reader is
+    /// expected to come back for the events.
     package mutating func publish(_ events: [RouterEvent], at now: Timestamp) {
         if readers.isEmpty, !isKept {
             let since = unreadSince ?? now
@@ -99,25 +100,25 @@ package struct FeedState {
         ring.append(events)
     }
 
-    /// The reader is to look up, though nothing may have happened.
+    /// Lets the reader return, even if no event has occurred.
     package mutating func nudge(_ id: Int) { readers[id]?.isNudged = true }
 
-    /// The reader is to come to its end.
+    /// Ends a reader.
     package mutating func end(_ id: Int) { readers[id]?.hasEnded = true }
 
-    /// All readers are to come to their end, and there will be no others.
+    /// Ends all readers, and refuses new ones.
     package mutating func endAll() {
         isEnded = true
         for id in readers.keys { end(id) }
     }
 
-    /// Whether `take` would find something.
+    /// Whether `take` would return a step.
     package func hasSomething(for id: Int) -> Bool {
         guard let reader = readers[id], !reader.hasEnded else { return true }
         return reader.isNudged || reader.comesFromElsewhere || reader.place < ring.last
     }
 
-    /// What the reader finds now; nil if it has to wait.
+    /// The next step of the reader; nil if it has to wait.
     package mutating func take(_ id: Int, limit: Int) -> Step? {
         guard var reader = readers[id], !reader.hasEnded else { return .ended }
         defer { readers[id] = reader }
@@ -134,7 +135,7 @@ package struct FeedState {
     }
 }
 
-/// Where a reader has been.
+/// The place of the last event that a reader has seen.
 package enum FeedPlace: Equatable, Sendable {
     /// Behind that event of this run.
     case here(Int64)
@@ -142,13 +143,13 @@ package enum FeedPlace: Equatable, Sendable {
     case elsewhere
 }
 
-/// What the feed keeps, and for whom.
+/// The capacity of the feed and its limits on readers.
 package struct FeedSettings: Sendable {
-    /// How many of the last events.
+    /// How many of the last events are kept.
     package var events = DaemonLimits.feedEvents
-    /// For how long they are kept when nobody reads any more.
+    /// How long they are kept after the last reader closed.
     package var memoryMilliseconds = DaemonLimits.feedMemoryMilliseconds
-    /// How many may read at once, and how many with one key.
+    /// How many readers may be open at once, and how many with one key.
     package var readers = DaemonLimits.streams
     package var readersPerKey = DaemonLimits.streamsPerKey
 

@@ -4,9 +4,10 @@ import Logging
 import RouterPlugin
 import Synchronization
 
-/// Where one observer is told: its line, and a thread of its own, which sleeps until there is something to tell.
+/// The worker of one observer: its queue, and a thread of its own, which sleeps until there is an event.
 ///
-/// A thread and not a dispatch queue: queues whose blocks hang leave none of the pool's threads to those who answer requests.
+/// The worker is a thread and not a dispatch queue: queues with blocked blocks use up the threads of the pool, and none
+/// would be left to answer requests.
 final class ObserverDesk: Sendable {
     private struct Work {
         let event: RouterEvent
@@ -32,7 +33,7 @@ final class ObserverDesk: Sendable {
         thread.start()
     }
 
-    /// Tells an observer that is idle; what is returned is signalled when it has returned from this event.
+    /// Passes an event to an idle observer; the returned semaphore is signalled when the observer has returned from it.
     func begin(_ event: RouterEvent) -> DispatchSemaphore {
         let work = Work(event: event)
         next.withLock { $0 = work }
@@ -40,7 +41,7 @@ final class ObserverDesk: Sendable {
         return work.hasReturned
     }
 
-    /// Ends the thread when it is idle.
+    /// Ends the thread when the observer is idle.
     func close() { bell.signal() }
 
     private func work() {
@@ -55,7 +56,7 @@ final class ObserverDesk: Sendable {
         }
     }
 
-    /// Tells one event, and those that have come behind it meanwhile.
+    /// Passes one event to the observer, and then the events queued behind it meanwhile.
     private func run(_ work: Work) {
         var event: RouterEvent? = work.event
         while let current = event {
@@ -68,7 +69,7 @@ final class ObserverDesk: Sendable {
         }
     }
 
-    /// One line for many failures.
+    /// Logs one line for many failures.
     private func report(_ fault: any Error, at now: Timestamp) {
         let isDue = lastReport.withLock { last in
             if let last, now.milliseconds - last.milliseconds < DaemonLimits.observerReportMilliseconds { return false }

@@ -4,18 +4,18 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// Tells observers what has happened, after it was committed.
+/// Calls observers with committed events.
 ///
 ///     EngineHost ──tell──▶ a queue of its own: event by event, in the order of registration
 ///                             ├──▶ line and thread of the first observer
 ///                             └──▶ line and thread of the second …
 ///
-/// Who is quick is told in the order of registration: the next one waits a moment for it. Who is not, is told aside, and
-/// nobody waits for it until it has caught up.
+/// Observers run in registration order; each waits briefly for the one before. A slow observer works off a queue of its
+/// own, and no other observer waits for it until it has caught up.
 ///
-/// Thread-safe. An observer that never returns keeps its thread, and nothing else.
+/// Thread-safe. An observer that never returns blocks its own thread, and nothing else.
 package final class ObserverDispatcher: Sendable {
-    /// How an observer does.
+    /// The counters of an observer.
     package struct Figures: Sendable {
         package var id: PluginID
         package var told: Int
@@ -46,7 +46,7 @@ package final class ObserverDispatcher: Sendable {
 
     deinit { for desk in desks.values { desk.close() } }
 
-    /// How each does, in the order of the configuration.
+    /// The counters of each observer, in the order of the configuration.
     package var figures: [Figures] {
         names.compactMap { name in
             desks[name]?.line.withLock {
@@ -55,7 +55,7 @@ package final class ObserverDispatcher: Sendable {
         }
     }
 
-    /// Takes what has happened and returns at once.
+    /// Queues events for the observers and returns at once.
     package func tell(_ events: [CommittedEvent]) {
         let events = events.filter { !$0.observers.isEmpty }
         guard !events.isEmpty else { return }

@@ -1,24 +1,24 @@
 import DequeModule
 package import RouterPlugin
 
-/// What one observer is told: its events, one after the other, and what is done when it takes too long.
+/// The events of one observer, passed one after the other, and the measures when it takes too long.
 ///
 ///              offer                          offer, when it has taken too long
 ///     idle ─────────▶ telling, behind: none ──────────────────────────────────▶ hanging: misses events
 ///       ▲               │      ▲                                                      │
 ///       └── returned ───┘      └───────────────────────── returned ───────────────────┘
 ///
-/// Invariant: nothing is behind an observer that is idle.
+/// Invariant: no event is queued behind an idle observer.
 package struct ObserverLine: Sendable {
-    /// What is to be done with an event.
+    /// The result of offering an event.
     package enum Offered: Equatable, Sendable {
-        /// It is to be told now; nobody else tells it anything.
+        /// Pass the event to the observer now; it has no other event in hand.
         case tell
-        /// It is told when its turn has come.
+        /// The event is queued and is passed when its turn comes.
         case later
-        /// It misses the event.
+        /// The observer misses the event.
         case missed
-        /// It misses this one and those behind it, and hangs: that is worth a word.
+        /// The observer hangs, and misses this event and those queued behind it: log a line.
         case hangs
     }
 
@@ -26,7 +26,7 @@ package struct ObserverLine: Sendable {
     private var behind: Deque<RouterEvent> = []
     private var since: Timestamp?
     private var isHanging = false
-    /// How many events it was told, how many of them it threw at, and how many it has missed.
+    /// How many events were passed to the observer, how many of them it threw at, and how many it has missed.
     package private(set) var told = 0
     package private(set) var failed = 0
     package private(set) var missed = 0
@@ -35,7 +35,7 @@ package struct ObserverLine: Sendable {
         self.limits = limits
     }
 
-    /// Whether it is being told something.
+    /// Whether the observer has an event in hand.
     package var isBusy: Bool { since != nil }
     package var hangs: Bool { isHanging }
 
@@ -58,10 +58,10 @@ package struct ObserverLine: Sendable {
         return .later
     }
 
-    /// So many events never came as far as to be offered.
+    /// Counts events that were dropped before they were offered.
     package mutating func miss(_ count: Int) { missed += count }
 
-    /// It has returned; gives the next event that it is to be told.
+    /// The observer has returned; returns the next event to pass to it.
     package mutating func returned(hasFailed: Bool, at now: Timestamp) -> RouterEvent? {
         told += 1
         if hasFailed { failed += 1 }
@@ -72,13 +72,13 @@ package struct ObserverLine: Sendable {
     }
 }
 
-/// What an observer is allowed.
+/// The limits of an observer.
 package struct ObserverLimits: Sendable {
-    /// How long it may take for one event before it misses others.
+    /// How long the observer may take for one event before it misses others.
     package var milliseconds = DaemonLimits.observerMilliseconds
     /// How many events may wait for it.
     package var events = DaemonLimits.observerEvents
-    /// For how long those that are registered behind it wait for it, so that they are told after it.
+    /// How long observers registered behind it wait for it, so that they are called after it.
     package var patienceMilliseconds = DaemonLimits.observerPatienceMilliseconds
 
     package init() {}

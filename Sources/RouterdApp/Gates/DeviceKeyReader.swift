@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 package import Router
 
-/// Keys of devices and what they sign, as they come over the network.
+/// Reads device keys, and verifies device signatures, as they arrive over the network.
 package enum DeviceKeyReader {
     /// A public key of the curve P-256 in base64: X9.63's uncompressed point, as Apple's `SecKey` gives it, or a
     /// SubjectPublicKeyInfo, as most others do. Nil if it is neither.
@@ -14,7 +14,7 @@ package enum DeviceKeyReader {
         return key.map { DeviceKey(Array($0.x963Representation)) }
     }
 
-    /// Whether a text was signed by the device: ECDSA over SHA-256, in base64, in DER or as two numbers of 32 bytes.
+    /// Whether the device signed a text: ECDSA over SHA-256, in base64, in DER or as two numbers of 32 bytes.
     package static func isSigned(_ text: String, by signature: String, with key: DeviceKey) -> Bool {
         guard let bytes = Data(base64Encoded: signature),
             let key = try? P256.Signing.PublicKey(x963Representation: Data(key.bytes)),
@@ -24,7 +24,7 @@ package enum DeviceKeyReader {
         return key.isValidSignature(signature, for: Data(text.utf8))
     }
 
-    /// Randomness for a challenge, in base64.
+    /// Random bytes for a challenge, in base64.
     package static func nonce() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<DaemonLimits.challengeBytes).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

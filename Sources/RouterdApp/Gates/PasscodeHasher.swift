@@ -6,13 +6,13 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// Makes hashes of passcodes, and compares with them, on threads of its own: a hash takes a quarter of a second and 32 MiB,
-/// which neither the engine's queue nor the pool that answers requests may wait for.
+/// Computes and compares passcode hashes on threads of its own: a hash takes a quarter of a second and 32 MiB, and
+/// neither the engine's queue nor the pool that answers requests may wait for that.
 ///
-/// No more than half of the cores are at it, so that a flood of passcodes leaves room for everything else, and no more
-/// than `DaemonLimits.passcodesWaiting` have a turn.
+/// At most half of the cores compute hashes, so that a flood of passcodes leaves room for everything else, and at most
+/// `DaemonLimits.passcodesWaiting` requests have a turn.
 package final class PasscodeHasher: Sendable {
-    /// More wait than are taken.
+    /// Too many requests wait for hashes already.
     package struct Overloaded: Error {
         package init() {}
     }
@@ -37,10 +37,10 @@ package final class PasscodeHasher: Sendable {
         queues = (0..<max(1, workers)).map { DispatchQueue(label: "routerd.passcodes.\($0)", qos: .utility) }
     }
 
-    /// Does something that needs hashes, when there is room for it: a turn is taken before anything is counted that a client
-    /// has only so many of.
+    /// Runs a body that needs hashes, when there is room for it: the turn is granted before the body counts a try, of
+    /// which a client has a limited number.
     ///
-    /// - Throws: `Overloaded` if too many wait; what `body` throws.
+    /// - Throws: `Overloaded` if too many requests wait; the errors of `body`.
     package func inTurn<Value: Sendable>(_ body: (Turn) async throws -> Value) async throws -> Value {
         let queue = turns.withLock { turns -> Int? in
             guard turns.taken < limit else { return nil }
@@ -53,17 +53,17 @@ package final class PasscodeHasher: Sendable {
         return try await body(Turn(cost: cost, queue: queues[queue]))
     }
 
-    /// A place among those that make hashes.
+    /// The permission to compute hashes.
     package struct Turn: Sendable {
         fileprivate let cost: PasscodeHash.Cost
         fileprivate let queue: DispatchQueue
 
-        /// The hash of a passcode that somebody has chosen, under a salt of its own.
+        /// The hash of a newly chosen passcode, with a salt of its own.
         package func hash(_ passcode: Passcode) async throws -> PasscodeHash {
             try await perform { try PasscodeHasher.hash(passcode, cost) }
         }
 
-        /// Whether a passcode is the one that the hash was made of.
+        /// Whether the hash was made of this passcode.
         package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
             try await perform {
                 let digest = try PasscodeHasher.derive(passcode, hash.salt, hash.cost, count: hash.digest.count)
@@ -94,7 +94,7 @@ package final class PasscodeHasher: Sendable {
     fileprivate static func derive(
         _ passcode: Passcode, _ salt: [UInt8], _ cost: PasscodeHash.Cost, count: Int
     ) throws -> [UInt8] {
-        // The memory that it may take follows from these, and they are in bounds: see `PasscodeHash.Cost.isBearable`.
+        // These numbers determine the memory of the hash, and they are in bounds: see `PasscodeHash.Cost.isBearable`.
         let key = try KDF.Scrypt.deriveKey(
             from: Array(passcode.revealed().utf8), salt: salt, outputByteCount: count, rounds: 1 << cost.logRounds,
             blockSize: cost.blockSize, parallelism: cost.parallelism)

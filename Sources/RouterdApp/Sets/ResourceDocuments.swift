@@ -16,7 +16,7 @@ struct ResourceDocuments {
     /// The resources in the order of the documents.
     var drafts: [ResourceDraft] { entries.map(\.draft) }
 
-    /// Reads all documents, or finds all of their faults.
+    /// Reads all documents, or reports all of their faults.
     ///
     /// - Parameters:
     ///   - scope: The scope in which the endpoints of an application are read.

@@ -81,7 +81,7 @@ package enum ResourceSpec {
         package var after: JSONValue?
     }
 
-    /// The difference of secrets, which do not show.
+    /// The difference of secrets, which are not shown.
     package static let secretDifference = Difference(pointer: "/secret", before: nil, after: nil)
 
     /// The fields in which two specifications differ, in the order of their places.

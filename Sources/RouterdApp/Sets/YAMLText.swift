@@ -7,7 +7,8 @@ package enum YAMLText {
         try Yams.serialize(node: node(value), width: -1, allowUnicode: true)
     }
 
-    /// A value as JSON that is YAML, too: characters that YAML does not take as they are, or reads as ends of lines, are escaped.
+    /// A value as JSON that is YAML, too: characters that YAML does not accept unescaped, or reads as line ends, are
+    /// escaped.
     package static func writeJSON(_ value: JSONValue) -> [UInt8] {
         var text = ""
         for scalar in String(decoding: value.serialized(), as: UTF8.self).unicodeScalars {
@@ -35,7 +36,8 @@ package enum YAMLText {
         }
     }
 
-    /// Whether a text without quotes is read as a text by every reader: words of letters, and no word with a meaning.
+    /// Whether every YAML reader reads the text without quotes as a text: words of letters, none with a special
+    /// meaning.
     private static func isPlain(_ text: String) -> Bool {
         let words = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "~"]
         guard let first = text.utf8.first, isLetter(first), !words.contains(text.lowercased()) else { return false }

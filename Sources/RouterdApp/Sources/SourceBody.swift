@@ -4,11 +4,11 @@ package import RouterPlugin
 
 /// Sources on the wire.
 package enum SourceBody {
-    /// Reads a source as a client puts it.
+    /// Reads a source that a client puts.
     ///
     /// - Parameters:
     ///   - kinds: The plugins in use.
-    ///   - existing: The source as it is; its secrets count where the body has none.
+    ///   - existing: The stored source; its secrets apply where the body has none.
     package static func read(
         _ value: JSONValue, id: SourceID, kinds: PluginRegistry, existing: SourceDefinition?
     ) throws(Problem) -> SourceDraft {
@@ -70,7 +70,7 @@ package enum SourceBody {
         return secrets
     }
 
-    /// A secret: a text, or an object with a window.
+    /// A secret: a text, or an object with a validity window.
     private static func secret(
         _ value: JSONValue, of kind: PayloadSourceKind, at pointer: String
     ) throws(Problem) -> SigningKey {
@@ -109,7 +109,7 @@ package enum SourceBody {
         JSONWriter.object { write(source, issuing: secret, to: &$0) }
     }
 
-    /// Writes a source. Secrets are never shown, but for one that was made for this very answer.
+    /// Writes a source. Secrets are never shown, except one generated for this very answer.
     package static func write(
         _ source: SourceDefinition, issuing secret: String? = nil, to object: inout JSONObjectWriter
     ) {
@@ -129,7 +129,8 @@ package enum SourceBody {
 }
 
 extension Problem {
-    /// A fault of a plugin's configuration in a body. A rendering that points into a text stands apart from the sentence.
+    /// A fault of a plugin's configuration in a body. A rendering that points into a text is separate from the
+    /// sentence.
     package init(_ error: PluginConfigurationError) {
         let parts = error.message.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
         let isForm = ["wrong-type", "unknown-field"].contains(error.code)

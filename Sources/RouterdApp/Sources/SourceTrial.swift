@@ -44,7 +44,7 @@ enum SourceSample {
     }
 }
 
-/// The steps of a sample request through a source, and what each came to.
+/// The steps of a sample request through a source, with the result of each.
 struct SourceTrial: Sendable {
     private enum Result: String {
         case ok, refused, skipped
@@ -88,7 +88,7 @@ struct SourceTrial: Sendable {
         pass(decoding.events, by: run, request)
     }
 
-    /// The checks that a real request meets before its source sees it.
+    /// The checks that a real request passes before its source sees it.
     private static func checkBody(of request: SourceRequest) throws(SourceError) {
         if request.headers.contains(where: { $0.name == "content-encoding" && Request.isCompression($0.value) }) {
             throw SourceError(

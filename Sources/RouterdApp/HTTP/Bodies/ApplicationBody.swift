@@ -2,12 +2,12 @@ import HTTPTypes
 package import Router
 package import RouterPlugin
 
-/// The scenes that stand for an application.
+/// The scenes that represent an application.
 package struct ApplicationScenes: Sendable {
-    /// That of its most active session.
+    /// The activation state of its most active session.
     package var state: ActivationState
-    /// The connected session that is closest to the person, and the one that onboards or is asked for the passcode; nil in
-    /// lists, which do not look.
+    /// The connected session closest to the person, and the session that onboards or is asked for the passcode; the
+    /// outer nil in lists, which do not look them up.
     package var current: SessionID??
     package var onboarding: SessionID??
 
@@ -20,7 +20,7 @@ package struct ApplicationScenes: Sendable {
 
 /// Applications on the wire.
 package enum ApplicationBody {
-    /// Reads what a client puts.
+    /// Reads an application that a client puts.
     package static func read(
         _ body: JSONValue, id: ApplicationID, within scope: EndpointScope
     ) throws(Problem) -> ApplicationDraft {
@@ -152,7 +152,7 @@ package enum ApplicationBody {
         Problem(.unprocessableContent, "invalid-field", "The field statuses \(reason).", pointer: pointer)
     }
 
-    /// Writes an application. Secrets are left out but for those that were made for this very answer.
+    /// Writes an application. Secrets are left out, except those generated for this very answer.
     ///
     /// - Parameter scenes: Left out if they were not asked for.
     package static func write(
@@ -229,6 +229,6 @@ package enum ApplicationBody {
 }
 
 extension SceneManifest {
-    /// The setting as a client has put it; nil if it has put none.
+    /// The setting as the client put it; nil if the client put none.
     fileprivate var multipleScenesSetting: Bool? { supportsMultipleScenes ? true : allowsOneSceneOnly ? false : nil }
 }

@@ -6,8 +6,8 @@ package import RouterPlugin
 package enum EndpointBody {
     /// The URL, the format if it is not the standard one, and the public parts of each key.
     ///
-    /// - Parameter freshSecret: The secret that was made for this very answer: if it is the endpoint's, it is shown, once
-    ///   and never again.
+    /// - Parameter freshSecret: The secret generated for this very answer: if it is the endpoint's, it is shown this
+    ///   one time.
     package static func write(
         _ endpoint: Endpoint, issuing freshSecret: String?, to object: inout JSONObjectWriter
     ) {
@@ -19,7 +19,7 @@ package enum EndpointBody {
         }
     }
 
-    /// A private key is not shown even when it was made for this answer: nobody but the daemon needs it.
+    /// A private key is not shown even when it was generated for this answer: only the daemon needs it.
     package static func write(_ endpoint: Endpoint, after rotation: SecretRotation) -> [UInt8] {
         JSONWriter.object { write(endpoint, issuing: rotation.freshSecrets[.v1], to: &$0) }
     }

@@ -4,14 +4,14 @@ package import Router
 import RouterPlugin
 
 extension ObjectReader {
-    /// An endpoint: `{"url", "secret"? or "signingKeys"?, "format"?}`. The URL is read by the parser that will send to it, and refused
-    /// if nothing could ever be sent to it.
+    /// An endpoint: `{"url", "secret"? or "signingKeys"?, "format"?}`. The URL is read by the parser that the transport
+    /// uses, and refused if no webhook could ever be sent to it.
     package mutating func endpoint(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointDraft? {
         guard let reader = try object(key) else { return nil }
         return try Self.endpoint(reader, within: scope)
     }
 
-    /// A merge patch of an endpoint: what is left out stays.
+    /// A merge patch of an endpoint: members left out stay as they are.
     package mutating func endpointPatch(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointPatch? {
         guard var reader = try object(key) else { return nil }
         if case .null = reader.presence("url") { throw reader.missing("url") }
@@ -26,7 +26,7 @@ extension ObjectReader {
         case .value: format = try reader.format(within: scope).map { .set($0) }
         }
         try reader.finish()
-        // A key that is named stands, whatever the other name says.
+        // A named key takes precedence over the other member.
         let change: SessionPatch.Change<SigningKeys>? =
             if let keys { .set(keys) } else if isRemoved { .remove } else { nil }
         return EndpointPatch(url: url, keys: change, freshSecret: Self.freshSecret(), format: format)

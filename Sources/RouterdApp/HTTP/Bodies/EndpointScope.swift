@@ -3,12 +3,12 @@ import Plugins
 package import Router
 package import RouterPlugin
 
-/// What endpoints and observers are read under: whose they are, where they may be, which there are, and when they are read.
-/// Where endpoints may be is the same policy that the transport asks when it connects.
+/// The scope in which endpoints and observers are read: their application, the permitted addresses, the registered
+/// names, and the time. Permitted addresses follow the same policy that the transport asks when it connects.
 package struct EndpointScope: Sendable {
     private let policy: EgressPolicy
     private let application: ApplicationID?
-    /// The moment from which on there must be a valid key.
+    /// The time from which on there must be a valid key.
     let now: Timestamp
     /// The observers that may be registered.
     private let observers: [PluginID]
@@ -34,14 +34,14 @@ package struct EndpointScope: Sendable {
         self.formats = DeliveryFormats(formats)
     }
 
-    /// For bodies whose endpoints are only looked at and never connected to.
+    /// For bodies whose endpoints are only read and never connected to.
     package static func unguarded(
         at now: Timestamp, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds
     ) -> EndpointScope {
         EndpointScope(policy: .unguarded, now: now, formats: formats)
     }
 
-    /// Reads who is to be told, in their order; nil if the member is missing or null.
+    /// Reads the observers, in their order; nil if the member is missing or null.
     func observers(_ reader: inout ObjectReader) throws(Problem) -> [PluginID]? {
         guard let names = try reader.strings("observers", atMost: RouterLimits.observers) else { return nil }
         var found: [PluginID] = []
@@ -63,7 +63,7 @@ package struct EndpointScope: Sendable {
         return found
     }
 
-    /// Why an endpoint can never be reached, as far as that is known before its name is looked up.
+    /// The reason why an endpoint can never be reached, as far as it is known before the name is looked up.
     func refusal(host: String, port: Int) -> EgressRefusal? {
         guard case .refused(let refusal) = policy.verdict(for: application, host: host, port: port) else { return nil }
         return refusal

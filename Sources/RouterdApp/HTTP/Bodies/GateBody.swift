@@ -4,7 +4,7 @@ import RouterPlugin
 
 /// Gates on the wire.
 enum GateBody {
-    /// A session that speaks at its gate.
+    /// The session that sends a request to its gate.
     static func session(_ reader: inout ObjectReader, of application: ApplicationID) throws(Problem) -> SessionKey {
         guard let id = try reader.identifier("session", of: IdentifierKinds.Session.self) else {
             throw reader.missing("session")
@@ -17,7 +17,7 @@ enum GateBody {
         return Int64(term)
     }
 
-    /// The name under which the client keeps what onboarding has come to.
+    /// The name under which the client keeps the result of onboarding.
     static func onboardingID(_ reader: inout ObjectReader) throws(Problem) -> String? {
         try text("onboardingId", &reader, atMost: RouterLimits.gateTextBytes)
     }
@@ -45,7 +45,7 @@ enum GateBody {
             defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "")
     }
 
-    /// A text that says something, if it is there.
+    /// A text that is not empty, if the member is present.
     private static func text(
         _ key: String, _ reader: inout ObjectReader, atMost limit: Int
     ) throws(Problem) -> String? {
@@ -59,7 +59,7 @@ enum GateBody {
         object.field("held", held)
     }
 
-    /// What a welcome screen shows.
+    /// The contents of a welcome screen.
     static func write(_ settings: OnboardingSettings, in language: String?, to welcome: inout JSONObjectWriter) {
         welcome.field("configured", settings.isConfigured)
         welcome.field("demoConfiguration", settings.demoConfiguration)

@@ -24,7 +24,7 @@ enum GateSettingsBody {
         if var passcode = try reader.object("passcode") {
             gates.passcode = try passcode.passcodePolicy()
             try passcode.finish()
-            // A passcode is chosen when a person is taken on.
+            // A passcode is chosen during onboarding.
             gates.onboarding = gates.onboarding ?? OnboardingSettings()
         }
         try reader.finish()

@@ -3,12 +3,12 @@ package import RouterPlugin
 
 /// Notifications on the wire.
 package enum NotificationBody {
-    /// What is answered when a notification is accepted.
+    /// The answer to an accepted notification.
     package static func answer(_ accepted: NewNotification) -> [UInt8] {
         answer(accepted.id, accepted.placement.state, accepted.decision, duplicate: false)
     }
 
-    /// The same again, for a sender that repeats itself.
+    /// The same answer, for a sender that repeats its request.
     package static func answer(_ receipt: Receipt) -> [UInt8] {
         answer(receipt.id, receipt.state, receipt.decision, duplicate: true)
     }
@@ -82,7 +82,7 @@ package enum NotificationBody {
         write(payload, of: notification, to: &body)
     }
 
-    /// The payload as it came in, or the facts of an event as an object.
+    /// The payload as received, or the facts of an event as an object.
     private static func write(
         _ payload: MessagePayload, of notification: StoredNotification, to body: inout JSONObjectWriter
     ) {

@@ -4,7 +4,8 @@ import RouterPlugin
 
 /// The query of a list of notifications.
 package enum NotificationQuery {
-    /// - Returns: What the store is asked, and whether only those in flight, or only those not in flight, are wanted.
+    /// - Returns: The filter for the store, and whether only notifications in flight, or only notifications not in
+    ///   flight, are wanted.
     package static func filter(
         _ query: [String: String], caller: Caller
     ) throws(Problem) -> (stored: NotificationFilter, inFlight: Bool?) {

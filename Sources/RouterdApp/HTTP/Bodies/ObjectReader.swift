@@ -1,12 +1,12 @@
 import HTTPTypes
 package import RouterPlugin
 
-/// Reads the members of a JSON object one by one, each with its type, and then refuses what nobody asked for.
+/// Reads the members of a JSON object one by one, each with its type, and then refuses the members that were not read.
 package struct ObjectReader {
     private let object: JSONObject
     private let pointer: String
-    /// The names that were asked for, as bytes: to Swift's own equality `signing\u{212A}eys`, with the Kelvin sign, is
-    /// `signingKeys`, and the field would be passed over in silence.
+    /// The names that were read, as bytes: Swift's own equality takes `signing\u{212A}eys`, with the Kelvin sign, for
+    /// `signingKeys`, and the field would be silently ignored.
     private var known: Set<[UInt8]> = []
 
     package init(_ value: JSONValue, at pointer: String = "") throws(Problem) {
@@ -17,7 +17,7 @@ package struct ObjectReader {
         self.pointer = pointer
     }
 
-    /// Where a member stands in the document.
+    /// The JSON pointer of a member in the document.
     package func pointer(to key: String) -> String { "\(pointer)/\(key)" }
 
     /// The value of a member; null counts as absent.
@@ -27,14 +27,14 @@ package struct ObjectReader {
         return value
     }
 
-    /// Whether a member is there, and whether it is null.
+    /// Whether a member is present, and whether it is null.
     package mutating func presence(_ key: String) -> Presence {
         known.insert(Array(key.utf8))
         guard let value = object[key] else { return .absent }
         return value == .null ? .null : .value(value)
     }
 
-    /// A merge patch tells apart what is left out and what is null.
+    /// A merge patch distinguishes absent members from null ones.
     package enum Presence {
         case absent, null
         case value(JSONValue)
@@ -83,7 +83,7 @@ package struct ObjectReader {
         return try ObjectReader(value, at: pointer(to: key))
     }
 
-    /// A member that names something.
+    /// A member that holds an identifier.
     package mutating func identifier<Kind>(
         _ key: String, of kind: Kind.Type
     ) throws(Problem) -> Identifier<Kind>? {
@@ -91,7 +91,7 @@ package struct ObjectReader {
         do { return try Identifier<Kind>(text) } catch { throw Problem(error, pointer: pointer(to: key)) }
     }
 
-    /// Call last: refuses members that were not asked for.
+    /// Call last: refuses members that were not read.
     package func finish() throws(Problem) {
         guard let unknown = object.members.first(where: { !known.contains(Array($0.key.utf8)) }) else { return }
         let names = known.map { String(decoding: $0, as: UTF8.self) }.sorted().joined(separator: ", ")

@@ -5,10 +5,10 @@ package import RouterPlugin
 /// A part of a list that is ordered by a text key.
 package struct Page<Element: Sendable>: Sendable {
     package let elements: ArraySlice<Element>
-    /// Where the next page begins; nil after the last.
+    /// The key after which the next page begins; nil after the last page.
     package let next: String?
 
-    /// - Parameter elements: All of the list, in order of the key's bytes.
+    /// - Parameter elements: All elements of the list, in order of the key's bytes.
     package init(of elements: [Element], after: String?, limit: Int, key: (Element) -> String) {
         var start = elements.startIndex
         if let after {
@@ -27,7 +27,7 @@ package struct Page<Element: Sendable>: Sendable {
     }
 }
 
-/// Where a page ended, written so that nobody is tempted to build one.
+/// The cursor at the end of a page, encoded so that clients do not build one themselves.
 package enum Cursor {
     package static func write(_ key: String) -> String { Data(key.utf8).base64EncodedString().urlSafe }
 

@@ -5,9 +5,9 @@ package import RouterPlugin
 
 /// Requests about passcodes on the wire.
 ///
-/// Nothing that was typed is kept beyond the request, and none of it occurs in an answer.
+/// The typed text is not kept beyond the request, and never occurs in an answer.
 package struct PasscodeBody {
-    /// Who speaks, and in which term.
+    /// The session that speaks, and the gate's term that it knows.
     package let speaker: PasscodeRequest.Speaker
     private var reader: ObjectReader
 
@@ -19,7 +19,7 @@ package struct PasscodeBody {
         speaker = PasscodeRequest.Speaker(session, term: try GateBody.term(&reader), for: purpose)
     }
 
-    /// A passcode that somebody thinks of; nobody speaks.
+    /// A passcode candidate to check; the request names no session.
     package static func candidate(_ bytes: [UInt8]) throws(Problem) -> Passcode {
         var reader = try reader(bytes)
         let passcode = try passcode("passcode", from: &reader)
@@ -37,7 +37,7 @@ package struct PasscodeBody {
         try Self.passcode(key, from: &reader)
     }
 
-    /// A passcode, in Unicode's form C: what a person types is the same whatever it is typed on.
+    /// A passcode, in Unicode's form C: the same typed text is equal, whatever keyboard it was typed on.
     private static func passcode(_ key: String, from reader: inout ObjectReader) throws(Problem) -> Passcode {
         guard let text = try reader.string(key) else { throw reader.missing(key) }
         do { return try Passcode(text.precomposedStringWithCanonicalMapping) } catch {
@@ -62,14 +62,15 @@ package struct PasscodeBody {
         return text
     }
 
-    /// Call last: refuses members that were not asked for.
+    /// Call last: refuses members that were not read.
     package func finish() throws(Problem) {
         do { try reader.finish() } catch { throw error.withoutNames }
     }
 }
 
 extension Problem {
-    /// Does not say where it was: the name of a field is the client's, and may be what was meant to be its value.
+    /// The problem without its pointer: the name of a field is the client's text, and may be the passcode meant as its
+    /// value.
     fileprivate var withoutNames: Problem {
         var problem = self
         problem.pointer = nil
@@ -78,7 +79,7 @@ extension Problem {
 }
 
 extension ObjectReader {
-    /// A policy of passcodes; what is left out is as in the SAP SDK.
+    /// A policy of passcodes; members left out have the values of the SAP SDK.
     package mutating func passcodePolicy() throws(Problem) -> PasscodePolicy {
         let standard = PasscodePolicy()
         let length = Int64(RouterLimits.passcodeLength)

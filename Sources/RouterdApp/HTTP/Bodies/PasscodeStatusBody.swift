@@ -2,7 +2,7 @@ import HTTPTypes
 package import Router
 package import RouterPlugin
 
-/// What is known of a passcode, on the wire; nothing that it could be guessed by.
+/// The public facts about a passcode, on the wire; none of them helps to guess it.
 package enum PasscodeStatusBody {
     package static func write(_ lock: PasscodeLock, under policy: PasscodePolicy, at now: Timestamp) -> [UInt8] {
         JSONWriter.object { body in
@@ -18,7 +18,7 @@ package enum PasscodeStatusBody {
         }
     }
 
-    /// What a passcode that somebody thinks of does not meet, in the order of the policy.
+    /// The rules that a passcode candidate does not meet, in the order of the policy.
     package static func write(_ faults: [PasscodeFault]) -> [UInt8] {
         JSONWriter.object { body in
             body.field("meetsPolicy", faults.isEmpty)
@@ -38,14 +38,14 @@ package enum PasscodeStatusBody {
 }
 
 extension Problem {
-    /// The passcode is not the one that was chosen.
+    /// The passcode is not the chosen one.
     static func invalidPasscode(triesRemaining tries: Int?) -> Problem {
         var problem = Problem(.forbidden, "invalid-passcode", "The passcode is wrong.", pointer: "/passcode")
         problem.triesRemaining = PasscodeStatusBody.triesRemaining(tries)
         return problem
     }
 
-    /// A passcode was not typed twice the same.
+    /// The two entries of a new passcode differ.
     static func failedToMatch(triesRemaining tries: Int?) -> Problem {
         var problem = Problem(
             .unprocessableContent, "failed-to-match", "The two passcodes are not the same.", pointer: "/confirmation")
@@ -57,7 +57,7 @@ extension Problem {
         .forbidden, "invalid-signature", "The challenge was not signed by the key of the device.",
         pointer: "/signature")
 
-    /// A passcode that was chosen will not do.
+    /// A chosen passcode does not meet the policy.
     init(_ fault: PasscodeFault) {
         self.init(.unprocessableContent, "failed-to-meet-policy", fault.message)
         rule = fault.rule
@@ -97,7 +97,7 @@ extension Problem {
 }
 
 extension PasscodeFault {
-    /// One sentence for the person who has chosen the passcode.
+    /// One sentence for the person who chose the passcode.
     var message: String {
         switch self {
         case .tooShort(let minimum): "The passcode must have at least \(minimum) characters."

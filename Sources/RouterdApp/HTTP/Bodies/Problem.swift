@@ -5,7 +5,7 @@ package import PredicateEngine
 package import Router
 package import RouterPlugin
 
-/// An error as RFC 9457 has it, with the stable `code` that clients hold on to.
+/// An error in the form of RFC 9457, with the stable `code` that clients rely on.
 package struct Problem: Error, HTTPResponseError, Sendable {
     package var status: HTTPResponse.Status
     /// Stable, in kebab-case.
@@ -17,24 +17,24 @@ package struct Problem: Error, HTTPResponseError, Sendable {
     /// The byte of the body at fault.
     package var offset: Int?
     package var predicate: PredicateFault?
-    /// A rendering of the place at fault in a text of the body, such as a template.
+    /// A rendering of the fault's place in a text of the body, such as a template.
     package var caret: String?
-    /// The activation states that may follow, if the one that was asked for may not.
+    /// The permitted activation states, if the requested one is not permitted.
     package var legalStates: [ActivationState]?
-    /// The term of a gate as it is now, if a report was of another one.
+    /// The current term of a gate, if a report named another one.
     package var currentTerm: Int64?
-    /// Seconds after which it is worth trying again.
+    /// Seconds after which a retry is worthwhile.
     package var retryAfter: Int?
     /// How many tries of a passcode are left; -1 if there is no limit.
     package var triesRemaining: Int?
-    /// The rule that a passcode does not meet.
+    /// The rule that the passcode does not meet.
     package var rule: String?
     /// The faults of a document that was refused, each with its place.
     package var faults: [ConfigurationFault]?
-    /// The methods that the path takes, if it does not take the one that was asked for.
+    /// The methods of the path, if it does not have the requested one.
     package var allow: String?
 
-    /// What is said of a predicate that was refused.
+    /// The details of a predicate that was refused.
     package struct PredicateFault: Hashable, Sendable {
         /// `can` or `prefers`.
         package var side: String
@@ -87,7 +87,7 @@ package struct Problem: Error, HTTPResponseError, Sendable {
         }
     }
 
-    /// The headers of the answer, but for those that say how long it is.
+    /// The headers of the answer, except those about its length.
     var headers: HTTPFields {
         var headers = HTTPFields()
         headers[.contentType] = "application/problem+json"
@@ -192,7 +192,7 @@ extension Problem {
             self.init(
                 .unprocessableContent, "user-info-too-large",
                 "userInfo and stateRestorationActivity may have \(limit) bytes each.")
-        // Only the APNs listeners demand anything of devices.
+        // Only the APNs listeners have requirements of devices.
         case .unknownDevice, .retiredDevice: self = .unexpectedReply
         case .storeUnavailable(let error):
             self.init(
@@ -288,14 +288,14 @@ extension Problem {
         }
     }
 
-    /// The path takes these methods only.
+    /// The path has these methods only.
     static func notAllowed(_ allow: String) -> Problem {
         var problem = Problem(.methodNotAllowed, "method-not-allowed", "The path does not take this method.")
         problem.allow = allow
         return problem
     }
 
-    /// A fault of ours that nobody thought of.
+    /// An unexpected fault of the daemon itself.
     static let internalError = Problem(
         .internalServerError, "internal-error", "The request could not be answered; the daemon's log says why.")
 

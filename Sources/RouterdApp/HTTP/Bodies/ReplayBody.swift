@@ -4,7 +4,7 @@ package import RouterPlugin
 
 /// A replay as JSON.
 package enum ReplayBody {
-    /// What a client asks for.
+    /// The replay that a client requests.
     package struct Asked: Sendable {
         package var filter: NotificationFilter
         package var perSecond: Int

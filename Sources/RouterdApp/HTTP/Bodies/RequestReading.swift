@@ -7,10 +7,10 @@ import Plugins
 import Router
 import RouterPlugin
 
-/// What a request carries through its handling.
+/// The context of a request while it is handled.
 package struct RouterdContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// The connection that the request came over.
+    /// The connection on which the request arrived.
     let channel: any Channel
 
     package init(source: ApplicationRequestContextSource) {
@@ -20,7 +20,7 @@ package struct RouterdContext: RequestContext {
 }
 
 extension RouterdContext {
-    /// A part of the path that names something, percent-decoded as strict UTF-8.
+    /// An identifier in the path, percent-decoded as strict UTF-8.
     func identifier<Kind>(_ name: String, of kind: Kind.Type) throws(Problem) -> Identifier<Kind> {
         guard let raw = parameters.get(name), let text = raw.percentDecoded else {
             let code = "invalid-\(Kind.rule.name)"
@@ -40,7 +40,7 @@ extension RouterdContext {
 }
 
 extension Request {
-    /// Other words, which some clients take for the charset, change nothing of a body.
+    /// Other values, which some clients confuse with the charset, have no effect on a body.
     private static let compressions: Set<String> = [
         "gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd",
     ]
@@ -50,9 +50,9 @@ extension Request {
         value.split { $0 == "," || $0.isWhitespace }.contains { compressions.contains($0.lowercased()) }
     }
 
-    /// The whole body, at most so many bytes.
+    /// The whole body, at most `limit` bytes.
     func bytes(atMost limit: Int) async throws -> [UInt8] {
-        // Before anything of it is read.
+        // Checked before any part of the body is read.
         if headers[values: .contentEncoding].contains(where: Self.isCompression) {
             throw Problem(
                 .unsupportedMediaType, "content-encoding-not-supported",
@@ -85,8 +85,8 @@ extension Request {
         headers.map { ($0.name.canonicalName, $0.value) }
     }
 
-    /// Refuses a request in another system's form. Its payload would be taken for a push payload without a content id, and
-    /// go to the wrong session with a signature that nothing has checked.
+    /// Refuses a request in the form of another system. The router would read its payload as a push payload without a
+    /// content id, and deliver it to the wrong session although no signature was checked.
     func refuseForeignMarks() throws(Problem) {
         guard let (kind, mark) = ForeignMarks.sender(of: sourceHeaders, contentType: headers[.contentType]) else {
             return
@@ -94,14 +94,14 @@ extension Request {
         throw .foreignFormat(kind, mark: mark)
     }
 
-    /// The key of a batch; with the number of a line it is the key of that line.
+    /// The idempotency key of a batch; together with the number of a line it is the key of that line.
     func idempotencyKey() throws(Problem) -> String? {
         let request = SourceRequest(headers: sourceHeaders, body: [], receivedAt: Timestamp(milliseconds: 0))
         do { return try request.idempotencyKey() } catch { throw Problem(error) }
     }
 
-    /// What is remembered of a request that its sender may repeat: the key, and a digest of path and body. Keys of one
-    /// kind of request are apart from those of others.
+    /// The idempotency record of a request that its sender may repeat: the key, and a digest of path and body. Keys of
+    /// one kind of request are separate from those of others.
     func repeatable(
         in application: ApplicationID, of kind: String, body: [UInt8]
     ) throws(Problem) -> RepeatableRequest? {
@@ -114,13 +114,13 @@ extension Request {
             fingerprint: Array(digest.finalize()))
     }
 
-    /// The sender's place in a trace. One that is not valid, or that there are two of, is as good as none.
+    /// The sender's place in a trace. An invalid header, or two of them, count as none.
     var traceparent: TraceParent? {
         let values = sourceHeaders.filter { $0.name == "traceparent" }
         return values.count == 1 ? TraceParent(values[0].value) : nil
     }
 
-    /// The query parameters, each at most once, and a clear error for those that are not known.
+    /// The query parameters, each at most once, and a clear error for unknown parameters.
     func query(_ names: String...) throws(Problem) -> [String: String] {
         var values: [String: String] = [:]
         for (name, value) in try queryTerms(names) where values.updateValue(value, forKey: name) != nil {
@@ -129,7 +129,7 @@ extension Request {
         return values
     }
 
-    /// The same where each parameter may occur several times.
+    /// The same, where each parameter may occur several times.
     func repeatableQuery(_ names: String...) throws(Problem) -> [String: [String]] {
         var values: [String: [String]] = [:]
         for (name, value) in try queryTerms(names) { values[name, default: []].append(value) }
@@ -169,9 +169,9 @@ extension Request {
 }
 
 extension StringProtocol {
-    /// The text without percent-encoding, byte for byte; nil if it is not encoded as RFC 3986 has it, or no UTF-8.
+    /// The text without percent-encoding, byte for byte; nil if it is not encoded by RFC 3986, or is not UTF-8.
     ///
-    /// Foundation's would take a byte order mark away, and two ids for one.
+    /// Foundation's decoder drops a byte order mark, and would make two ids equal.
     var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = Array(utf8)[...]
@@ -232,7 +232,7 @@ extension Dictionary where Key == String, Value == String {
 }
 
 extension Response {
-    /// A JSON answer. It ends with a line end, so that a shell's prompt begins on a line of its own.
+    /// A JSON answer. It ends with a line break, so that a shell's prompt begins on a line of its own.
     static func json(_ status: HTTPResponse.Status, _ bytes: [UInt8]) -> Response {
         var body = ByteBuffer(bytes: bytes)
         body.writeInteger(UInt8(ascii: "\n"))

@@ -14,7 +14,7 @@ package enum SessionBody {
         return draft
     }
 
-    /// Reads a session that names itself, as in a batch: one object with `id`.
+    /// Reads a session that carries its own id, as in a batch: one object with `id`.
     package static func readWithID(
         _ body: JSONValue, within scope: EndpointScope
     ) throws(Problem) -> (SessionID, SessionDraft) {
@@ -50,7 +50,7 @@ package enum SessionBody {
     package static func readPatch(_ body: JSONValue, within scope: EndpointScope) throws(Problem) -> SessionPatch {
         var reader = try ObjectReader(body)
         var patch = SessionPatch()
-        // What is taken away falls back to what a session has that never named it.
+        // A member set to null falls back to the value of a session that never had it.
         if case .null = reader.presence("role") { patch.role = SceneRole.windowApplication }
         if let role = try reader.string("role") { patch.role = role }
         if case .null = reader.presence("configuration") { patch.configuration = "" }
@@ -68,7 +68,7 @@ package enum SessionBody {
         return patch
     }
 
-    /// Reads what a receiver answers of its session: less than a patch may change.
+    /// Reads a receiver's answer about its session: it may change less than a patch may.
     package static func readAnswer(_ session: JSONValue, beside body: JSONValue) throws(Problem) -> SessionPatch {
         var whole = try ObjectReader(body)
         _ = whole.presence("session")
@@ -80,7 +80,7 @@ package enum SessionBody {
         return patch
     }
 
-    /// What a scene itself has a say in.
+    /// The members that a scene itself may change.
     private static func readScene(_ reader: inout ObjectReader, into patch: inout SessionPatch) throws(Problem) {
         if case .null = reader.presence("activationState") { patch.activationState = .unattached }
         if let state = try activationState(&reader) { patch.activationState = state }
@@ -122,9 +122,10 @@ package enum SessionBody {
         }
     }
 
-    /// Writes a session; the secret only if it was made for this very answer.
+    /// Writes a session; the secret only if it was generated for this very answer.
     ///
-    /// - Parameter screen: What it shows; nil where there is no gate, or where it was not asked for.
+    /// - Parameter screen: The screen that the session shows; nil where there is no gate, or where it was not asked
+    ///   for.
     package static func write(
         _ session: SceneSession, issuing freshSecret: String? = nil, screen: ApplicationScreen? = nil
     ) -> [UInt8] {

@@ -4,8 +4,8 @@ package import Router
 package import RouterPlugin
 
 extension ObjectReader {
-    /// The keys of an endpoint: `secret`, the short form for one that is valid for ever, or `signingKeys`. Nil if there is
-    /// neither.
+    /// The keys of an endpoint: `secret`, the short form of one key without an end, or `signingKeys`. Nil if both are
+    /// absent.
     package mutating func signingKeys(at now: Timestamp) throws(Problem) -> SigningKeys? {
         let secret = try signingSecret("secret")
         guard let elements = try array("signingKeys", atMost: RouterLimits.signingKeys) else {
@@ -21,7 +21,7 @@ extension ObjectReader {
         }
     }
 
-    /// The body of a request to exchange a secret.
+    /// The body of a request to rotate a secret.
     package mutating func secretRotation() throws(Problem) -> SecretRotation {
         let secret = try signingSecret("secret")
         let version = try signatureVersion("version")
@@ -43,7 +43,7 @@ extension ObjectReader {
             freshSecrets: [.v1: Self.freshSecret(), .v1a: try Self.freshPrivateKey()])
     }
 
-    /// A secret for a client that has chosen none.
+    /// A generated secret for a client that chose none.
     package static func freshSecret() -> String {
         var generator = SystemRandomNumberGenerator()
         return WebhookSecret.generate(using: &generator).revealed()
@@ -66,7 +66,7 @@ extension ObjectReader {
     private mutating func signingSecret(_ key: String) throws(Problem) -> String? {
         guard let secret = try string(key) else { return nil }
         do {
-            // Written anew: a secret has one spelling, with padding, wherever it is compared.
+            // Written again in canonical form: a secret has one spelling, with padding, wherever it is compared.
             return try WebhookSigningKey(secret).revealed()
         } catch {
             throw Problem(.unprocessableContent, error.code, error.description, pointer: pointer(to: key))
@@ -89,7 +89,7 @@ extension ObjectReader {
 }
 
 extension Problem {
-    /// Keys that cannot be those of an endpoint.
+    /// The problem of keys that an endpoint cannot have.
     package init(_ error: SigningKeysError, pointer: String? = nil) {
         switch error {
         case .gap(let start):

@@ -2,9 +2,9 @@ import HTTPTypes
 import Router
 package import RouterPlugin
 
-/// Which events a stream shows.
+/// The filter that selects the events of a stream.
 package struct StreamFilter: Equatable, Sendable {
-    /// Nil shows those of all applications.
+    /// Nil shows the events of all applications.
     package var applications: Set<ApplicationID>?
     package var sessions: Set<SessionID>?
     package var types: Set<RouterEventType>?
@@ -16,7 +16,7 @@ package struct StreamFilter: Equatable, Sendable {
             && sessions.map { sessions in event.session.map(sessions.contains) ?? false } ?? true
     }
 
-    /// What a caller has asked for, as far as it is the caller's.
+    /// The requested filter, limited to the applications of the caller.
     package static func read(_ query: [String: [String]], caller: Caller) throws(Problem) -> StreamFilter {
         var filter = StreamFilter()
         filter.applications = try identifiers(query["application"], of: IdentifierKinds.Application.self)
@@ -46,7 +46,8 @@ package struct StreamFilter: Equatable, Sendable {
         return identifiers
     }
 
-    /// The types of a name, which may end in `*`; a name that means nothing would show nothing for ever.
+    /// The types that a name stands for, which may end in `*`; an unknown name is refused, for it would never match an
+    /// event.
     private static func types(of name: String) throws(Problem) -> [RouterEventType] {
         let found = RouterEventType.named(name)
         guard found.isEmpty else { return found }

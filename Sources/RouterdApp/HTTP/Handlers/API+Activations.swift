@@ -3,9 +3,9 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// Bringing scenes forward, and up to date.
+/// Requests that bring scenes forward or refresh them.
 extension API {
-    /// Brings forward the session that is named, or that prefers what is asked for, or makes one.
+    /// Brings forward the named session, or the session that prefers the content, or creates one.
     @Sendable func postActivation(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
@@ -23,7 +23,7 @@ extension API {
         _ = try request.query()
         let key = try context.sessionKey()
         let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
-        // Everything may be left out, and then the body too.
+        // All members are optional, and so is the body.
         let value = body.isEmpty ? .object(JSONObject()) : try Request.parse(body)
         var activation = try ActivationBody.read(value, of: key)
         activation.once = try request.repeatable(in: key.application, of: "routerd.activations", body: body)
@@ -48,9 +48,9 @@ extension API {
     }
 }
 
-/// Requests to see a scene, on the wire.
+/// Activation requests, on the wire.
 enum ActivationBody {
-    /// Reads a request that says itself which session, if any.
+    /// Reads a request whose body names the session, if any.
     static func read(_ body: JSONValue, in application: ApplicationID) throws(Problem) -> ActivationRequest {
         var reader = try ObjectReader(body)
         var request = ActivationRequest(application: application)
@@ -58,7 +58,7 @@ enum ActivationBody {
         request.role = try reader.string("role")
         request.device = try reader.identifier("device", of: IdentifierKinds.Device.self)
         if request.session != nil {
-            // A session has its role and its device already.
+            // A session already has its role and its device.
             guard request.role == nil else { throw reader.invalid("role", "cannot stand beside session") }
             guard request.device == nil else { throw reader.invalid("device", "cannot stand beside session") }
         }

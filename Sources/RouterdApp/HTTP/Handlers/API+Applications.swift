@@ -56,11 +56,11 @@ extension API {
 }
 
 extension Problem {
-    /// The engine answered something that the command cannot come to: a defect, told as one.
-    /// A request or a body in another system's form.
+    /// The engine gave an answer that the command cannot have: a defect, reported as one. A request or a body in the
+    /// form of another system.
     ///
     /// - Parameters:
-    ///   - kind: The kind of source that takes it.
+    ///   - kind: The kind of source that accepts it.
     ///   - mark: The header or the fields that show the form.
     static func foreignFormat(_ kind: String, mark: String) -> Problem {
         Problem(

@@ -81,7 +81,7 @@ enum AppliedBody {
     ) {
         let (before, after) = (one.before.map(ResourceSpec.of), one.after.map(ResourceSpec.of))
         var differences = ResourceSpec.differences(before, after)
-        // Secrets differ without showing.
+        // Different secrets are not shown.
         if differences.isEmpty, !one.isLiveStateAlone { differences = [ResourceSpec.secretDifference] }
         let action =
             one.before == nil ? "create" : one.after == nil ? "delete" : differences.isEmpty ? "unchanged" : "update"
@@ -113,7 +113,7 @@ extension AppliedResource {
         }
     }
 
-    /// The secret that was made for a session's endpoint, shown this once.
+    /// The secret generated for a session's endpoint, shown this one time.
     fileprivate func issuedSecret(in draft: ResourceSetDraft) -> String? {
         guard case .session(let session)? = after else { return nil }
         for case .session(let key, let wanted) in draft.resources where key == session.key {

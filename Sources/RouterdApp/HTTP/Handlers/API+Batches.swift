@@ -6,8 +6,8 @@ import Plugins
 import Router
 import RouterPlugin
 
-/// Many in one request: a line in, a line out, in the same order. A bad line fails alone, and the good ones of a chunk
-/// share a transaction.
+/// Many items in one request: each line is answered by a line, in the same order. A bad line fails alone, and the good
+/// ones of a chunk share a transaction.
 extension API {
     @Sendable func putSessionBatch(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let batch = try await begin(request, context, source: PluginID(unchecked: "routerd.sessions"), device: nil)
@@ -45,7 +45,7 @@ extension API {
         }.response(over: context.channel)
     }
 
-    /// Reads the batch whole, and sees to it that its key stands for this batch and no other.
+    /// Reads the whole batch, and ensures that its idempotency key stands for this batch and no other.
     private func begin(
         _ request: Request, _ context: RouterdContext, source: PluginID, device: DeviceID?
     ) async throws -> BatchRequest {
@@ -68,7 +68,7 @@ extension API {
         return batch
     }
 
-    /// Commands of a batch; nil if they are too many altogether.
+    /// Submits the commands of a batch; nil if they are too many altogether.
     private func submitAll(_ commands: [Command]) async -> [Reply]? {
         commands.isEmpty ? [] : await host.submit(commands)
     }
@@ -87,7 +87,7 @@ extension API {
         case .session(let session, let created):
             let isIssued = draft.endpoint?.isIssued(in: session.endpoint) == true
             return BatchLine.write(id, created, secret: isIssued ? draft.endpoint?.freshSecret : nil)
-        // A secret is shown once.
+        // A secret is shown only once.
         case .sessionKept(let created): return BatchLine.write(id, created, secret: nil)
         case .refused(let refusal): return BatchLine.write(Problem(refusal), id: id.text)
         default: return BatchLine.write(.unexpectedReply, id: id.text)
@@ -95,32 +95,32 @@ extension API {
     }
 }
 
-/// A line that could be read: what it asks for, and how the answer to it is written.
+/// A valid line: its command, and the writer of its answer.
 struct BatchItem {
     var command: Command
     var line: (Reply) -> [UInt8]
 }
 
-/// The lines of a request with what they have in common.
+/// The lines of a request with their common properties.
 struct BatchRequest: Sendable {
     var application: ApplicationID
     var source: PluginID
-    /// The client's.
+    /// The client's idempotency key.
     var key: String?
     var lines: Lines
 
-    /// What the key of the whole batch is kept under.
+    /// The idempotency key of the whole batch.
     var claim: DedupeKey? { key.map { DedupeKey(application: application, source: source, key: "batch:\($0)") } }
 
-    /// What a line is known by, if the batch has a key. No key of a single request begins like that.
+    /// The idempotency key of a line, if the batch has a key. No key of a single request begins like that.
     fileprivate func key(ofLine number: Int) -> DedupeKey? {
         key.map { DedupeKey(application: application, source: source, key: "line:\(number):\($0)") }
     }
 }
 
-/// The answers to a batch. The lines are read, submitted and answered a chunk at a time, and a chunk only when the client
-/// has taken the answers to those before it, so that what is held is a chunk's, however many lines there are and however long
-/// their answers.
+/// The answers to a batch. The lines are read, submitted and answered a chunk at a time, and a chunk only when the
+/// client has taken the answers to the chunks before it. Memory therefore holds one chunk, however many lines there are
+/// and however long their answers.
 struct BatchAnswers: Sendable {
     private var batch: BatchRequest
     private let read: @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem
@@ -130,9 +130,9 @@ struct BatchAnswers: Sendable {
     private var isTooMuch = false
 
     /// - Parameters:
-    ///   - read: What a line asks for.
-    ///   - naming: What is said of a line that cannot be read, beside the reason.
-    ///   - submit: The replies to the commands of a chunk; nil if they are too much.
+    ///   - read: Reads the command of a line.
+    ///   - naming: Finds the id that the answer to an unreadable line shows beside the reason.
+    ///   - submit: Returns the replies to the commands of a chunk; nil if the engine has no room for them.
     init(
         to batch: BatchRequest, reading read: @escaping @Sendable ([UInt8], DedupeKey?) throws(Problem) -> BatchItem,
         naming name: @escaping @Sendable ([UInt8]) -> String?,
@@ -141,8 +141,8 @@ struct BatchAnswers: Sendable {
         (self.batch, self.read, self.name, self.submit) = (batch, read, name, submit)
     }
 
-    /// The answers to the next chunk, a line each; nil when there are no more lines. A batch that is too much is refused
-    /// whole, or from the chunk on that was too much: what is done is told.
+    /// The answers to the next chunk, a line each; nil when there are no more lines. When the engine has no room, the
+    /// batch is refused as a whole, or from the chunk on that found no room: earlier lines keep their answers.
     mutating func next() async throws(Problem) -> ByteBuffer? {
         let chunk = batch.lines.next(DaemonLimits.batchLines, bytes: DaemonLimits.batchTurnBytes)
         guard !chunk.isEmpty else { return nil }
@@ -175,10 +175,10 @@ struct BatchAnswers: Sendable {
         return answers
     }
 
-    /// The whole answer. It begins when the first chunk is done, until when the batch may be refused; one of few lines has a
-    /// length.
+    /// The whole answer. It begins when the first chunk is done; until then the batch may be refused. The answer to a
+    /// batch of one chunk has a length.
     ///
-    /// - Parameter channel: The client's connection, which is closed if it takes nothing for a while.
+    /// - Parameter channel: The client's connection, which is closed if the client reads nothing for a while.
     func response(over channel: any Channel) async throws(Problem) -> Response {
         var answers = self
         let first = try await answers.next() ?? ByteBuffer()
@@ -190,7 +190,7 @@ struct BatchAnswers: Sendable {
     }
 }
 
-/// The answers to a batch of several chunks, as they go to the client.
+/// The answers to a batch of several chunks, as the client reads them.
 private struct BatchStream: AsyncSequence, Sendable {
     let first: ByteBuffer
     let answers: BatchAnswers
@@ -200,15 +200,15 @@ private struct BatchStream: AsyncSequence, Sendable {
         private var first: ByteBuffer?
         private var answers: BatchAnswers
         private let channel: any Channel
-        /// Closes the connection, unless the client takes what it was given.
+        /// Closes the connection, unless the client reads the answers it was given.
         private var cut: Scheduled<Void>?
-        /// When the client was given something last, and for how long it may yet keep us waiting, in all.
+        /// When the client was last given answers, and how much longer all its pauses together may last.
         private var given: NIODeadline?
         private var patience = TimeAmount.seconds(DaemonLimits.requestSeconds)
 
         init(_ stream: BatchStream) { (first, answers, channel) = (stream.first, stream.answers, stream.channel) }
 
-        /// To be asked for more is to have taken what came before.
+        /// Being asked for the next chunk means that the client has taken the one before.
         @concurrent mutating func next() async throws -> ByteBuffer? {
             cut?.cancel()
             let (channel, loop) = (channel, channel.eventLoop)
@@ -252,7 +252,7 @@ private enum BatchLine {
     }
 }
 
-/// The lines of a body of newline-delimited JSON; empty ones are passed over.
+/// The lines of a body of newline-delimited JSON; empty lines are skipped.
 struct Lines: Sendable {
     private let body: [UInt8]
     private var place = 0
@@ -264,7 +264,7 @@ struct Lines: Sendable {
 
     var isAtEnd: Bool { place == body.count }
 
-    /// The next so many lines, or those that are left; fewer if they have so many bytes, but for the last of them.
+    /// The next lines, at most `most`; fewer when they reach `bytes`, which only the last of them may exceed.
     mutating func next(_ most: Int, bytes: Int) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         let start = place
@@ -277,7 +277,7 @@ struct Lines: Sendable {
         return lines
     }
 
-    /// Goes to the first byte of a line that has more than blanks.
+    /// Advances to the first byte of a line that has more than blanks.
     private mutating func passOverBlanks() {
         var start = place
         while place < body.count {

@@ -3,7 +3,7 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// Onboarding gates: where they stand, and what sessions say at them.
+/// Onboarding gates: their states, and the reports of sessions to them.
 extension API {
     @Sendable func listGates(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
@@ -16,7 +16,7 @@ extension API {
             }
         }
         guard let gates = found else { throw Problem(.unknownApplication(id)) }
-        // The one of no device comes first, and no device is named so.
+        // The gate without a device sorts first, and no device has its key.
         let page = Page(of: gates, after: after, limit: limit) { $0.gate.key.device.map { "/\($0)" } ?? "-" }
         return .json(
             .ok,
@@ -64,7 +64,7 @@ extension API {
         try await report(request, context) { _ throws(Problem) in .fail }
     }
 
-    /// A session says so, or an operator for a device.
+    /// A session requests the reset, or an operator requests it for a device.
     @Sendable func resetGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
         if reader.value("session") != nil {
@@ -77,7 +77,7 @@ extension API {
             throw Problem(
                 .forbidden, "scope-missing", "Without a session that asks for it, a reset needs the scope 'admin'.")
         }
-        // What deletes something is not to be meant by a body that says nothing.
+        // A request that deletes needs an explicit member: an empty body must not delete anything.
         if case .absent = reader.presence("device") { throw reader.missing("device") }
         let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
         try reader.finish()
@@ -86,7 +86,7 @@ extension API {
 
     // MARK: Parts
 
-    /// What the session that is responsible reports.
+    /// The report of the responsible session.
     private func report(
         _ request: Request, _ context: RouterdContext,
         _ read: (inout ObjectReader) throws(Problem) -> GateRequest.Report

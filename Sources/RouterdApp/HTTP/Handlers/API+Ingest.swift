@@ -3,9 +3,9 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// The way in of configured sources.
+/// Requests to configured sources.
 extension API {
-    /// The handler of a sender's requests. A source that knows its sender needs no API key.
+    /// The handler of a sender's requests. A source that authenticates its sender needs no API key.
     @Sendable func ingest(_ request: Request, _ context: RouterdContext) async throws -> Response {
         if authenticator.isOpen,
             let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
@@ -38,7 +38,7 @@ extension API {
         return try await accept(received, by: run, request.traceparent)
     }
 
-    /// Commits all notifications of a request whose sender is known, and answers in the sender's protocol.
+    /// Commits all notifications of an authenticated request, and answers in the sender's protocol.
     func accept(
         _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
     ) async throws -> Response {
@@ -62,7 +62,7 @@ extension API {
         }
     }
 
-    /// The check of the API key of a sender that the source itself does not know.
+    /// Checks the API key of a sender that the source does not authenticate itself.
     private func admit(_ request: Request, _ context: RouterdContext, to source: SourceDefinition) throws {
         let caller = try authenticator.caller(authorization: request.headers[.authorization], needing: .ingest)
         if let key = caller.key, let perSecond = key.requestsPerSecond {
@@ -71,7 +71,7 @@ extension API {
         guard caller.mayUse(source.application) else { throw Problem(.source(.unknown(source.id))) }
     }
 
-    /// 200 where the whole request came before.
+    /// 200 if the whole request is a repetition.
     private static func answer(_ replies: [Reply]) -> Response {
         let isRepeated = replies.allSatisfy { if case .duplicate = $0 { true } else { false } }
         let body = JSONWriter.object { body in

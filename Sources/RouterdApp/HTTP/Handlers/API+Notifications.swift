@@ -14,7 +14,7 @@ extension API {
         try await post(request, context, to: Self.pushSource)
     }
 
-    /// What else UIKit routes as it does notifications: user activities, URLs and shortcut items.
+    /// The other events that UIKit routes like notifications: user activities, URLs and shortcut items.
     @Sendable func postEvent(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         try await post(request, context, to: Self.sceneSource)
     }
@@ -63,7 +63,7 @@ extension API {
         return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, to: &$0) })
     }
 
-    /// The notification that the path names, if the caller may know of it.
+    /// The notification that the path names, if the caller may see it.
     private func stored(_ context: RouterdContext, _ caller: Caller) throws -> StoredNotification {
         let id = try context.identifier("notification", of: IdentifierKinds.Notification.self)
         guard let notification = try store.notification(id), caller.mayUse(notification.application) else {
@@ -85,7 +85,7 @@ extension API {
             })
     }
 
-    /// Sends what is settled once more, as a notification of its own that is decided anew.
+    /// Sends a settled notification again, as a new notification with a new decision.
     @Sendable func replayNotification(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
@@ -141,7 +141,7 @@ extension API {
         return try Self.accept(received, by: run, request.traceparent)
     }
 
-    /// The notification of a request to a built-in binding, whose answer has room for one.
+    /// The notification of a request to a built-in binding, whose answer has room for one notification.
     static func accept(
         _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
     ) throws(Problem) -> AcceptRequest {
@@ -155,7 +155,7 @@ extension API {
         return request
     }
 
-    /// The store does not know what is under way at this moment; the engine does.
+    /// The engine, not the store, knows which deliveries are under way at this moment.
     private func states(of notifications: [StoredNotification]) async -> [NotificationState] {
         guard notifications.contains(where: { $0.state == .waiting }) else { return notifications.map(\.state) }
         return await host.read { engine in

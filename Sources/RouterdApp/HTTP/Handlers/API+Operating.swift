@@ -4,7 +4,7 @@ import Router
 import RouterPlugin
 
 extension API {
-    /// Figures of all tenants, so not for a key of one.
+    /// Figures of all tenants, and therefore refused to the key of one tenant.
     @Sendable func status(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
         guard caller.key?.application == nil else {
@@ -27,7 +27,7 @@ extension API {
                         notifications.field(state.rawValue, census.byState[state] ?? 0)
                     }
                     notifications.field("forgotten", census.forgotten)
-                    // What the law of conservation leaves over: 0, or something is lost.
+                    // The remainder of the conservation law: 0 unless a notification is lost.
                     notifications.field("unaccounted", census.accepted - census.byState.values.reduce(0, +))
                 }
                 body.field("inFlight", figures.inFlight)
@@ -61,9 +61,9 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
-        // There may be as many as there are sessions: the engine does not wait until they are in order.
+        // There may be as many lanes as sessions: the engine does not wait until they are sorted.
         let all = await host.read(\.lanesInUse)
-        // The cursor is the text of a key, so that is what they are ordered by.
+        // The cursor is the text of a key, and so the keys' texts determine the order.
         let named = all.lazy
             .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
             .map { (key: $0, text: $0.description) }
@@ -80,7 +80,7 @@ extension API {
             })
     }
 
-    /// Session ids are an application's own; a key of one application need not say which.
+    /// Session ids are unique within an application; a key of one application need not name it.
     @Sendable func resumeLane(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
     {
         let query = try request.query("application")
@@ -93,7 +93,7 @@ extension API {
         return try await resume(SessionKey(application: application, session: session))
     }
 
-    /// The lane in which the delegate is told.
+    /// The lane of the application's delegate.
     @Sendable func resumeDelegate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         _ = try request.query()
         return try await resume(.delegate(of: try context.application()))

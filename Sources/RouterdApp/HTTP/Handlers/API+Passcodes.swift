@@ -3,7 +3,8 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// The passcode of an application on a device. A try is committed before it is compared, and its outcome before it is told.
+/// The passcode of an application on a device. A try is committed before it is compared, and its outcome before it is
+/// answered.
 extension API {
     @Sendable func createPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         _ = try request.query()
@@ -77,7 +78,7 @@ extension API {
         let key = try await host.read { engine in
             Result { () throws(Refusal) in engine.passcodeLock(try engine.passcodePlace(of: speaker).key).deviceKey }
         }.mapError(Problem.init).get()
-        // Without a key the request is refused for that.
+        // Without a device key the engine refuses the request.
         let isRight = key.map { DeviceKeyReader.isSigned(text, by: signature, with: $0) } ?? false
         return .json(.ok, try await gate(after: .answer(text, by: key, isRight: isRight), by: speaker))
     }
@@ -94,8 +95,8 @@ extension API {
         return .json(.ok, PasscodeStatusBody.write(found.lock, under: policy, at: host.now))
     }
 
-    /// What a passcode that somebody thinks of does not meet. Nothing is counted and nothing is kept; nobody learns anything
-    /// of the passcode that there is.
+    /// The rules that a passcode candidate does not meet. Nothing is counted or kept, and the answer reveals nothing
+    /// about the existing passcode.
     @Sendable func checkPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
         _ = try request.query()
@@ -112,7 +113,7 @@ extension API {
 
     // MARK: Steps
 
-    /// Whether a passcode that was chosen will do: the policy first, then the second time that it was typed.
+    /// Checks a chosen passcode: the policy first, then the second entry.
     private func check(
         _ passcode: Passcode, _ confirmation: Passcode, by speaker: PasscodeRequest.Speaker
     ) async throws(Problem) {
@@ -140,7 +141,7 @@ extension API {
         return trial
     }
 
-    /// The gate after a step that has let somebody in, or has changed what does.
+    /// The gate after a step that has admitted a person, or has changed the passcode or the device key.
     private func gate(
         after step: PasscodeRequest.Step, by speaker: PasscodeRequest.Speaker
     ) async throws(Problem) -> [UInt8] {

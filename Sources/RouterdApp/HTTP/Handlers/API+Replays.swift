@@ -4,7 +4,7 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// What is settled and shown by a filter, sent once more.
+/// Replays: settled notifications that a filter selects, sent again.
 extension API {
     @Sendable func postReplay(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
     {
@@ -46,7 +46,7 @@ extension API {
         return .json(.ok, ReplayBody.write(replay))
     }
 
-    /// The replay that the path names, if the caller may know of it.
+    /// The replay that the path names, if the caller may see it.
     private func known(_ context: RouterdContext, _ caller: Caller) async throws -> Replay {
         let id = try context.identifier("replay", of: ReplayKind.self)
         guard let replay = await host.read({ $0.replays[id] }), caller.mayUse(replay) else {
@@ -57,7 +57,8 @@ extension API {
 }
 
 extension Caller {
-    /// One without an application sends those of all once more, and is nobody's but of those who may use them all.
+    /// A replay without an application sends notifications of all applications, and only callers that may use all of
+    /// them may use it.
     fileprivate func mayUse(_ replay: Replay) -> Bool {
         replay.filter.application.map(mayUse) ?? (key?.application == nil)
     }

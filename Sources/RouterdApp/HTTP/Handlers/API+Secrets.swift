@@ -3,7 +3,7 @@ import Hummingbird
 import Router
 import RouterPlugin
 
-/// Exchanging the secrets of endpoints.
+/// Rotating the secrets of endpoints.
 extension API {
     @Sendable func rotateSessionSecret(
         _ request: Request, _ context: RouterdContext, _: Caller
@@ -29,7 +29,7 @@ extension API {
     private func rotate(at place: EndpointPlace, _ request: Request) async throws -> Response {
         _ = try request.query()
         let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
-        // Everything may be left out, and then the body too.
+        // All members are optional, and so is the body.
         var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
         let rotation = try reader.secretRotation()
         try reader.finish()

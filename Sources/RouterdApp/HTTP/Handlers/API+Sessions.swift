@@ -4,7 +4,7 @@ import Router
 import RouterPlugin
 
 extension API {
-    /// What endpoints of the application are read under now.
+    /// The scope in which endpoints of the application are read now.
     func scope(_ application: ApplicationID) -> EndpointScope {
         EndpointScope(
             policy: egress, application: application, now: host.now, observers: plugins.observers.map(\.id),
@@ -50,7 +50,7 @@ extension API {
         return Response(status: .noContent)
     }
 
-    /// One test webhook now, and its outcome.
+    /// Sends one test webhook at once, and answers with its outcome.
     @Sendable func testSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         _ = try request.query()
         let key = try context.sessionKey()

@@ -26,7 +26,7 @@ extension API {
         _ = try request.query()
         let id = try context.identifier("source", of: IdentifierKinds.Source.self)
         let existing = await host.read { $0.sources[id] }
-        // A key says nothing of other tenants, and replaces no source of theirs.
+        // A key reveals nothing about other tenants, and replaces none of their sources.
         if let existing, !caller.mayUse(existing.application) { throw Problem(.source(.taken(id))) }
         let draft = try SourceBody.read(try await request.json(), id: id, kinds: plugins, existing: existing)
         guard caller.mayUse(draft.definition.application) else {
@@ -53,7 +53,7 @@ extension API {
         return Response(status: .noContent)
     }
 
-    /// Adds a secret, the client's or a fresh one; those that the source has are good for the overlap.
+    /// Adds a secret, the client's or a generated one; the existing secrets stay valid for the overlap.
     @Sendable func rotateSourceSecret(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
@@ -78,12 +78,12 @@ extension API {
         let reply = try await submit(
             .rotateSourceSecret(source.id, secret: secret, overlapSeconds: seconds, once: once))
         guard case .source(let changed, _) = reply else { throw Problem.unexpectedReply }
-        // A repeated request made no secret.
+        // A repeated request generated no secret.
         let isIssued = given == nil && changed.secrets.contains { $0.secret.isSame(as: secret) }
         return .json(.ok, SourceBody.write(changed, issuing: isIssued ? secret : nil))
     }
 
-    /// The source that the path names, if the caller may know of it.
+    /// The source that the path names, if the caller may see it.
     private func source(_ context: RouterdContext, _ caller: Caller) async throws -> SourceDefinition {
         let id = try context.identifier("source", of: IdentifierKinds.Source.self)
         guard let source = await host.read({ $0.sources[id] }), caller.mayUse(source.application) else {
@@ -100,7 +100,7 @@ extension API {
 
     // MARK: Trying
 
-    /// A sample request through all steps of a source, with no effect on anything.
+    /// Runs a sample request through all steps of a source, without any effect.
     @Sendable func testSource(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
     {
         _ = try request.query()
@@ -133,11 +133,11 @@ extension API {
 }
 
 extension AcceptRequest {
-    /// Kinds whose senders choose the keys of requests themselves: another body under a known key is a conflict, as it is
-    /// where notifications are posted.
+    /// Kinds whose senders choose the keys of requests themselves: another body under a known key is a conflict, as
+    /// with posted notifications.
     private static let comparesPayloads = [PushPayloadSource.id, ScenePayloadSource.id]
 
-    /// The request of an event that the filter lets through.
+    /// The notification of an event that passed the filter.
     init(_ outcome: SourceRun.Accepted, from run: SourceRun, traceparent: TraceParent?) {
         self.init(
             application: run.definition.application, source: run.scope, device: outcome.device,

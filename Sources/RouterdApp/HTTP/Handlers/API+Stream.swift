@@ -5,7 +5,7 @@ import RouterPlugin
 import Synchronization
 
 extension API {
-    /// What happens, while it happens.
+    /// Streams events as they occur.
     @Sendable func stream(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         let filter = try StreamFilter.read(
             try request.repeatableQuery("application", "session", "type"), caller: caller)
@@ -26,19 +26,19 @@ extension API {
         let stream = EventStream(
             reader: reader, filter: filter, format: format, settings: streams, channel: context.channel)
         var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]
-        // A proxy that gathers answers would keep the events.
+        // A buffering proxy would hold the events back.
         if let name = HTTPField.Name("x-accel-buffering") { headers[name] = "no" }
         return Response(status: .ok, headers: headers, body: ResponseBody(asyncSequence: stream))
     }
 }
 
-/// How a stream is written.
+/// The timing of a stream.
 package struct StreamSettings: Sendable {
-    /// How long a stream on which nothing happens is silent.
+    /// How long a stream without events stays silent.
     package var heartbeat = TimeAmount.seconds(DaemonLimits.heartbeatSeconds)
-    /// How many heartbeats a client may leave untaken.
+    /// How many heartbeats a client may leave unread.
     package var heartbeatsInVain = DaemonLimits.heartbeatsInVain
-    /// For how long a client may take the rest when the daemon stops.
+    /// How long a client may go on reading when the daemon stops.
     package var end = TimeAmount.seconds(DaemonLimits.streamEndSeconds)
 
     package init() {}

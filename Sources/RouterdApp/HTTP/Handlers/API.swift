@@ -5,7 +5,7 @@ import NIOPosix
 package import Router
 package import RouterPlugin
 
-/// The HTTP API: which method and path does what. Each handler stands in the file of its noun.
+/// The HTTP API: the handler of each method and path. Each handler is in the file of its noun.
 package struct API: Sendable {
     let host: EngineHost
     let store: any Store
@@ -17,7 +17,7 @@ package struct API: Sendable {
     let passcodeChecks = SharedRates<ApplicationID>()
     let sessionTests = SharedRates<ApplicationID>()
     let hasher: PasscodeHasher
-    /// What endpoints may be registered.
+    /// Where registered endpoints may be.
     let egress: EgressPolicy
     let streams: StreamSettings
     let logger: Logger
@@ -122,7 +122,8 @@ package struct API: Sendable {
         on(router, .post, "\(passcode)/answer", .sessions, answerChallenge)
     }
 
-    /// The framework takes a path with another method for an unknown one; clients are told what the path does take.
+    /// The framework answers a known path with another method as an unknown path; clients are told the methods of the
+    /// path.
     private func refuseOtherMethods(on router: Hummingbird.Router<RouterdContext>) {
         for routes in Dictionary(grouping: router.routes, by: \.path.description).values {
             var taken = Set(routes.map(\.method))
@@ -157,7 +158,7 @@ package struct API: Sendable {
             if context.parameters.get("application") != nil {
                 let application = try context.application()
                 guard caller.mayUse(application) else {
-                    // As if it did not exist: a key says nothing of other tenants.
+                    // The answer for an application that does not exist: a key reveals nothing about other tenants.
                     throw Problem(.unknownApplication(application))
                 }
             }
@@ -172,7 +173,7 @@ package struct API: Sendable {
         return reply
     }
 
-    /// A read that may look at much of the store: the threads that answer requests do not wait for it.
+    /// A read that may scan much of the store: the threads that answer requests do not wait for it.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (any Store) throws -> Value) async throws -> Value {
         let store = store
         return try await NIOThreadPool.singleton.runIfActive { try body(store) }
@@ -186,14 +187,14 @@ package struct API: Sendable {
     }
 }
 
-/// Turns what the framework itself refuses, such as an unknown path, into problems like all others.
+/// Turns refusals of the framework itself, such as an unknown path, into problems like all others.
 struct ProblemMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: RouterdContext,
         next: @concurrent (Request, RouterdContext) async throws -> Response
     ) async throws -> Response {
         do {
-            // The framework passes over empty segments, and would take what follows for the missing id.
+            // The framework skips empty segments, and would read the next segment as the missing id.
             guard !request.uri.path.contains("//") else { throw HTTPError(.notFound) }
             return try await next(request.askingForItsBody(on: context.channel), context)
         } catch let problem as Problem {

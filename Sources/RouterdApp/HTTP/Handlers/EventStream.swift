@@ -2,10 +2,10 @@ import NIOCore
 import RouterPlugin
 import Synchronization
 
-/// What a reader of the feed finds, as it goes to a client.
+/// The steps of a feed reader, written for a client.
 ///
-/// The client is gone when its connection is, or when it has taken nothing for some heartbeats: then the connection is
-/// closed, whatever waits to be written to it.
+/// The client counts as gone when its connection is closed, or when it has read nothing for some heartbeats: then the
+/// connection is closed, even if data waits to be written to it.
 struct EventStream: AsyncSequence, Sendable {
     static let contentType = "text/event-stream"
 
@@ -19,7 +19,7 @@ struct EventStream: AsyncSequence, Sendable {
         let stream: EventStream
         let heartbeats: Heartbeats
 
-        /// To be asked for more is to have taken what came before.
+        /// Being asked for more means that the client has taken the buffer before.
         @concurrent mutating func next() async -> ByteBuffer? {
             heartbeats.taken()
             while true {
@@ -34,12 +34,12 @@ struct EventStream: AsyncSequence, Sendable {
         let (channel, end) = (channel, settings.end)
         channel.closeFuture.whenComplete { [weak reader] _ in reader?.end() }
         reader.whenEnding { channel.eventLoop.scheduleTask(in: end) { channel.close(promise: nil) } }
-        // The head goes out at once, and says from where on the client is told.
+        // The head is sent at once, and names the place from which the client receives events.
         reader.nudge()
         return AsyncIterator(stream: self, heartbeats: Heartbeats(of: reader, over: channel, settings))
     }
 
-    /// What is written; nil at the end.
+    /// The bytes of a step; nil at the end.
     private func buffer(for step: FeedState.Step) -> ByteBuffer? {
         var buffer = ByteBuffer()
         switch step {
@@ -53,8 +53,8 @@ struct EventStream: AsyncSequence, Sendable {
     }
 }
 
-/// Nudges a reader from time to time, and closes the connection of a client that leaves too many heartbeats untaken; for
-/// as long as somebody holds it.
+/// Nudges a reader periodically, and closes the connection of a client that leaves too many heartbeats unread.
+/// Deallocation stops the timer.
 final class Heartbeats: Sendable {
     private final class Count: Sendable { let untaken = Atomic(0) }
 

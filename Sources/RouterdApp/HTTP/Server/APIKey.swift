@@ -3,9 +3,9 @@ import Foundation
 import HTTPTypes
 package import RouterPlugin
 
-/// What a caller of the HTTP API may do.
+/// The rights of a caller of the HTTP API.
 package enum APIScope: String, CaseIterable, Hashable, Sendable {
-    /// Send notifications, explain decisions, look at notifications.
+    /// Send notifications, explain decisions, read notifications.
     case ingest
     /// Register, change and discard scene sessions.
     case sessions
@@ -15,7 +15,7 @@ package enum APIScope: String, CaseIterable, Hashable, Sendable {
 
 /// A key of the HTTP API as the daemon keeps it: never the key itself, only its SHA-256.
 package struct APIKey: Hashable, Sendable {
-    /// What every key begins with, so that leaked ones can be found.
+    /// The prefix of every key, so that leaked keys can be found.
     package static let prefix = "rk_"
 
     package let name: String
@@ -23,7 +23,7 @@ package struct APIKey: Hashable, Sendable {
     package let scopes: Set<APIScope>
     /// The one application that the key is for; nil for all.
     package let application: ApplicationID?
-    /// How many requests may come with the key in a second; nil for as many as they like.
+    /// How many requests the key may send in a second; nil for any number.
     package let requestsPerSecond: Int?
 
     package init(
@@ -45,7 +45,7 @@ package struct APIKey: Hashable, Sendable {
             requestsPerSecond: requestsPerSecond)
     }
 
-    /// A key that has not been used before: the prefix and 32 random bytes in base64url.
+    /// A new key: the prefix and 32 random bytes in base64url.
     package static func fresh(using generator: inout some RandomNumberGenerator) -> String {
         let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let text = Data(bytes).base64EncodedString()
@@ -59,18 +59,18 @@ package struct APIKey: Hashable, Sendable {
     package func allows(_ scope: APIScope) -> Bool { scopes.contains(scope) || scopes.contains(.admin) }
 }
 
-/// Who calls.
+/// The caller of a request.
 package struct Caller: Hashable, Sendable {
-    /// Nil in development mode, in which everybody may do everything.
+    /// Nil in development mode, in which every caller may do everything.
     package let key: APIKey?
 
-    /// Whether the caller may have to do with an application.
+    /// Whether the caller may use an application.
     package func mayUse(_ application: ApplicationID) -> Bool {
         key?.application == nil || key?.application == application
     }
 }
 
-/// Finds out who calls, from the header `Authorization: Bearer rk_…`.
+/// Identifies the caller by the header `Authorization: Bearer rk_…`.
 package struct Authenticator: Sendable {
     private let keys: [APIKey]
 
@@ -99,7 +99,8 @@ package struct Authenticator: Sendable {
         return String(parts[1])
     }
 
-    /// Digests are compared, whole and over all keys, so that time tells nothing of how much of a guess was right.
+    /// Digests are compared whole and with all keys, so that the time reveals nothing about how much of a guess was
+    /// right.
     private func key(for token: String) -> APIKey? {
         let digest = APIKey.digest(of: token)
         var found: APIKey?

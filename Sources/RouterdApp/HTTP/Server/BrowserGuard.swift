@@ -1,16 +1,16 @@
 import HTTPTypes
 
-/// Keeps the web out of development mode, in which whoever reaches the daemon may do everything.
+/// Keeps web pages out of development mode, in which every client that reaches the daemon may do everything.
 ///
-/// Only this machine reaches it then, and a browser on this machine sends what any page tells it to send. It cannot send it
-/// under a false name: a page of another site is named in `Origin`, and one whose own name was made to lead to loopback (DNS
-/// rebinding) is named in `Host`. So both have to name this machine, if they are there. With keys there is nothing to guard:
-/// a page does not know them.
+/// Only this machine reaches the daemon then, but a browser on this machine sends the requests that any page asks for.
+/// The browser names the page truthfully: `Origin` names a page of another site, and `Host` names a page whose own name
+/// was made to resolve to loopback (DNS rebinding). So both have to name this machine, if they are present. With API
+/// keys there is nothing to guard: a page does not know them.
 package enum BrowserGuard {
-    /// Why a request is refused; nil if it may be taken.
+    /// The reason to refuse a request; nil if it is accepted.
     ///
     /// - Parameters:
-    ///   - host: The header `Host`, or what stands for it in the request; RFC 9110, 7.2.
+    ///   - host: The header `Host`, or its equivalent in the request; RFC 9110, 7.2.
     ///   - origin: The header `Origin`; RFC 6454, 7.
     package static func refusal(host: String?, origin: String?) -> Problem? {
         if let host, !isLocal(host) {
@@ -26,13 +26,13 @@ package enum BrowserGuard {
         return nil
     }
 
-    /// `null`, which hides where a page comes from, is no name of this machine.
+    /// `null`, which hides the origin of a page, does not name this machine.
     private static func isLocal(origin: String) -> Bool {
         guard let scheme = origin.firstRange(of: "://") else { return false }
         return isLocal(String(origin[scheme.upperBound...]))
     }
 
-    /// A host, perhaps with a port. Names under `localhost` lead to loopback wherever they are asked for (RFC 6761, 6.3).
+    /// A host, perhaps with a port. Names under `localhost` resolve to loopback everywhere (RFC 6761, 6.3).
     private static func isLocal(_ authority: String) -> Bool {
         var host = authority[...]
         if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {

@@ -2,7 +2,7 @@ import Glibc
 package import RouterPlugin
 import Synchronization
 
-/// The value of the header `Date`, written anew when a second has passed and somebody asks.
+/// The value of the header `Date`, formatted again on the first read in each second.
 ///
 /// Thread-safe.
 package final class DateHeader: Sendable {
@@ -11,10 +11,10 @@ package final class DateHeader: Sendable {
 
     package init() {}
 
-    /// The date of now.
+    /// The current date.
     var text: String { text(at: clock.wall) }
 
-    /// The date as RFC 9110, 5.6.7 has it, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date in the format of RFC 9110, 5.6.7, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package func text(at time: Timestamp) -> String {
         let second = time.milliseconds / 1000
         return last.withLock { last in

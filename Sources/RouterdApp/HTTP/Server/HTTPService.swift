@@ -6,14 +6,14 @@ import ServiceLifecycle
 
 /// The HTTP API, served behind the ingest edge.
 ///
-/// Hummingbird's own `Application` would serve it too, but wakes up every second to write the date down. An idle daemon
-/// has no reason to wake up.
+/// Hummingbird's own `Application` would serve it too, but wakes up every second to format the date. An idle daemon has
+/// no reason to wake up.
 struct HTTPService: Service {
     let api: API
     let listen: ListenAddress
     let settings: EdgeSettings
     let logger: Logger
-    /// Called once, with the port that requests are taken at.
+    /// Called once, with the port on which requests are accepted.
     let onListening: @Sendable (Int) async -> Void
 
     func run() async throws {
@@ -32,7 +32,7 @@ struct HTTPService: Service {
         try await withGracefulShutdownHandler {
             try await server.run()
         } onGracefulShutdown: {
-            // The server waits for its connections, and a stream has no end of its own.
+            // The server waits for its connections, and a stream does not end by itself.
             api.host.feed.end()
         }
     }
@@ -43,7 +43,7 @@ struct HTTPService: Service {
         do {
             return try await respond(request, context)
         } catch is ConnectionGuard.RequestCut {
-            // Nobody hears it: the connection is at its end.
+            // The client does not receive this answer: the connection has ended.
             return Response(status: .badRequest)
         } catch {
             logger.error("a request could not be answered", metadata: ["error": "\(error)"])

@@ -4,9 +4,9 @@ package import NIOCore
 
 /// Hummingbird's connection of HTTP/1.1, which the server may drop at any time.
 ///
-/// A server that stops drops the connections it has accepted and not yet begun to handle. Each has a `NIOAsyncWriter`,
-/// which ends the process if it is dropped unfinished. A writer is finished when its channel closes, and so is held
-/// until then.
+/// A stopping server drops connections that it has accepted but not yet begun to handle. Each has a `NIOAsyncWriter`,
+/// which ends the process if it is dropped unfinished. A writer is finished when its channel closes, and is therefore
+/// held until then.
 package struct HeldHTTP1Channel: ServerChildChannel {
     let base: HTTP1Channel
 

@@ -1,13 +1,13 @@
 package import NIOCore
 package import RouterPlugin
 
-/// Events as WHATWG's `text/event-stream` has them.
+/// Events in WHATWG's format `text/event-stream`.
 ///
 ///     id: 01J…-17
 ///     event: scene.didBecomeActive
 ///     data: {"id":"01J…-17","type":"scene.didBecomeActive",…}
 package struct ServerSentEvents: Sendable {
-    /// Names the run that the numbers are of.
+    /// The run that the numbers belong to.
     package let run: String
 
     package init(run: String) {
@@ -22,7 +22,7 @@ package struct ServerSentEvents: Sendable {
         append(event.type.rawValue, at: event.sequence, data, to: &buffer)
     }
 
-    /// That events are missing; null if nobody knows how many.
+    /// Writes that events are missing; null if their number is unknown.
     package func appendGap(_ missed: EventRing.Missed, before place: Int64, to buffer: inout ByteBuffer) {
         let count: Int64? = if case .events(let count) = missed { count } else { nil }
         let data = JSONWriter.object { object in
@@ -33,8 +33,8 @@ package struct ServerSentEvents: Sendable {
         append("gap", at: place, data, to: &buffer)
     }
 
-    /// That nothing has happened. It names the place all the same: a client that is shown few events would otherwise ask
-    /// for those after the last of them, when all of them are forgotten.
+    /// Writes that no event has occurred, with the current place: a client that is shown few events would otherwise
+    /// resume after the last event shown, when the ring has long forgotten it.
     package func appendHeartbeat(at place: Int64, to buffer: inout ByteBuffer) {
         buffer.writeString(":\nid: \(id(place))\n\n")
     }
@@ -47,7 +47,7 @@ package struct ServerSentEvents: Sendable {
 
     private func id(_ sequence: Int64) -> String { "\(run)-\(sequence)" }
 
-    /// The place that a client has come to; nil if it is none that was ever given to one.
+    /// The place that a client has reached; nil if the id was never given to a client.
     package func place(of id: String) -> FeedPlace? {
         let parts = id.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == run.utf8.count, let sequence = Int64(parts[1]), sequence >= 0

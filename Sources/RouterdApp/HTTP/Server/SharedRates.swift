@@ -1,13 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// Holds each of many to a rate, whichever thread it comes on.
+/// Limits the request rate of each of many senders, on any thread.
 ///
 /// Thread-safe.
 final class SharedRates<Key: Hashable & Sendable>: Sendable {
     private let rates = Mutex(RequestRates<Key>())
 
-    /// A request comes from somebody who may send so many a second.
+    /// Checks a request of a sender that may send `perSecond` requests a second.
     ///
     /// - Throws: 429 if it is one too many.
     func take(_ key: Key, perSecond: Int, at now: NIODeadline) throws(Problem) {

@@ -2,9 +2,9 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A body for which the client waits to be asked: whoever reads the first of it asks.
+/// A body that the client sends only after `100 Continue`: the first read of the body sends it.
 ///
-/// So a request that is refused for its path, its key or its length is answered before anything of the body is sent.
+/// A request that is refused for its path, its key or its length is therefore answered before any of the body is sent.
 struct AwaitedBody: AsyncSequence, Sendable {
     /// Tells the connection that the body is wanted.
     struct Wanted: Sendable {}
@@ -29,7 +29,7 @@ struct AwaitedBody: AsyncSequence, Sendable {
 }
 
 extension Request {
-    /// The request; if the client waits to be asked for the body, whoever reads it asks.
+    /// The request; if the client waits for `100 Continue`, the first read of the body sends it.
     func askingForItsBody(on channel: any Channel) -> Request {
         guard headers[.expect] != nil else { return self }
         var request = self

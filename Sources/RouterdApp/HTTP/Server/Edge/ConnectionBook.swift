@@ -1,18 +1,18 @@
 package import Router
 
-/// Who is connected: counts connections and decides what each new one may do.
+/// The open connections: counts them and decides the standing of each new one.
 ///
-/// The connections that are one too many are few, come few from each address, and end soon, so that somebody who asks
-/// whether the daemon is well finds out even when it is not.
+/// Connections beyond the limit are few, few from each address, and end soon, so that a health check gets an answer
+/// even when the daemon is full.
 package struct ConnectionBook: Equatable, Sendable {
-    /// What a connection may do.
+    /// The rights of a connection.
     package enum Standing: Hashable, Sendable {
         case served
-        /// One too many for its address: health checks only.
+        /// Beyond the limit of its address: health checks only.
         case tooManyOfAddress
-        /// One too many: health checks only.
+        /// Beyond the limit of all connections: health checks only.
         case tooMany
-        /// One more than are even told so.
+        /// Beyond the limit of refused connections too: closed without an answer.
         case turnedAway
     }
 
@@ -27,19 +27,19 @@ package struct ConnectionBook: Equatable, Sendable {
     private var total = Count()
     private var byAddress: [IPAddress?: Count] = [:]
 
-    /// - Parameter tooMany: How many are told that they are too many.
+    /// - Parameter tooMany: How many connections beyond the limit are answered with a refusal.
     package init(connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway) {
         self.connections = connections
         self.perAddress = perAddress
         self.tooMany = tooMany
     }
 
-    /// How many are served.
+    /// The number of served connections.
     package var served: Int { total.served }
-    /// How many addresses are known; none that has no connection.
+    /// The number of addresses with at least one connection.
     package var addresses: Int { byAddress.count }
 
-    /// A connection opens. Whoever is told anything but `turnedAway` has to `close` it in the end.
+    /// Counts a new connection. The caller has to `close` every connection whose standing is not `turnedAway`.
     package mutating func open(from address: IPAddress?) -> Standing {
         var count = byAddress[address] ?? Count()
         let standing: Standing =
@@ -74,7 +74,7 @@ package struct ConnectionBook: Equatable, Sendable {
 }
 
 extension IPAddress {
-    /// Whom the address stands for: an IPv6 host has a network of 64 bits to choose its addresses from.
+    /// The holder of the address: an IPv6 host has a network of 64 bits to choose its addresses from.
     package var holder: IPAddress {
         guard case .v6(let number) = unmapped else { return unmapped }
         return .v6((number >> 64) << 64)

@@ -5,19 +5,20 @@ import NIOHTTP1
 extension ConnectionGuard {
     /// Answers with a problem and ends the connection.
     ///
-    /// What a client sends after that means nothing to us, but is read for a while: were the connection closed upon it,
+    /// Later bytes from the client are discarded but read for a while: if the connection were closed with bytes unread,
     /// the answer would be lost.
     func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
         guard ending == .notYet else { return }
         guard exchange?.answer ?? .notYet == .notYet else {
-            // There is an answer already, and no room for another.
+            // An answer was already sent, and there is no room for another.
             abandon(context)
             return context.close(promise: nil)
         }
         ending = .answering
         release()
         let written = context.eventLoop.makePromise(of: Void.self)
-        // The handler that lets one request through at a time expects answers to requests; this may be to less than one.
+        // The handler that lets one request through at a time expects answers to requests; this answer may be to an
+        // incomplete one.
         let writer =
             (try? context.pipeline.syncOperations.context(handlerType: HTTPServerPipelineHandler.self)) ?? context
         let body = problem.body

@@ -2,31 +2,31 @@ import NIOCore
 import NIOHTTP1
 import Router
 
-/// Watches one connection: what it may send, how fast, and when it ends.
+/// Guards one connection: the permitted requests, their pace, and the end.
 ///
 ///     socket ─▶ WireMeter ─▶ decoder ─▶ one request at a time ─▶ ConnectionGuard ─▶ Hummingbird
 ///
-/// It passes on what is in order. What is not, it answers itself, and that answer is the last of the connection. It
-/// keeps one promise to those behind it: a request that does not come to its end comes to an error, for they would take
-/// a body that just stops for a whole one.
+/// The guard passes valid requests on. It answers an invalid one itself, and that answer is the last of the connection.
+/// It keeps one promise to the handlers behind it: a request that does not arrive completely ends in an error, for they
+/// would take a body that just stops for a complete one.
 ///
-/// Decisions are made by values, `RequestClock` and those that `Edge` has; this performs them on the event loop.
+/// Values decide, `RequestClock` and those of `Edge`; the guard performs the decisions on the event loop.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// The end of a request that those behind the guard have begun to read.
+    /// The end of an incomplete request that the handlers behind the guard have begun to read.
     struct RequestCut: Error {}
 
-    /// How far the connection is from its end.
+    /// The progress of a connection towards its end.
     enum Ending {
-        /// Requests are taken.
+        /// Requests are accepted.
         case notYet
-        /// The last answer is being given to the socket.
+        /// The last answer is being written to the socket.
         case answering
-        /// The last answer is out, and what comes is thrown away.
+        /// The last answer is sent, and received bytes are discarded.
         case lingering
     }
 
@@ -38,12 +38,12 @@ final class ConnectionGuard: ChannelDuplexHandler {
     var exchange: Exchange?
     var ending = Ending.notYet
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
-    /// How many bytes the meter had counted when they were last looked at.
+    /// The meter's count at the last check.
     private var bytesSeen = 0
-    /// Counts answers, so that what follows from one is not taken for another's.
+    /// Counts answers, so that a late callback of one answer is not taken for another's.
     private var answers = 0
     private var inputIsClosed = false
-    /// Whether the socket is being read. If it is not, those behind the guard have more than they can take at once.
+    /// Whether the socket is being read. If it is not, the handlers behind the guard have more than they can process.
     private var isReading = false
 
     init(edge: Edge, address: IPAddress?, _ standing: ConnectionBook.Standing, meter: WireMeter, at now: NIODeadline) {
@@ -92,7 +92,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         clock.headArrived(at: now)
         exchange = Exchange(head, keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
         if let problem = edge.refusal(of: head, from: address, standing, at: now) {
-            // Nobody behind the guard has heard of it, so nobody has to be told that it ends.
+            // The handlers behind the guard do not know of the request, so they need no error when it ends.
             exchange?.isPassedOn = false
             return refuse(problem, context)
         }
@@ -103,7 +103,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         let count = bytes.readableBytes
         exchange?.received += count
         clock.bodyArrived(count)
-        // Once there is an answer nobody holds what comes.
+        // Once there is an answer, the rest of the body is not held.
         if let exchange, exchange.answer == .notYet {
             let size = max(exchange.received, exchange.length ?? 0)
             guard edge.hold(count, ofBodyOf: size) else { return refuse(.noMoreBodies, context) }
@@ -120,7 +120,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         isReading = false
         if ending == .lingering {
-            // Those behind the guard do not ask for more.
+            // The handlers behind the guard no longer ask for more.
             context.read()
         } else if meter.count > bytesSeen {
             bytesSeen = meter.count
@@ -137,7 +137,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
             refuse(Problem(error), context)
             abandon(context)
         case is ByteToMessageDecoderError:
-            // What follows what the parser gave up at.
+            // Bytes after the place where the parser gave up.
             break
         default:
             abandon(context)
@@ -165,7 +165,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         case .head(var head):
             self.exchange?.answer = .begun
             self.exchange?.isStream = head.headers.first(name: "content-type") == EventStream.contentType
-            // An answer without a length would come in chunks; without those, it ends with the connection.
+            // An answer without a length is sent in chunks; without chunks, it ends with the connection.
             let endsWithConnection = !exchange.takesChunks && !head.headers.contains(name: "content-length")
             if endsWithConnection { head.version = .http1_0 }
             if exchange.isLast || inputIsClosed || endsWithConnection {
@@ -178,7 +178,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         }
     }
 
-    /// The state changes before the end is written: with it the next request may come in, if it has been waiting.
+    /// The state changes before the end is written: a waiting next request may come in with that write.
     private func end(
         _ ended: Exchange, _ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) {
@@ -218,7 +218,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard ending != .notYet, mode != .input else { return context.close(mode: mode, promise: promise) }
-        // The guard closes when the last answer has had the time to arrive.
+        // The guard closes when the last answer has had time to arrive.
         if mode == .all {
             context.channel.closeFuture.cascade(to: promise)
         } else {
@@ -228,7 +228,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     // MARK: The end
 
-    /// Tells those behind the guard that the rest of a request will not come.
+    /// Tells the handlers behind the guard that the rest of a request will not arrive.
     func abandon(_ context: ChannelHandlerContext) {
         guard let exchange, exchange.isPassedOn, !exchange.isReceived else { return }
         self.exchange?.isPassedOn = false
@@ -241,7 +241,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
         exchange?.held = 0
     }
 
-    /// Closes our side when that has been written, and the other one when the client has closed its own or had time to.
+    /// Closes the daemon's side when `written` completes, and the client's when the client has closed its own or had
+    /// time to.
     func lingerAfter(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
         written.assumeIsolated().whenComplete { _ in
             self.ending = .lingering
@@ -255,8 +256,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     // MARK: Time
 
-    /// Has a timer that rings in time. One that rings too early is left as it is: most requests come and go before
-    /// that, and none of them should touch a timer.
+    /// Ensures that a timer fires by the deadline. A timer that fires too early is left as it is: most requests are
+    /// finished before that, and none of them should touch a timer.
     private func watch(_ context: ChannelHandlerContext) {
         guard let deadline = clock.deadline else { return }
         if let timer, timer.deadline <= deadline { return }
@@ -275,7 +276,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         switch clock.overrun(at: context.eventLoop.now) {
         case nil: watch(context)
         case .timeOut where exchange != nil && !isReading:
-            // It is us who keep the client waiting.
+            // The daemon, not the client, is the cause of the wait.
             clock.restartBody(at: context.eventLoop.now)
             watch(context)
         case .timeOut: refuse(.timedOut, context)

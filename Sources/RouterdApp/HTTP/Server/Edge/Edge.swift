@@ -4,9 +4,9 @@ import NIOHTTP1
 import Router
 import Synchronization
 
-/// What all connections share: who is connected, how much is held of their bodies, and who sends how fast.
+/// The state shared by all connections: the open connections, the bytes of bodies held, and the request rates.
 ///
-/// Thread-safe. Every decision is that of a value under the lock.
+/// Thread-safe. Values under the lock make every decision.
 package final class Edge: Sendable {
     private struct State {
         var book: ConnectionBook
@@ -34,14 +34,14 @@ package final class Edge: Sendable {
         state.withLock { $0.book.close(from: address, standing) }
     }
 
-    /// Why a request is refused before its body has come; nil if it is taken.
+    /// The reason to refuse a request before its body has arrived; nil if it is accepted.
     func refusal(
         of head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
     ) -> Problem? {
         if let fault = head.fault { return fault }
         if head.isHealthCheck { return nil }
         guard var refusal = refusal(ofSound: head, from: address, standing, at: now) else { return nil }
-        // Senders such as Alertmanager give up at 429 and come again after 503.
+        // Senders such as Alertmanager give up at 429 and retry after 503.
         if refusal.status == .tooManyRequests, head.uri.hasPrefix("/v1/sources/") {
             refusal.status = .serviceUnavailable
         }
@@ -62,14 +62,14 @@ package final class Edge: Sendable {
         {
             return .tooManyRequests(retryAfter: seconds)
         }
-        // A body that would be too much for its route is none of ours: that one says how much it takes.
+        // A body over the limit of its route is not refused here: the route's own answer names the limit.
         let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
         return held.load(ordering: .relaxed) + length > room(forBodyOf: length) ? .noMoreBodies : nil
     }
 
-    /// Holds so much more of bodies, if there is room for it.
+    /// Holds further bytes of bodies, if there is room for them.
     ///
-    /// - Parameter size: How much there is of the body, that included.
+    /// - Parameter size: The size of the body so far, these bytes included.
     func hold(_ bytes: Int, ofBodyOf size: Int) -> Bool {
         let sum = held.add(bytes, ordering: .relaxed).newValue
         if sum <= room(forBodyOf: size) { return true }
@@ -77,8 +77,9 @@ package final class Edge: Sendable {
         return false
     }
 
-    /// How much may be held of all bodies, for one of that size to be taken. Those that are longer than any single document
-    /// leave a quarter to the others: a few batches, whose clients are slow to take the answers, must not keep everybody out.
+    /// How many bytes of all bodies may be held for a body of that size to be accepted. Bodies longer than any single
+    /// document leave a quarter to the others: a few batches whose clients read the answers slowly must not block all
+    /// other requests.
     private func room(forBodyOf size: Int) -> Int {
         settings.bodyBytesHeld / 4 * (size > DaemonLimits.bodyBytes ? 3 : 4)
     }

@@ -12,7 +12,7 @@ package struct EdgeChannel: ServerChildChannel {
 
     package init(edge: Edge, responder: @escaping HTTPChannelHandler.Responder) {
         self.edge = edge
-        // The guard counts time.
+        // The guard measures the time limits itself.
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: DaemonLimits.headBytes, maxHeaderListSize: DaemonLimits.headBytes,
             maxHeaderFieldCount: DaemonLimits.headFields)
@@ -24,8 +24,8 @@ package struct EdgeChannel: ServerChildChannel {
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
         let standing = edge.open(from: address)
-        // The kernel would keep megabytes for a client, and call it ready for more when a third of them has gone: of who
-        // reads slowly it would look as if nothing were taken.
+        // By default the kernel would buffer megabytes for a client, and report it ready for more when a third of them
+        // has been read: a slow reader would look like a client that reads nothing.
         let sendBuffer = SocketOptionValue(DaemonLimits.sendBufferBytes)
         try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: sendBuffer)
         channel.closeFuture.whenComplete { [edge] _ in edge.close(from: address, standing) }

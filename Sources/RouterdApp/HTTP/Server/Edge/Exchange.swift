@@ -1,36 +1,36 @@
 import NIOHTTP1
 
-/// A request and its answer, as far as a connection's guard has to know them.
+/// A request and its answer, as far as a connection's guard needs them.
 struct Exchange {
-    /// How far the answer has come.
+    /// The progress of the answer.
     enum Answer {
         case notYet
         case begun
         case ended
     }
 
-    /// Whether the answer goes without a body.
+    /// Whether the answer has no body.
     let isHead: Bool
-    /// Whether the client knows of chunks.
+    /// Whether the client understands chunks.
     let takesChunks: Bool
     /// Whether another request may follow.
     var keepsAlive: Bool
-    /// Whether the client waits to be asked for the body.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     var isAwaited: Bool
-    /// Bytes of the body; nil if it comes in chunks.
+    /// Bytes of the body; nil if it is sent in chunks.
     let length: Int?
-    /// Bytes that had come over the connection when the headers were there.
+    /// Bytes received on the connection when the headers were complete.
     private let wireCount: Int
-    /// Whether those behind the guard know of the request, and have to be told if it does not come to its end.
+    /// Whether the handlers behind the guard know of the request, and need an error if it does not arrive completely.
     var isPassedOn = true
-    /// Whether it has come to its end.
+    /// Whether the request has arrived completely.
     var isReceived = false
-    /// Bytes of the body that came.
+    /// Bytes of the body received.
     var received = 0
     /// Bytes of the body that are counted as held.
     var held = 0
     var answer = Answer.notYet
-    /// Whether the answer goes on for as long as the client listens: it ends when the client says that it is done.
+    /// Whether the answer continues for as long as the client listens: it ends when the client closes its side.
     var isStream = false
 
     init(_ head: HTTPRequestHead, keepsAlive: Bool, wireCount: Int) {
@@ -44,8 +44,8 @@ struct Exchange {
 
     /// Whether an answer that begins now has to be the last of the connection.
     ///
-    /// A short rest of the body is waited for. A long one would be waited for in vain, and whether a body comes that was
-    /// not asked for, nobody knows.
+    /// A short rest of the body is waited for. A long rest is not worth the wait, and a client that was not sent `100
+    /// Continue` may or may not send its body.
     var isLast: Bool {
         if !keepsAlive { return true }
         if isReceived { return false }
@@ -53,10 +53,10 @@ struct Exchange {
         return length - received > DaemonLimits.bodyRestBytes
     }
 
-    /// Whether far more has come than the body: chunks have extensions and trailers, which nobody looks at.
+    /// Whether far more bytes than the body have arrived: chunks have extensions and trailers, which no handler reads.
     func isWasteful(wireCount: Int) -> Bool {
         guard length == nil, !isReceived else { return false }
-        // A body of one-byte chunks has five more bytes a chunk, and is in order.
+        // A body of one-byte chunks has five more bytes a chunk, and is valid.
         return wireCount - self.wireCount > DaemonLimits.chunkOverheadBytes + DaemonLimits.chunkOverheadFactor
             * received
     }

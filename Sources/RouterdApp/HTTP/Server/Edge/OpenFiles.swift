@@ -2,7 +2,7 @@ import Glibc
 
 /// How many files, and so connections, the process may have open.
 package enum OpenFiles {
-    /// Raises the limit as far as the process may, and returns it. The lower one is for programs that use `select`.
+    /// Raises the limit as far as the process may, and returns it. The lower default is for programs that use `select`.
     package static func raiseLimit() -> Int {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -2,7 +2,8 @@ import HTTPTypes
 import NIOHTTP1
 
 extension Problem {
-    /// What the parser could make no sense of. The connection cannot go on: nobody knows where the next request begins.
+    /// The problem of bytes that the parser does not understand. The connection cannot go on: the start of the next
+    /// request is unknown.
     init(_ error: HTTPParserError) {
         switch error {
         case .invalidVersion:
@@ -46,7 +47,7 @@ extension Problem {
         .tooManyRequests, "too-many-connections", "This address has as many connections as one address may have.",
         retryAfter: 1)
 
-    /// Whoever it is has to wait for that many seconds.
+    /// The sender has to wait for that many seconds.
     static func tooManyRequests(retryAfter seconds: Int) -> Problem {
         Problem(
             .tooManyRequests, "too-many-requests", "Requests come faster than they may; wait before the next.",

@@ -1,34 +1,34 @@
 package import NIOCore
 
-/// Says until when a connection may go on with what it is doing. It is told what happens, and when.
+/// The deadline of a connection in its current phase. The guard reports each event with its time.
 ///
 ///     idle ──bytes──▶ head ──headers──▶ body ──end──▶ answering ──answer──▶ sending ──sent──▶ idle
 ///     any ──last answer──▶ lingering
 ///
-/// Only time that the client takes is counted: in `answering` it waits for us, and there is no deadline. A request that
-/// is answered before its end stays in `body` until that end comes, and is idle then.
+/// Only the client's time counts: in `answering` the client waits for the daemon, and there is no deadline. A request
+/// that is answered before its end stays in `body` until that end arrives, and becomes idle then.
 package struct RequestClock: Equatable, Sendable {
-    /// What the connection is doing, and since when.
+    /// The phase of the connection, and its start.
     package enum Phase: Equatable, Sendable {
-        /// No byte of a request has come. Can transition to: head, body, lingering.
+        /// No byte of a request has arrived. Can transition to: head, body, lingering.
         case idle(since: NIODeadline)
-        /// Headers are coming. Can transition to: body, lingering.
+        /// Headers are arriving. Can transition to: body, lingering.
         case head(since: NIODeadline)
-        /// A body is coming, so many bytes so far. Can transition to: answering, idle, lingering.
+        /// A body is arriving, `bytes` so far. Can transition to: answering, idle, lingering.
         case body(since: NIODeadline, bytes: Int)
-        /// The request is there, and the answer is being made. Can transition to: sending, lingering.
+        /// The request is complete, and the answer is being made. Can transition to: sending, lingering.
         case answering
-        /// The answer is given to the socket. Can transition to: idle, head, body, lingering.
+        /// The answer is written to the socket. Can transition to: idle, head, body, lingering.
         case sending(since: NIODeadline)
-        /// The last answer is given, and what comes is thrown away. This is the end.
+        /// The last answer is written, and received bytes are discarded. Final state.
         case lingering(since: NIODeadline)
     }
 
-    /// What is to be done when time is over.
+    /// The action when the deadline has passed.
     package enum Overrun: Equatable, Sendable {
-        /// Nobody waits for an answer.
+        /// No client waits for an answer: close the connection.
         case close
-        /// There is a request that did not come in time.
+        /// A request did not arrive in time: answer with a problem.
         case timeOut
     }
 
@@ -42,7 +42,7 @@ package struct RequestClock: Equatable, Sendable {
         phase = .idle(since: now)
     }
 
-    /// Something came that is no whole request head yet.
+    /// Bytes arrived that are not yet a whole request head.
     package mutating func bytesArrived(at now: NIODeadline) {
         switch phase {
         case .idle, .sending: phase = .head(since: now)
@@ -60,7 +60,7 @@ package struct RequestClock: Equatable, Sendable {
         phase = .body(since: since, bytes: bytes + count)
     }
 
-    /// The client has just been told to begin, or was kept waiting by us: its time begins now.
+    /// The client was just sent `100 Continue`, or the daemon kept it waiting: its time begins now.
     package mutating func restartBody(at now: NIODeadline) {
         guard case .body = phase else { return }
         phase = .body(since: now, bytes: 0)
@@ -71,7 +71,7 @@ package struct RequestClock: Equatable, Sendable {
         phase = isAnswered ? .idle(since: now) : .answering
     }
 
-    /// The answer is complete, and given to the socket.
+    /// The answer is complete, and written to the socket.
     package mutating func answered(at now: NIODeadline) {
         switch phase {
         case .body: isAnswered = true
@@ -80,7 +80,7 @@ package struct RequestClock: Equatable, Sendable {
         }
     }
 
-    /// The socket has taken the answer.
+    /// The socket has sent the answer.
     package mutating func sent(at now: NIODeadline) {
         guard case .sending = phase else { return }
         phase = .idle(since: now)
@@ -90,7 +90,7 @@ package struct RequestClock: Equatable, Sendable {
         phase = .lingering(since: now)
     }
 
-    /// When time is over; nil if the client may wait for us.
+    /// The deadline; nil while the daemon is working.
     package var deadline: NIODeadline? {
         switch phase {
         case .idle(let since): since + times.idle
@@ -103,7 +103,7 @@ package struct RequestClock: Equatable, Sendable {
         }
     }
 
-    /// What is to be done now; nil if there is time.
+    /// The action due now; nil if there is time left.
     package func overrun(at now: NIODeadline) -> Overrun? {
         guard let deadline, now >= deadline else { return nil }
         switch phase {

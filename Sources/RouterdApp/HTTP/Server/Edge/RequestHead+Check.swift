@@ -1,14 +1,14 @@
 import HTTPTypes
 package import NIOHTTP1
 
-/// What the parser lets through and a server must not: RFC 9112 and 9110 by section.
+/// Checks that the parser does not make and a server must: RFC 9112 and 9110 by section.
 extension HTTPRequestHead {
-    /// Why the request is refused before anything else of it is looked at; nil if it may be taken.
+    /// The reason to refuse the request before any other check; nil if it is valid.
     package var fault: Problem? {
         hostFault ?? transferFault ?? expectationFault
     }
 
-    /// 9112, 3.2: exactly one Host, and one that could be a host; in an absolute target the same.
+    /// 9112, 3.2: exactly one Host, with a valid host; in an absolute target the same.
     private var hostFault: Problem? {
         let hosts = headers["host"]
         if hosts.count > 1 {
@@ -27,15 +27,15 @@ extension HTTPRequestHead {
         return nil
     }
 
-    /// 9112, 3.2.2: of a target in absolute form the host counts, and not that of the header. Where they differ, one of them
-    /// is a lie.
+    /// 9112, 3.2.2: the host of a target in absolute form takes precedence over the header. A request in which they
+    /// differ is refused.
     private var authorityOfTarget: Substring? {
         guard !uri.hasPrefix("/"), let scheme = uri.firstRange(of: "://") else { return nil }
         return uri[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
     }
 
-    /// 9112, 6.1: in HTTP/1.0 there are no transfer codings, and whoever sends one may be taken in two ways. In HTTP/1.1 a
-    /// coding that is not known is refused: the parser looks at the last one only, and would hand on what is coded twice.
+    /// 9112, 6.1: HTTP/1.0 has no transfer codings, and a message with one is ambiguous. In HTTP/1.1 an unknown coding
+    /// is refused: the parser looks at the last one only, and would pass on a body that is coded twice.
     private var transferFault: Problem? {
         let codings = headers["transfer-encoding"]
         guard !codings.isEmpty else { return nil }
@@ -59,23 +59,23 @@ extension HTTPRequestHead {
     /// Whether the client waits for `100 Continue` before it sends the body.
     var expectsContinue: Bool { !isOfHTTP10 && headers.contains(name: "expect") }
 
-    /// Whether another request may follow. After HTTP/1.0 none does, and after an upgrade the parser takes no more.
+    /// Whether another request may follow. None follows HTTP/1.0, and after an upgrade the parser reads no more.
     var keepsAlive: Bool { !isOfHTTP10 && isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT }
 
-    /// What the headers say of the length of the body; nil if they do not.
+    /// The body's length as declared in the headers; nil without one.
     var declaredLength: Int? {
         guard !headers.contains(name: "transfer-encoding") else { return nil }
         return headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
     }
 
-    /// Whether the request asks how the daemon is. That is answered when nothing else is.
+    /// Whether the request is a health check, which is answered even when no other request is.
     package var isHealthCheck: Bool {
         guard method == .GET || method == .HEAD else { return false }
         let path = uri.prefix { $0 != "?" }
         return path == "/healthz" || path == "/readyz"
     }
 
-    /// The parser takes no version but those that begin with 1.
+    /// The parser accepts only versions that begin with 1.
     private var isOfHTTP10: Bool { version.minor == 0 }
 
     private static let notInHosts = Set(#",/\?#@<>""#.utf8)

@@ -1,17 +1,17 @@
 package import NIOCore
 
-/// How many requests each of many may send: the generic cell rate algorithm, a time a head.
+/// Request rates of many senders: the generic cell rate algorithm, with one time for each sender.
 ///
-/// A second's worth may come at once; after that they have to keep their distance.
+/// A second's worth of requests may come at once; after that they have to keep their distance.
 package struct RequestRates<Key: Hashable & Sendable>: Sendable {
-    /// What is said of a request.
+    /// The verdict on a request.
     package enum Verdict: Equatable, Sendable {
         case taken
-        /// Seconds until one would be taken, at least 1.
+        /// Seconds until a request would be accepted, at least 1.
         case refused(retryAfter: Int)
     }
 
-    /// For each who has sent something lately: when all of that would have come if it had kept its distance.
+    /// For each recent sender, the time at which all its requests would have arrived at the permitted distance.
     private var due: [Key: NIODeadline] = [:]
     private var cleaned = NIODeadline.uptimeNanoseconds(0)
     private let maximumKeys: Int
@@ -20,15 +20,15 @@ package struct RequestRates<Key: Hashable & Sendable>: Sendable {
         self.maximumKeys = maximumKeys
     }
 
-    /// How many are remembered.
+    /// The number of senders remembered.
     package var count: Int { due.count }
 
-    /// A request comes from whoever may send so many a second.
+    /// Checks a request of a sender that may send `perSecond` requests a second.
     package mutating func take(_ key: Key, perSecond: Int, at now: NIODeadline) -> Verdict {
         let distance = TimeAmount.nanoseconds(1_000_000_000 / Int64(max(1, perSecond)))
         let start = max(due[key] ?? now, now)
         let ahead = start - now
-        // The last of a second's worth is that far ahead when all of it comes at once.
+        // The last request of a second's worth is that far ahead when all of them come at once.
         let most = TimeAmount.nanoseconds(1_000_000_000 - distance.nanoseconds)
         guard ahead <= most else {
             let wait = (ahead - most).nanoseconds
@@ -39,8 +39,8 @@ package struct RequestRates<Key: Hashable & Sendable>: Sendable {
         return .taken
     }
 
-    /// Forgets those of whom nothing has to be remembered. Whether there is room then: who finds none is not counted,
-    /// for the number of connections bounds them all the same.
+    /// Forgets senders with nothing to remember. Returns whether there is room then: a sender for which there is no
+    /// room is not counted, for the number of connections bounds it all the same.
     private mutating func makeRoom(at now: NIODeadline) -> Bool {
         if due.count < maximumKeys { return true }
         if now - cleaned >= .seconds(1) {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Counts the bytes that come in, before anybody has made anything of them.
+/// Counts received bytes before any other handler sees them.
 final class WireMeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
