@@ -1,16 +1,16 @@
 package import RouterPlugin
 
-/// What a choice comes to.
+/// The outcome of a choice.
 package enum ChoiceOutcome: Hashable, Sendable {
-    /// This session has it.
+    /// This session receives the notification.
     case session(SessionID)
-    /// A session is to be made.
+    /// A new session is to be created.
     case newSession(configuration: ConfigurationChoice)
-    /// Nobody can have it.
+    /// No session can receive the notification.
     case undeliverable
-    /// A rule wants it decided later.
+    /// A rule postpones the decision.
     case held(until: Timestamp)
-    /// A rule wants it gone.
+    /// A rule drops the notification.
     case dropped
 }
 
@@ -20,7 +20,7 @@ package enum ChoiceOutcome: Hashable, Sendable {
 ///        │ none, or all vetoed
 ///     can ────── best first ──▶ rules ──▶ accepted ──▶ session
 ///        │ none, or all vetoed
-///     newSession, if nobody was vetoed, the manifest allows one and names a configuration with an endpoint that is there
+///     newSession, if no candidate was vetoed, and the manifest allows one and names a configuration with a live endpoint
 ///        │ else
 ///     undeliverable
 ///
@@ -84,7 +84,8 @@ package struct Chooser: Sendable {
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application
-        // One that was made in place of vetoed ones would be vetoed in its turn, and the next one after it.
+        // A session created in place of vetoed ones would be vetoed in its turn, and so would each session created
+        // after it.
         guard vetoes.isEmpty else {
             let decision = Decision(
                 tier: .undeliverable, session: nil, reason: "every session that can have it was vetoed",
@@ -106,7 +107,7 @@ package struct Chooser: Sendable {
         return (.undeliverable, decision)
     }
 
-    /// What made the session a candidate, in the words of its own predicate.
+    /// The reason why the session is a candidate, with the text of its predicate.
     package static func reason(
         _ conditions: ActivationConditions, _ tier: MatchTier, contentIsNamed: Bool
     ) -> String {
@@ -118,7 +119,8 @@ package struct Chooser: Sendable {
     }
 }
 
-/// A reason of at most `RouterLimits.reasonBytes`: rules and predicates may say what they like, but not more is kept.
+/// A reason of at most `RouterLimits.reasonBytes`: rules and predicates may give longer reasons, but only that much is
+/// kept.
 func boundedReason(_ reason: String) -> String {
     guard reason.utf8.count > RouterLimits.reasonBytes else { return reason }
     var cut = reason.utf8.index(reason.utf8.startIndex, offsetBy: RouterLimits.reasonBytes)
@@ -128,7 +130,7 @@ func boundedReason(_ reason: String) -> String {
     return reason[..<cut] + "…"
 }
 
-/// The scene roles that the choice knows by name.
+/// The scene roles that the choice refers to by name.
 package enum SceneRole {
     /// UIKit's `UIWindowSceneSessionRoleApplication`: an ordinary window of the application.
     package static let windowApplication = "windowApplication"

@@ -1,9 +1,9 @@
 import RouterPlugin
 
-/// How a new session comes by its configuration.
+/// The source of a new session's configuration.
 package enum ConfigurationChoice: Hashable, Sendable, CustomStringConvertible {
     case named(String)
-    /// Nothing that is known so far chooses one of several: the delegate is asked.
+    /// The known facts choose none of several configurations: the delegate is asked.
     case asked
 
     package var description: String {
@@ -15,10 +15,10 @@ package enum ConfigurationChoice: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Tenant {
-    /// How a new session of the role comes by its configuration: by the type of the activity that is brought to it, else
-    /// the delegate is asked if there are several, else it is the first one.
+    /// The source of the configuration of a new session in the role: the type of the activity brought to it, else the
+    /// delegate if there are several configurations, else the first one.
     ///
-    /// - Returns: nil if there is none at whose endpoint it could be reached.
+    /// - Returns: nil if no configuration has an endpoint at which the session could be reached.
     package func configuration(forNew role: String, activityType: String?) -> ConfigurationChoice? {
         let open = openConfigurations(of: role)
         guard let first = open.first else { return nil }
@@ -29,15 +29,16 @@ extension Tenant {
         return open.count > 1 && isAsked ? .asked : .named(first.name)
     }
 
-    /// The configuration that the delegate has named for a new session, or the first one if it named none that there is.
+    /// The configuration that the delegate named for a new session, or the first one if the delegate named none that
+    /// exists.
     package func configuration(named name: String?, forNew role: String) -> String? {
         let open = openConfigurations(of: role)
         let named = open.first { name?.isSame(as: $0.name) == true }
         return (named ?? open.first)?.name
     }
 
-    /// Those that a new session can be reached by: it does not get better where another one was told that there is
-    /// nobody any more.
+    /// The configurations with an endpoint that can reach a new session. An endpoint that answered 410 for another
+    /// session is left out: it would answer the same for a new one.
     private func openConfigurations(of role: String) -> [SceneConfiguration] {
         application.manifest.sceneConfigurations.filter { configuration in
             guard let endpoint = configuration.endpoint else { return false }

@@ -1,17 +1,17 @@
 package import RouterPlugin
 
-/// The outcome of routing a notification: recorded with it, explainable, reproducible.
+/// The outcome of routing a notification: stored with the notification, explainable, reproducible.
 package struct Decision: Hashable, Sendable {
     package var tier: Tier
     /// The chosen session; nil if the tier is `undeliverable`, or if a rule held or dropped the notification.
     package var session: SessionID?
-    /// In words: the predicate that held, the default that applied, or the rule that spoke.
+    /// The reason for people: the predicate that held, the default that applied, or the rule that decided.
     package var reason: String
     /// Candidates that a rule refused, best first.
     package var vetoes: [Veto]
     /// The session that had the notification before, if this decision moved it.
     package var rerouteOf: SessionID?
-    /// The version of the registry that was asked.
+    /// The version of the registry that gave the answer.
     package var registryVersion: UInt64
 
     package init(

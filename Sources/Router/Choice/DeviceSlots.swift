@@ -1,16 +1,16 @@
 import RouterPlugin
 
-/// The sessions of each device. They are few, so they are kept in no order, and a question about a device looks at all of
-/// them. A change does not, because a device may have many.
+/// The sessions of each device, unordered. They are few, so a query about a device looks at all of them. A change does
+/// not, because a device may have many.
 struct DeviceSlots {
     private var numbers: [DeviceID: UInt32] = [:]
     private var slots: [[UInt32]] = []
     private var names: [DeviceID] = []
     private var free: [UInt32] = []
-    /// By slot, where it stands among those of its device; as long as the highest slot with a device.
+    /// By slot, its position in its device's list; as long as the highest slot with a device.
     private var positions: [UInt32] = []
 
-    /// In no order.
+    /// The slots of a device, in no order.
     subscript(device: DeviceID) -> [UInt32] { numbers[device].map { slots[Int($0)] } ?? [] }
 
     /// Adds a session; returns the number of its device.
@@ -37,7 +37,7 @@ struct DeviceSlots {
         return number
     }
 
-    /// Removes a session from the device with the number: the last one takes its place.
+    /// Removes a session from the device with the number: the last session of the device takes its position.
     mutating func remove(_ slot: UInt32, _ number: UInt32) {
         guard number != SessionRecord.noDevice, let last = slots[Int(number)].popLast() else { return }
         if last != slot {

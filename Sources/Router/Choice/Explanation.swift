@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// A decision with everything that was considered for it. Making one has no effect on anything.
+/// A decision with all sessions that were considered for it. Making an explanation has no effect on the router.
 package struct Explanation: Hashable, Sendable {
     /// A session that was considered.
     package struct Considered: Hashable, Sendable {
@@ -8,18 +8,18 @@ package struct Explanation: Hashable, Sendable {
         package var activationState: ActivationState
         package var preferenceLevel: Int
         package var lastActivatedAt: Timestamp?
-        /// Nil if the content is not named: predicates are then not asked.
+        /// Nil if the content is not named: predicates are then not evaluated.
         package var can: Bool?
         package var prefers: Bool?
-        /// The tier in which it stands; nil if it is no candidate.
+        /// The session's tier; nil if it is no candidate.
         package var tier: Tier?
-        /// What each rule says of it, in the rules' order.
+        /// The verdict of each rule, in the rules' order.
         package var verdicts: [RuleVerdict]
         /// The reason why it was chosen or passed over.
         package var reason = ""
     }
 
-    /// What a rule says of a session.
+    /// The verdict of a rule on a session.
     package struct RuleVerdict: Hashable, Sendable {
         package var rule: PluginID
         package var verdict: RoutingVerdict
@@ -27,15 +27,15 @@ package struct Explanation: Hashable, Sendable {
 
     package var outcome: ChoiceOutcome
     package var decision: Decision
-    /// Best first; those that are no candidates come last.
+    /// Best first; sessions that are no candidates come last.
     package var considered: [Considered]
     /// How many sessions were in scope.
     package var sessionsInScope: Int
 }
 
 extension Chooser {
-    /// Explains the decision, showing at most `limit` sessions, and fewer where predicates take more than so many steps to
-    /// ask.
+    /// Explains the decision, showing at most `limit` sessions, and fewer where evaluating predicates takes too many
+    /// steps.
     package func explain(
         _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int,
         steps: Int = RouterLimits.explanationSteps

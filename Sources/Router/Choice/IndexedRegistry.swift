@@ -1,15 +1,15 @@
 package import PredicateEngine
 package import RouterPlugin
 
-/// The registry that decides without looking at the sessions that it does not need.
+/// The registry that decides with an index, without looking at the sessions that a query does not need.
 ///
-/// A value like every registry: a copy is independent, and costs its size when either is changed next.
+/// A value like every registry: a copy is independent, and memory is copied when either is next changed.
 package struct IndexedRegistry: SessionRegistry {
-    /// Owns the store, which cannot be copied by itself. It lies behind a pointer, so that reading it is a load: of a
-    /// property that can change, Swift would check at each access that nobody is changing it.
+    /// Owns the store, which is not copyable by itself. The store lies behind a pointer, so that reading it is a plain
+    /// load: for a mutable property Swift would check exclusive access each time.
     ///
-    /// Safety: what a pointer leads to cannot be proven Sendable. A store with several owners is never changed; whoever
-    /// changes it has made sure to be the only one (`makeUnique`); and to ask it changes nothing.
+    /// Safety: the target of a pointer cannot be proven Sendable. A store with several owners is never changed: every
+    /// change first makes its owner the only one (`makeUnique`), and queries change nothing.
     private final class Holder: @unchecked Sendable {
         let store: UnsafeMutablePointer<SessionStore>
 
@@ -31,12 +31,12 @@ package struct IndexedRegistry: SessionRegistry {
     package var count: Int { holder.store.pointee.count }
     package var version: UInt64 { holder.store.pointee.version }
 
-    /// The bytes of what decisions look at, literals included; unused room counts.
+    /// The size in bytes of the memory that decisions read, literals included; unused capacity counts.
     package var decisionBytes: Int { holder.store.pointee.decisionBytes }
-    /// The bytes of the names of sessions, and of what finds a session by its name.
+    /// The size in bytes of session names, and of the table that finds a session by its name.
     package var nameBytes: Int { holder.store.pointee.nameBytes }
 
-    /// Makes room for so many sessions at once.
+    /// Reserves memory for this many sessions at once.
     package mutating func reserve(_ sessions: Int) {
         makeUnique()
         holder.store.pointee.reserve(sessions)
@@ -50,7 +50,7 @@ package struct IndexedRegistry: SessionRegistry {
 
     @discardableResult
     package mutating func remove(_ session: SessionID) -> Bool {
-        // Who is not the only owner copies everything: that is for a session that is there.
+        // A holder that is not the only owner copies everything: only do so for a session that exists.
         guard isKnownUniquelyReferenced(&holder) || contains(session) else { return false }
         makeUnique()
         guard holder.store.pointee.remove(session) else { return false }
@@ -69,7 +69,7 @@ package struct IndexedRegistry: SessionRegistry {
         return true
     }
 
-    /// Makes the changes in order, with the same result as one call for each.
+    /// Applies the changes in order, with the same result as one call for each.
     ///
     /// The memory of each group of changes is prefetched first, so that a batch takes less than half the time among a
     /// million sessions.
@@ -77,7 +77,7 @@ package struct IndexedRegistry: SessionRegistry {
         changes.withUnsafeBufferPointer { changes in
             for start in stride(from: 0, to: changes.count, by: SessionStore.prefetchWidth) {
                 let end = min(start + SessionStore.prefetchWidth, changes.count)
-                // A holder that is shared is copied at the next change, so a prefetch would be of no use.
+                // A shared holder is copied at the next change, so a prefetch would be of no use.
                 if end - start > 1, count >= SessionStore.prefetchThreshold, isKnownUniquelyReferenced(&holder) {
                     holder.store.pointee.prefetch(UnsafeBufferPointer(rebasing: changes[start..<end]))
                 }
@@ -106,13 +106,12 @@ package struct IndexedRegistry: SessionRegistry {
         holder.store.pointee.visit(tier, query) { visit(holder.store.pointee.names[Int($0)]) }
     }
 
-    /// Shows every session in scope once, until `visit` returns false or it has taken too much: the candidates of each
-    /// tier, best first, then those that are none.
+    /// Shows every session in scope once: the candidates of each tier, best first, then the other sessions. Ends when
+    /// `visit` returns false, or when it has shown a session and the evaluation of predicates has taken `steps` steps:
+    /// see `RouterLimits.explanationSteps`.
     ///
-    /// Returns what it took to ask the predicates. It ends after so many steps, once it has shown a session: see
-    /// `RouterLimits.explanationSteps`.
-    ///
-    /// - Parameter hasCandidates: False if it is known that nobody is a candidate: then nobody is looked for.
+    /// - Parameter hasCandidates: False if it is known that no session is a candidate: then none is searched for.
+    /// - Returns: The effort of evaluating the predicates.
     @discardableResult
     package func examine(
         _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ visit: (ExaminedSession) -> Bool
@@ -136,10 +135,10 @@ package struct IndexedRegistry: SessionRegistry {
         }
     }
 
-    /// How many sessions there are in scope.
+    /// The number of sessions in scope.
     package func count(of device: DeviceID?) -> Int { device.map { holder.store.pointee.devices[$0].count } ?? count }
 
-    /// A copy that shares nothing, made now and not when either is changed.
+    /// A copy that shares no memory, made now and not when either is next changed.
     package func separateCopy() -> IndexedRegistry {
         var copy = self
         copy.makeUnique()

@@ -1,9 +1,9 @@
 import PredicateEngine
 package import RouterPlugin
 
-/// The registry by brute force: every question looks at every session.
+/// The brute-force registry: every query looks at every session.
 ///
-/// It is the reference that says what a decision has to be; it is kept plain for that reason.
+/// It is the reference for correct decisions, and is kept plain for that reason.
 package struct LinearRegistry: SessionRegistry {
     private struct Row: Sendable {
         var entry: RegistryEntry

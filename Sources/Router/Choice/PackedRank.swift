@@ -1,23 +1,24 @@
 import RouterPlugin
 
-/// A session's rank as one number, the greater the better; what does not fit is cut off at the ends, never misplaced.
+/// A session's rank as one number, the greater the better; values out of range are clamped to the ends, never
+/// misplaced.
 ///
 ///     63       62 … 51             50 49    48 … 6                          5 … 1    0
 ///     prefers  level + 2048        state    last activation in ms + 2        zero     a session
 ///
-/// Two sessions with different numbers in a tier stand in that order. Two with the same number stand in the order of
-/// creation, unless one of them was cut off: then `ExactRanks` decides. A level that was cut off says nothing of the
-/// order within its end, so in tier `prefers` nothing behind it counts.
+/// Two sessions with different numbers in a tier rank in that order. Two with the same number rank by creation, unless
+/// one of them was clamped: then `ExactRanks` decides. A clamped level says nothing about the order among levels at its
+/// end, so in tier `prefers` the bits behind it do not count.
 struct PackedRank {
     static let prefersBit: UInt64 = 1 << 63
     private static let levels: UInt64 = 0xFFF << 51
     private static let latest: Int64 = 1 << 43 - 3
-    /// The levels that are told apart; all others share the two ends.
+    /// The levels with a number of their own; all others share the two ends.
     private static let exactLevels = -2047...2046
 
     /// The rank within tier `prefers`, without the bit of the tier.
     let bits: UInt64
-    /// Whether everything fitted.
+    /// Whether no part was clamped.
     let isExact: Bool
 
     init(level: Int, state: ActivationState, lastActivatedAt: Timestamp?) {
@@ -28,7 +29,7 @@ struct PackedRank {
         isExact = Self.exactLevels ~= level && (time == .min || 0...Self.latest ~= time)
     }
 
-    /// The number as it counts in a tier; zero stays zero.
+    /// The number that counts in a tier; zero stays zero.
     @inline(__always)
     static func inTier(_ tier: MatchTier, _ bits: UInt64) -> UInt64 {
         guard tier == .prefers else { return bits & ~levels }
@@ -42,7 +43,7 @@ struct PackedRank {
     static func state(_ bits: UInt64) -> UInt64 { bits >> 49 & 3 }
 }
 
-/// What a packed rank had to cut off, by session. A class, so that it can be looked at without counting references.
+/// The exact ranks of sessions whose packed rank was clamped. A class, so that reading it counts no references.
 final class ExactRanks {
     struct Rank {
         var level: Int

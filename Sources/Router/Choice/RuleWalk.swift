@@ -1,10 +1,10 @@
 package import RouterPlugin
 
-/// One walk down the candidates of a notification, best first, asking every rule about each.
+/// One walk down the candidates of a notification, best first, in which every rule gives a verdict on each.
 ///
-/// The walk ends at the first candidate that nobody vetoes. If a rule looks ahead, the first such candidate is kept in
-/// hand, and up to `RoutingLimits.lookAhead` candidates of the same tier are shown before it is taken, so that a rule
-/// may prefer another one.
+/// The walk ends at the first candidate that no rule vetoes. If a rule looks ahead, that candidate is kept in hand, and
+/// the rules see up to `RoutingLimits.lookAhead` candidates of the same tier before it is taken, so that a rule may
+/// prefer another one.
 package struct RuleWalk {
     /// How a walk ends.
     package enum Ending: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct RuleWalk {
         case dropped(MatchTier, reason: String)
     }
 
-    /// What the rules together say of one candidate.
+    /// The joint verdict of the rules on one candidate.
     private enum Say {
         case accepted
         case preferred(because: String)
@@ -30,7 +30,7 @@ package struct RuleWalk {
     /// The best candidate accepted so far, while rules look ahead.
     private var inHand: (session: SceneSession, tier: MatchTier)?
     private var shown = 0
-    /// Sessions that a rule refused: one that prefers and can is not asked about twice.
+    /// Sessions that a rule vetoed: a session that both prefers and can is not shown to the rules twice.
     private var refused: Set<SessionID> = []
 
     package init(rules: [any RoutingRule], notification: NotificationView, now: Timestamp) {
@@ -40,7 +40,7 @@ package struct RuleWalk {
         self.now = now
     }
 
-    /// Asks the rules about the next candidate; returns whether another one is wanted.
+    /// Shows the next candidate to the rules; returns whether another one is wanted.
     package mutating func consider(
         _ session: SceneSession, in tier: MatchTier, of tenant: Tenant
     ) -> Bool {

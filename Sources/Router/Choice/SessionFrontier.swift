@@ -1,8 +1,9 @@
 import PredicateEngine
 
-/// Sessions on their way out: the best of them on top, with what stands below it.
+/// Sessions in the order of a visit: a heap with the best session on top. Popping a session opens the sessions below
+/// it.
 struct SessionFrontier {
-    /// What opens when a session goes out.
+    /// The sessions to open when a session is popped.
     enum Below {
         case nothing
         case list(UInt32, position: Int)
@@ -27,7 +28,7 @@ struct SessionFrontier {
         order.isBefore(heap[left].slot, heap[right].slot, in: tier)
     }
 
-    /// Lets a session in, if there is one.
+    /// Adds a session, if there is one.
     mutating func open(_ below: Below, _ slot: UInt32?) {
         guard let slot, slot != NodeGroups.nobody else { return }
         heap.append(Waiting(slot: slot, below: below))
@@ -38,7 +39,7 @@ struct SessionFrontier {
         }
     }
 
-    /// Lets the best session out, if it ranks above the number.
+    /// Pops the best session, if it ranks above `rank`.
     mutating func pop(above rank: UInt64) -> Waiting? {
         guard let top = heap.first, PackedRank.inTier(tier, order.records[Int(top.slot)].rank) > rank else {
             return nil

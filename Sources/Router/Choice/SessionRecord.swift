@@ -1,16 +1,16 @@
 import PredicateEngine
 import RouterPlugin
 
-/// What a decision needs to know of a session: 32 bytes, found by the session's slot.
+/// The part of a session that decisions read: 32 bytes, found by the session's slot.
 struct SessionRecord: BitwiseCopyable {
-    /// `PackedRank`; zero while nobody has the slot.
+    /// `PackedRank`; zero while the slot is free.
     var rank: UInt64 = 0
-    /// The place in the order of creation, cut off at both ends.
+    /// The place in the order of creation, clamped at both ends.
     var creation: UInt32 = 0
     /// The nodes of its predicates.
     var prefers: PredicateIndex.Node = PredicateIndex.none
     var can: PredicateIndex.Node = PredicateIndex.none
-    /// Where it stands among the sessions that share a predicate.
+    /// The session's position in the group of each predicate.
     var prefersPosition: UInt32 = 0
     var canPosition: UInt32 = 0
     var device: UInt32 = SessionRecord.noDevice
@@ -22,15 +22,15 @@ struct SessionRecord: BitwiseCopyable {
     func position(in tier: MatchTier) -> UInt32 { tier == .prefers ? prefersPosition : canPosition }
 }
 
-/// The sessions that share a predicate: those that prefer by it, and those that can. They are noted beside the
-/// predicate's node in the index.
+/// The sessions that share a predicate: those whose prefers predicate it is, and those whose can predicate it is. They
+/// are noted beside the predicate's node in the index.
 ///
 /// Most predicates belong to one session, so a group is that session's slot; it becomes a list when it has two.
 typealias NodeGroups = NodeNote
 
 extension NodeNote {
     static var nobody: UInt32 { .max }
-    /// Set in the number of a list.
+    /// Set in the number of a list, and clear in a slot.
     static var listBit: UInt32 { 1 << 31 }
 
     var prefers: UInt32 {
@@ -43,7 +43,7 @@ extension NodeNote {
         set { second = newValue }
     }
 
-    /// The tier in which the node counts: that of its better sessions.
+    /// The tier in which the node ranks: that of its better sessions.
     var tier: MatchTier { prefers != NodeGroups.nobody ? .prefers : .can }
 
     subscript(tier: MatchTier) -> UInt32 {
@@ -52,14 +52,15 @@ extension NodeNote {
     }
 }
 
-/// The order of sessions and of the predicates that they share, over memory that stays where it is for the moment.
+/// The order of sessions and of the predicates that they share, over memory that does not move while the order is in
+/// use.
 struct SessionOrder {
     let records: UnsafeMutablePointer<SessionRecord>
     let groups: RankedHeaps.View
     /// Nil if every packed rank is exact.
     let exact: Unmanaged<ExactRanks>?
 
-    /// Whether one session comes before another.
+    /// Whether one session ranks before another.
     @inline(__always)
     func isBefore(_ left: UInt32, _ right: UInt32, in tier: MatchTier) -> Bool {
         let leftRank = PackedRank.inTier(tier, records[Int(left)].rank)
@@ -68,7 +69,7 @@ struct SessionOrder {
         return breaksTie(left, right, in: tier)
     }
 
-    /// Whether one session comes before another whose packed rank is the same.
+    /// Whether one session ranks before another with the same packed rank.
     private func breaksTie(_ left: UInt32, _ right: UInt32, in tier: MatchTier) -> Bool {
         if let exact {
             let (leftRank, rightRank) = (self.exact(left, exact), self.exact(right, exact))
@@ -97,19 +98,19 @@ struct SessionOrder {
             creationSequence: Int64(record.creation))
     }
 
-    /// Whether one predicate comes before another: by their best sessions, which stand in the same tier.
+    /// Whether one predicate ranks before another: compares their best sessions, which are in the same tier.
     func isNodeBefore(_ left: NodeGroups, _ right: NodeGroups) -> Bool {
         isBefore(best(of: left), best(of: right), in: left.tier)
     }
 
-    /// The best session of a node that has one: of those that prefer, or else of those that can.
+    /// The best session of a node that has one: in tier `prefers`, or else in tier `can`.
     @inline(__always)
     func best(of node: NodeGroups) -> UInt32 {
         let group = node[node.tier]
         return group & NodeGroups.listBit == 0 ? group : groups.items(of: group & ~NodeGroups.listBit)[0]
     }
 
-    /// The order as the index takes it.
+    /// The order in the form that the index takes.
     @inline(__always)
     static func nodeOrder(at place: UnsafePointer<SessionOrder>) -> NodeOrder {
         NodeOrder(UnsafeRawPointer(place)) { place, pieces, left, right in

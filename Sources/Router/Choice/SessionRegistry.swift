@@ -1,29 +1,29 @@
 package import RouterPlugin
 
-/// The sessions of one application that take part in routing, and the question asked of them: who is best for this?
+/// The sessions of one application that take part in routing. A registry answers one question: which session is best
+/// for this content?
 ///
-/// `IndexedRegistry` answers the question in well under a microsecond; `LinearRegistry` answers it by looking at every
-/// session and is what the index is compared with. Both give the same answer to the same history of calls.
+/// `IndexedRegistry` answers in well under a microsecond; `LinearRegistry` looks at every session and is the reference
+/// that the index is compared with. Both give the same answer to the same history of calls.
 ///
-/// Answers name sessions and say nothing else of them: whoever asks has the sessions, and a registry of a million need
-/// not keep them twice.
+/// Answers hold session ids only: the caller has the sessions, and a registry of a million need not keep them twice.
 ///
 /// The order of candidates within a tier is total: higher preference level (tier `prefers` only), then activation
 /// state, then most recent activation, then earliest creation.
 package protocol SessionRegistry: Sendable {
     init()
 
-    /// How many sessions take part.
+    /// The number of sessions that take part.
     var count: Int { get }
-    /// Grows with every change; recorded with each decision.
+    /// Grows with every change; stored with each decision.
     var version: UInt64 { get }
 
-    /// Adds a session, or replaces the one with its id.
+    /// Adds a session, or replaces the session with its id.
     mutating func insert(_ entry: RegistryEntry)
     /// Removes a session; false if there is none with that id.
     @discardableResult
     mutating func remove(_ session: SessionID) -> Bool
-    /// Changes what ranks a session without touching its predicates; false if there is none with that id.
+    /// Changes the rank of a session without touching its predicates; false if there is none with that id.
     @discardableResult
     mutating func setState(_ session: SessionID, _ state: ActivationState, lastActivatedAt: Timestamp?) -> Bool
 
@@ -37,16 +37,16 @@ package protocol SessionRegistry: Sendable {
     func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool)
 }
 
-/// What is asked of a registry.
+/// A query to a registry.
 package struct RegistryQuery: Sendable {
-    // Texts that are always there: to copy an optional one, Swift asks its type how, and that takes a sixth of a
-    // decision.
+    // Texts that are always present: to copy an optional text, Swift looks its type up at run time, and that takes a
+    // sixth of a decision.
     private let deviceText: String
     private let subjectText: String
-    /// Whether the question is about all devices.
+    /// Whether the query is about all devices.
     package let isForAllDevices: Bool
     private let isAboutContent: Bool
-    /// Whether a session that prefers must also be able to.
+    /// Whether a session that prefers a content must also be able to show it.
     package let prefersRequiresCan: Bool
 
     package init(device: DeviceID? = nil, contentID: ContentID?, prefersRequiresCan: Bool = false) {
@@ -62,14 +62,14 @@ package struct RegistryQuery: Sendable {
     package var subject: String? { isAboutContent ? subjectText : nil }
 }
 
-/// The tiers that a registry knows; the other two are made by the choice.
+/// The tiers of a registry; the choice adds the other two.
 package enum MatchTier: CaseIterable, Sendable {
     case prefers, can
 
     package var tier: Tier { self == .prefers ? .prefers : .can }
 }
 
-/// The best session, and the tier in which it stands.
+/// The best session and its tier.
 package struct RegistryMatch: Hashable, Sendable {
     package var tier: MatchTier
     package var session: SessionID
@@ -80,7 +80,7 @@ package struct RegistryMatch: Hashable, Sendable {
     }
 }
 
-/// A session as a registry is told of it: what it takes to match and to rank it.
+/// A session as a registry takes it: the facts needed to match and to rank it.
 package struct RegistryEntry: Hashable, Sendable {
     package var session: SessionID
     package var device: DeviceID?
@@ -110,7 +110,7 @@ package struct RegistryEntry: Hashable, Sendable {
 }
 
 extension SceneSession {
-    /// The session as rules see it.
+    /// The session in the form that rules receive.
     package func candidate(in tier: Tier) -> Candidate {
         Candidate(
             session: key.session, device: device, role: role, configuration: configuration,
@@ -119,7 +119,7 @@ extension SceneSession {
     }
 }
 
-/// What orders the sessions of a tier; the smaller rank is the better one.
+/// The rank of a session within a tier; the smaller rank is the better one.
 package struct Rank: Hashable, Comparable, Sendable {
     private let level: Int
     private let state: ActivationState

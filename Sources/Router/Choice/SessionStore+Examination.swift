@@ -1,22 +1,22 @@
 import PredicateEngine
 package import RouterPlugin
 
-/// A session with what its predicates say.
+/// A session with the results of its predicates.
 package struct ExaminedSession: Hashable, Sendable {
     package var session: SessionID
-    /// The tier in which it stands; nil if it is no candidate.
+    /// The session's tier; nil if it is no candidate.
     package var tier: MatchTier?
-    /// Nil if the content is not named: predicates are then not asked.
+    /// Nil if the content is not named: predicates are then not evaluated.
     package var can: Bool?
     package var prefers: Bool?
 }
 
 extension SessionStore {
-    /// What is done with a session: its slot, its tier, and whether it can and prefers. Says whether more are wanted.
+    /// Takes a session: its slot, its tier, and whether it can and prefers. Returns whether more sessions are wanted.
     typealias ShowExamined = (UInt32, MatchTier?, Bool?, Bool?) -> Bool
 
-    /// Shows every session in scope once, as `IndexedRegistry.examine` says. Each predicate is asked once, however many share
-    /// it, and all of them are asked of one subject.
+    /// Shows every session in scope once, as in `IndexedRegistry.examine`. Each predicate is evaluated once, however
+    /// many sessions share it, and all of them on one subject.
     func examine(
         _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ show: ShowExamined
     ) -> IndexEffort {
@@ -49,8 +49,8 @@ extension SessionStore {
                     examine(answers, { mayGoOn() }, { showOnce($0, $1) })
                 }
             }
-            // About nothing in particular everybody is a candidate, so this comes upon the others too, and looks at no more
-            // of them than are shown.
+            // Without a subject every session is a candidate, so this visit reaches the other sessions too, and looks
+            // at no more of them than are shown.
             if mayGoOn() {
                 visit(.can, RegistryQuery(device: query.device, contentID: nil)) { showOnce($0, nil) }
             }
@@ -58,7 +58,7 @@ extension SessionStore {
         }
     }
 
-    /// The candidates among the sessions of a device. Nobody is asked who comes after the last that is wanted.
+    /// The candidates among the sessions of a device. Sessions behind the last one wanted are not evaluated.
     private func examine(
         _ slots: [UInt32], _ query: RegistryQuery, _ answers: NodeAnswers, _ mayGoOn: () -> Bool,
         _ show: (UInt32, MatchTier) -> Bool
@@ -73,8 +73,8 @@ extension SessionStore {
         }
     }
 
-    /// The candidates of all devices. The nodes by which somebody prefers come first: who can by them waits until they have
-    /// all been asked.
+    /// The candidates of all devices. Nodes that are a prefers predicate come first: sessions that can by such a node
+    /// wait until all of these nodes have been evaluated.
     private func examine(
         _ answers: NodeAnswers, _ mayGoOn: () -> Bool, _ show: (UInt32, MatchTier) -> Bool
     ) {

@@ -1,7 +1,7 @@
 import PredicateEngine
 import RouterPlugin
 
-/// Which sessions share a predicate, and who is best of them.
+/// The groups of sessions that share a predicate, and the best session of each.
 extension SessionStore {
     /// The sessions that share a node.
     @inline(__always)
@@ -54,7 +54,7 @@ extension SessionStore {
         }
     }
 
-    /// Brings a session whose rank has changed to where it belongs in its group.
+    /// Moves a session whose rank has changed to its new position in its group.
     mutating func settle(_ slot: UInt32, _ tier: MatchTier) {
         let record = records.base[Int(slot)]
         let node = record.node(in: tier)
@@ -68,7 +68,7 @@ extension SessionStore {
         rank(node, whoseBestWas: best)
     }
 
-    /// Changes lists of groups, and keeps the record of where sessions stand.
+    /// Changes the lists of groups, and keeps the positions in the records of sessions.
     @inline(__always)
     private mutating func change(
         _ tier: MatchTier, _ change: (inout RankedHeaps, RankedHeaps.IsBefore, RankedHeaps.Moved) -> Void
@@ -83,8 +83,8 @@ extension SessionStore {
         }
     }
 
-    /// Lets a node rank as its best session does. Where that is another of the same rank, its place among nodes of that
-    /// rank may be another too.
+    /// Gives a node the rank of its best session. If the best session is another one with the same rank, the node's
+    /// place among nodes of that rank may change too.
     private mutating func rank(_ node: PredicateIndex.Node, whoseBestWas previous: UInt32?) {
         guard let best = best(of: node) else { return }
         let rank = PackedRank.inTier(groups(of: node).tier, records.base[Int(best)].rank)
@@ -92,7 +92,7 @@ extension SessionStore {
         index.setRank(of: node, to: rank, nodeOrder)
     }
 
-    /// The best session of a node, nil if it has none.
+    /// The best session of a node; nil if it has none.
     private func best(of node: PredicateIndex.Node) -> UInt32? {
         let groups = groups(of: node)
         return groups[groups.tier] == NodeGroups.nobody ? nil : order.best(of: groups)

@@ -5,23 +5,23 @@ import RouterPlugin
 ///
 ///     name ──▶ slot of the table ──▶ record, name, winner of its sixteen ──▶ nodes, record of the winner
 ///
-/// Each step is found by the one before, and among many sessions each waits for memory. A change by itself waits for one
-/// after another. Here each step is taken for all sessions of the group before the next one is: loads that do not depend
-/// on each other wait together. Nothing may branch on what a step loads before the step is over, because a processor that
-/// guesses wrong forgets what it has begun behind the guess.
+/// Each step needs the result of the one before, and among many sessions each step waits for memory. A single change
+/// makes these waits one after another. The prefetch takes each step for all sessions of the group before the next
+/// step: loads that do not depend on each other wait together. No code may branch on a loaded value before the step is
+/// over, because a mispredicted branch cancels the loads that the processor has begun behind it.
 extension SessionStore {
     private typealias Group = InlineArray<16, UInt32>
-    /// Of each session of a group, what it has in tier `prefers` and in tier `can`.
+    /// For each session of a group, a value of tier `prefers` and a value of tier `can`.
     private typealias Pairs = InlineArray<32, UInt32>
 
-    /// Sessions of a group: as many loads as a processor has in flight at once.
+    /// The number of sessions in a group: as many loads as a processor has in flight at once.
     static var prefetchWidth: Int { 16 }
-    /// Ancestors in a list that are prefetched; those at its top are read by most changes.
+    /// The number of ancestors in a list that are prefetched; most changes read the top of the list anyway.
     private static var prefetchedAncestors: Int { 3 }
-    /// Sessions up to which the memory of changes stays in the cache by itself.
+    /// The number of sessions up to which the memory of changes stays in the cache by itself.
     static var prefetchThreshold: Int { 1 << 14 }
 
-    /// Loads the memory that these changes will read, at most `prefetchWidth` of them. Has no effect but on time.
+    /// Loads the memory that these changes will read, for at most `prefetchWidth` of them. Affects nothing but time.
     mutating func prefetch(_ changes: UnsafeBufferPointer<RegistryChange>) {
         var (tags, count) = (Group(repeating: 0), 0)
         for change in changes {
@@ -29,8 +29,8 @@ extension SessionStore {
             count += 1
         }
         for number in 0..<count { prefetched &+= slots.entry(at: tags[number]) }
-        // Two sessions can have the same tag: then the lines of the other one are loaded, and the right ones when the
-        // change needs them.
+        // Two sessions can have the same tag: then the lines of the other session are loaded, and the change itself
+        // loads the right ones.
         var (group, known) = (tags, 0)
         for number in 0..<count {
             guard let slot = slots.find(tags[number], where: { _ in true }) else { continue }
@@ -45,7 +45,7 @@ extension SessionStore {
         let nameSize = MemoryLayout<SessionID>.stride
         for number in 0..<count {
             let (slot, record) = (Int(group[number]), records.base[Int(group[number])])
-            // Names of up to 15 bytes lie here; of longer ones, this says where.
+            // Names of up to 15 bytes are stored inline; for a longer name, this word has its address.
             prefetched &+= names.withUnsafeBytes { $0.load(fromByteOffset: slot * nameSize, as: UInt64.self) }
             (nodes[2 * number], positions[2 * number]) = (record.prefers, record.prefersPosition)
             (nodes[2 * number + 1], positions[2 * number + 1]) = (record.can, record.canPosition)
@@ -61,13 +61,13 @@ extension SessionStore {
         prefetchNeighbours(nodes, positions, 2 * count)
     }
 
-    /// The first and the last byte of a name that is longer than 15 bytes.
+    /// The first and the last byte of a name longer than 15 bytes.
     private func edges(ofName slot: Int) -> UInt64 {
         guard names[slot].text.utf8.count > 15 else { return 0 }
         return names[slot].text.utf8Span.span.withUnsafeBufferPointer { UInt64($0[0]) &+ UInt64($0[$0.count - 1]) }
     }
 
-    /// Those beside whom a session stands among the sessions that share its predicate.
+    /// Loads the neighbours of each session in the list of sessions that share its predicate.
     private mutating func prefetchNeighbours(_ nodes: Pairs, _ positions: Pairs, _ count: Int) {
         var (lists, places, kept) = (nodes, positions, 0)
         for number in 0..<count where nodes[number] != PredicateIndex.none {
@@ -85,7 +85,7 @@ extension SessionStore {
         prefetched &+= sum
     }
 
-    /// Shows where those above and below a position of a list are noted.
+    /// Calls `body` with the places that hold the children and the ancestors of a position in a list.
     private func forEachNeighbour(
         _ list: UInt32, _ position: UInt32, _ body: (UnsafePointer<UInt32>) -> Void
     ) {

@@ -17,7 +17,7 @@ extension SessionStore {
         return firstVisited(query)
     }
 
-    /// The same where the best that prefers cannot: the first session of each tier, one after another.
+    /// The same when the best session that prefers cannot: the first session of each tier, one tier after another.
     private func firstVisited(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
         var best: (tier: MatchTier, slot: UInt32)?
         for tier in MatchTier.allCases where best == nil {
@@ -29,7 +29,7 @@ extension SessionStore {
         return best
     }
 
-    /// The same among the sessions of a device: each is asked that would be better.
+    /// The same among the sessions of a device: only sessions that would rank better are evaluated.
     private func bestOfDevice(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
         guard let device = query.device else { return nil }
         return withAnswers(query) { answers in
@@ -47,13 +47,13 @@ extension SessionStore {
         }
     }
 
-    /// Lays the subject out, if the question has one.
+    /// Evaluates `body` with the index's answers about the subject, or with nil if the query has none.
     private func withAnswers<Result>(_ query: RegistryQuery, _ body: (NodeAnswers?) -> Result) -> Result {
         guard let subject = query.subject else { return body(nil) }
         return index.answers(about: subject) { body($0) }
     }
 
-    /// Whether a session is a candidate of the tier. Without a subject everybody can.
+    /// Whether a session is a candidate of the tier. Without a subject every session can.
     func stands(
         _ slot: UInt32, in tier: MatchTier, _ query: RegistryQuery, _ answers: NodeAnswers?
     ) -> Bool {
@@ -76,7 +76,7 @@ extension SessionStore {
         }
     }
 
-    /// Sessions of one device: each is asked.
+    /// Visits the sessions of one device: each is evaluated.
     private func visit(
         _ tier: MatchTier, _ query: RegistryQuery, among slots: [UInt32], _ answers: NodeAnswers?,
         _ show: (UInt32) -> Bool
@@ -88,11 +88,11 @@ extension SessionStore {
         }
     }
 
-    /// Sessions by their predicates. A predicate that holds puts the best of its group on the way out; a session goes out
-    /// when no predicate still to come ranks as high.
+    /// Visits sessions by their predicates. A predicate that holds opens the best session of its group in the frontier;
+    /// a session is shown when no later predicate ranks as high.
     ///
-    /// A node's rank counts both tiers: in tier `can` the nodes by which somebody prefers come first, out of turn. Whoever
-    /// asks for tier `can` has seen them in tier `prefers`, or there are none.
+    /// A node's rank counts both tiers, so in tier `can` the nodes with sessions that prefer come first, out of order.
+    /// Such sessions were visited in tier `prefers` before, or there are none.
     private func visit(
         _ tier: MatchTier, _ answers: NodeAnswers, _ requiresCan: Bool, _ show: (UInt32) -> Bool
     ) {
@@ -112,7 +112,7 @@ extension SessionStore {
         if isWanted { _ = letOut(of: &frontier, showIfWanted) }
     }
 
-    /// Puts the best session of a group on the way out.
+    /// Opens the best session of a group in the frontier.
     func open(_ group: UInt32, _ frontier: inout SessionFrontier) {
         if group & NodeGroups.listBit == 0 {
             frontier.open(.nothing, group)
@@ -122,7 +122,7 @@ extension SessionStore {
         }
     }
 
-    /// Shows the sessions on the way out that rank above a number; returns whether more are wanted.
+    /// Shows the sessions of the frontier that rank above `rank`; returns whether more are wanted.
     func letOut(
         of frontier: inout SessionFrontier, above rank: UInt64 = 0, _ show: (UInt32) -> Bool
     ) -> Bool {
@@ -144,7 +144,7 @@ extension SessionStore {
                         frontier.open(.place(player, round: round - 1), winner == NodeGroups.nobody ? nil : winner)
                     }
                 }
-                // The winner comes again, as one of those who played.
+                // The winner is opened again, as one of the players of its place.
                 continue
             }
             guard show(next.slot) else { return false }

@@ -1,15 +1,16 @@
 import PredicateEngine
 import RouterPlugin
 
-/// Sessions, the predicates that they share, and who is best of each: everything of `IndexedRegistry` in one value.
+/// Sessions, the predicates that they share, and the best session of each predicate: the whole state of
+/// `IndexedRegistry` in one value.
 ///
 ///     session ──▶ slot ──▶ record ──▶ node of prefers ──▶ group ──┐
 ///                            └──────▶ node of can ─────▶ group ──┤ best session of either
 ///                                                                 ▼
 ///     content ──▶ index ──▶ best node that holds ──▶ its best session
 ///
-/// A node ranks as its best session does in the better of its tiers, so the best node that holds has the best session
-/// of all: one question answers both tiers.
+/// A node has the rank of its best session in the better of its tiers, so the best node that holds has the best session
+/// of all: one query answers both tiers.
 struct SessionStore: ~Copyable {
     var records = Slab<SessionRecord>()
     var groupLists = RankedHeaps()
@@ -20,19 +21,19 @@ struct SessionStore: ~Copyable {
     private(set) var all = Tournament()
     private(set) var devices = DeviceSlots()
     private let exact: ExactRanks
-    /// Whether there are any: looking into them costs more than the rest of a change.
+    /// Whether there are exact ranks: looking for one costs more than the rest of a change.
     private var hasExactRanks = false
     private(set) var count = 0
-    /// How many sessions are to come, while it is not known how many predicates they bring.
+    /// The number of sessions announced by `reserve`, while it is not known how many predicates they bring.
     private var expected = 0
-    /// Of how many sessions it is seen next what their predicates take.
+    /// The number of sessions at which the memory of their predicates is next estimated.
     private var judgedAt = 0
     var version: UInt64 = 0
     /// Sum of the words that `prefetch` has loaded, so that the compiler keeps the loads.
     var prefetched: UInt64 = 0
     private let place = UnsafeMutablePointer<SessionOrder>.allocate(capacity: 1)
 
-    /// So many sessions at once are worth an estimate of how many predicates they have.
+    /// The number of sessions at once that are worth an estimate of their predicates.
     private static let largeLoad = 16_384
 
     init() {
@@ -42,15 +43,15 @@ struct SessionStore: ~Copyable {
 
     deinit { place.deallocate() }
 
-    /// The bytes that decisions look at, literals included.
+    /// The size in bytes of the memory that decisions read, literals included.
     var decisionBytes: Int {
         records.byteCount + groupLists.byteCount + index.byteCount + all.byteCount
     }
 
-    /// The bytes that it takes to find a session by its name, and the name by the session.
+    /// The size in bytes of the memory that finds a session by its name, and the name by the session.
     var nameBytes: Int { names.capacity * MemoryLayout<SessionID>.stride + slots.byteCount }
 
-    /// The order of sessions. It lies where the index can be pointed to it.
+    /// The order of sessions, at an address that the index can keep a pointer to.
     var order: SessionOrder {
         @inline(__always) get { place.pointee }
     }
@@ -58,7 +59,7 @@ struct SessionStore: ~Copyable {
     @inline(__always)
     var nodeOrder: NodeOrder { SessionOrder.nodeOrder(at: place) }
 
-    /// Has to be called when records, lists of groups or exact ranks have another place.
+    /// Call after records, lists of groups or exact ranks have moved.
     func placeOrder() {
         place.pointee = SessionOrder(
             records: records.base, groups: groupLists.view,
@@ -74,15 +75,16 @@ struct SessionStore: ~Copyable {
         placeOrder()
     }
 
-    /// Makes room for the predicates of twice as many sessions, each time that there are twice as many: by then it can be seen
-    /// how many keys they have, and share. Else the index would grow by a quarter each time, and lay all of its tables out anew.
-    /// When all have come that are expected, it gives back what it has too much, if the first had more keys than the others.
+    /// Reserves memory for the predicates of twice as many sessions, each time that the number of sessions has doubled:
+    /// their number of keys, and how far they share them, can be estimated by then. Without it the index would grow by
+    /// a quarter each time, and lay out all of its tables again. When all expected sessions have been added, the index
+    /// gives back the excess, in case the first sessions had more keys than the others.
     private mutating func judgePredicates() {
         guard count < expected else {
             expected = 0
             return index.fit()
         }
-        // Some more, since a table that is a little too small grows by a quarter.
+        // Two percent more, since a table that is a little too small grows by a quarter.
         index.reserve(times: min(2, Double(expected) / Double(count)) * 1.02)
         judgedAt = min(2 * count, expected)
     }
@@ -109,7 +111,7 @@ struct SessionStore: ~Copyable {
         if expected >= Self.largeLoad, count >= judgedAt { judgePredicates() }
     }
 
-    /// Removes a session; returns false if there is none of that name.
+    /// Removes a session; returns false if there is none with that id.
     mutating func remove(_ session: SessionID) -> Bool {
         let tag = index.tag(of: session.text)
         guard let slot = slot(of: session, tag) else { return false }

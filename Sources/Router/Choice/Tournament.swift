@@ -6,13 +6,13 @@ import PredicateEngine
 ///     round 1     7        18       …          sixteen winners for one in the second, and so on:
 ///     round 2     18 …                         a quarter of a byte for each session
 ///
-/// A session that gets better climbs; where a winner gets worse, its sixteen are compared again.
+/// A session whose rank rises moves up; when a winner's rank falls, its sixteen slots are compared again.
 struct Tournament: ~Copyable {
     static let width = 16
 
-    /// All rounds, one behind the other.
+    /// All rounds, one after another.
     private var winners = Slab<UInt32>()
-    /// Where each round begins; the last one has a single place.
+    /// The first place of each round; the last round has a single place.
     private(set) var rounds: [Int] = []
     private var capacity = 0
 
@@ -26,7 +26,7 @@ struct Tournament: ~Copyable {
         return winners.base[last]
     }
 
-    /// The sixteen, or fewer, that play for a place of a round: slots in round 0, places of the round before else.
+    /// The sixteen or fewer players for a place of a round: slots in round 0, places of the round before otherwise.
     func players(of place: Int, in round: Int, slots: Int) -> Range<Int> {
         let first = place * Self.width
         return first..<(round == 0 ? max(first, min(first + Self.width, slots)) : first + Self.width)

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Circuit breaker of an endpoint: keeps a receiver that is down from being tried by one lane after another.
+/// Circuit breaker of an endpoint: prevents lane after lane from trying a receiver that is down.
 ///
 ///               too many failures                     its time has come, and one attempt starts
 ///     ┌─ closed ──────────────────▶ open(until) ───────────────────────────────▶ halfOpen

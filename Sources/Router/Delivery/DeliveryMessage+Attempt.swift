@@ -3,9 +3,9 @@ package import RouterPlugin
 extension DeliveryMessage {
     /// The message that an attempt brings.
     ///
-    /// A notification is told to its session as the notification finds it. An event keeps the facts of its time. Only a
-    /// scene that connects is told its restoration activity and user info as they are now, because the scene may still
-    /// have been asked for them at the time of the event.
+    /// A notification shows its session as it is at the attempt. An event keeps the facts of its time. Only a
+    /// connecting scene receives its restoration activity and user info as they are now, because at the time of the
+    /// event the scene may still have been about to report them.
     package init(_ attempt: AttemptStart, _ payload: MessagePayload) {
         let notification = attempt.notification
         self.init(
@@ -19,7 +19,7 @@ extension DeliveryMessage {
         }
     }
 
-    /// The message of an event, by itself: as the store and the API show it.
+    /// The message of an event without an attempt: as the store and the API show it.
     package init(of event: SceneEvent, _ facts: EventFacts, for application: ApplicationID, at time: Timestamp) {
         self.init(
             id: "", attempt: 0, type: "", timestamp: time, application: application, session: nil,
@@ -49,7 +49,7 @@ extension DeliveryMessage {
                 payloadContentType: contentType))
     }
 
-    /// - Parameter now: The session as it is now, which only a scene that connects is shown.
+    /// - Parameter now: The session as it is now, which is shown to a connecting scene only.
     private mutating func tell(_ facts: EventFacts, of event: SceneEvent?, _ now: SceneSession?) {
         type = event?.kind.rawValue ?? ""
         session = facts.session
@@ -71,13 +71,13 @@ extension DeliveryMessage {
 
 /// The types of messages for sessions.
 package enum WebhookType {
-    /// The type of a notification: an unattached session is told to connect, a connected one is told of the
+    /// The type of a notification: an unattached session is told to connect, a connected session receives the
     /// notification.
     package static func name(of kind: NotificationKind, for state: ActivationState?) -> String {
         state == .unattached ? SceneEventKind.willConnect.rawValue : name(of: kind)
     }
 
-    /// The type of a notification for a session that is connected, which names the callback of UIKit that takes it.
+    /// The type of a notification for a connected session, which names the UIKit callback that handles it.
     package static func name(of kind: NotificationKind) -> String {
         switch kind {
         case .notification: "scene.notification"

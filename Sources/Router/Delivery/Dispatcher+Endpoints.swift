@@ -33,7 +33,7 @@ extension Dispatcher {
         if let flight = flights[sequence] { endpoints[flight.endpoint]?.wasNotSent = true }
     }
 
-    /// Closes the endpoint's breaker and ends its pause: an operator says that the receiver is well again.
+    /// Closes the endpoint's breaker and ends its pause: an operator reports that the receiver works again.
     mutating func resume(_ endpoint: EndpointKey) {
         guard endpoints[endpoint] != nil else { return }
         endpoints[endpoint]?.gatedUntil = nil

@@ -1,20 +1,20 @@
 import RouterPlugin
 
-// The delegate hears which sessions are gone before a scene of the application connects, if it can be told now:
+// The delegate is told which sessions were discarded before a scene of the application connects, if it can be told now:
 //
 //     delegate's lane    discarded ──▶ being told, or about to be ──▶ told, or put off
 //     a scene's lane          willConnect waits ···················▶ goes
 //
-// One that is down is not waited for: windows do not stop because a server does.
+// Scenes do not wait for a delegate that is down: windows go on when a server stops.
 
 extension Lane {
-    /// The first word of discarded sessions that has not been taken.
+    /// The first event of discarded sessions that the delegate has not received.
     var untoldDiscard: NotificationSequence? {
         guard hasDiscards else { return nil }
         return queue.first { $0.notification.event?.kind == .didDiscardSceneSessions }?.notification.sequence
     }
 
-    /// The delivery that would tell the session to connect, if that is what would start now.
+    /// The delivery that would tell the session to connect, if it is the next to start.
     func nextConnect(_ terms: LaneTerms, at now: Timestamp) -> NotificationSequence? {
         guard let index = candidate(at: now, terms.overtakenAfter, isResting(terms.isGated)).index else { return nil }
         let next = queue[index].notification
@@ -29,7 +29,7 @@ extension Lane {
         return connects ? next.sequence : nil
     }
 
-    /// Whether something is under way, or may start now.
+    /// Whether an attempt is under way, or may start now.
     func isGoing(at now: Timestamp, isBlocked: Bool) -> Bool {
         if inFlight > 0 { return true }
         guard !isClosed, !isBlocked else { return false }
@@ -39,8 +39,8 @@ extension Lane {
 }
 
 extension LanePlanner {
-    /// Whether the lane's scene would connect before the delegate is told of discarded sessions, if it is about to be
-    /// told.
+    /// Whether the lane's scene would connect before the delegate is told of discarded sessions, if the delegate is
+    /// about to be told.
     func isEarly(_ key: SessionKey, _ terms: LaneTerms, at now: Timestamp) -> Bool {
         let delegateKey = SessionKey.delegate(of: key.application)
         guard !key.session.isDelegate, let delegate = lanes[delegateKey], let discard = delegate.untoldDiscard,

@@ -8,7 +8,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var payload: MessagePayload?
     /// Whether its end is being committed: it has expired, or was called back.
     package var isEnding = false
-    /// Whether it names a device, and its session has gone to another one.
+    /// Whether it is misaddressed: it names a device, and its session has moved to another one.
     package var isAstray = false
 
     package var isEvent: Bool { notification.event != nil }
@@ -23,8 +23,8 @@ package struct QueuedDelivery: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// The delivery as a recovery would find it. An attempt that is under way is in doubt, and is made again under the
-    /// same number. An end that was not committed has to be found again.
+    /// The delivery as a recovery would find it. An attempt under way is in doubt, and is made again under the same
+    /// number. An end that was not committed has to be found again.
     var interrupted: QueuedDelivery {
         var delivery = self
         delivery.isEnding = false
@@ -36,7 +36,7 @@ package struct QueuedDelivery: Hashable, Sendable {
 }
 
 extension UnsettledNotification {
-    /// Whether it names a device, and not that one. Events are for their session wherever it is.
+    /// Whether it names another device than `place`. Events are for their session on any device.
     func isAstray(on place: DeviceID?) -> Bool { event == nil && device != nil && device != place }
 }
 
@@ -58,7 +58,7 @@ package struct Lane: Sendable {
     package private(set) var inFlight = 0
     /// Whether its session is gone; waiting deliveries are then moved to other lanes.
     package var isClosed = false
-    /// Whether its session was discarded, and is still told of it: events go on, and notifications are moved to other
+    /// Whether its session was discarded and is still to be told so: events go on, and notifications move to other
     /// lanes.
     package var isLeaving = false
     /// The time of the timer that is set.
@@ -77,22 +77,22 @@ package struct Lane: Sendable {
     /// first.
     package var urgency: Priority? { tally.urgency }
 
-    /// Whether a delivery may have to move: the session is gone, is about to go, or is on another device.
+    /// Whether deliveries may have to move: the session is gone, is about to go, or is on another device.
     var isLeft: Bool { isClosed || isLeaving || tally.astray > 0 }
 
     /// Whether a waiting delivery has to move to another lane.
     package var needsDraining: Bool { isLeft && queue.contains(where: hasToGo) }
 
-    /// Whether the delivery waits here in vain.
+    /// Whether the delivery can no longer start in this lane.
     private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
         delivery.machine.isWaiting && !delivery.isEnding
             && (isClosed || isLeaving && !delivery.isEvent || delivery.isAstray)
     }
 
-    /// Up to this many deliveries that have to move to another lane, first ones first.
+    /// At most `limit` deliveries that have to move to another lane, first ones first.
     package func outgoing(limit: Int) -> [QueuedDelivery] { Array(queue.lazy.filter(hasToGo).prefix(limit)) }
 
-    /// The first step of the session that comes after a delivery.
+    /// The first step of the session after a delivery.
     package func nextStep(after sequence: NotificationSequence) -> SceneEvent? {
         guard hasEvents else { return nil }
         return queue[place(of: sequence)...].first {
@@ -100,8 +100,8 @@ package struct Lane: Sendable {
         }?.notification.event
     }
 
-    /// Puts a delivery in its place in the order of acceptance: nearly always the end, and where another session's
-    /// deliveries come to this one, behind the one before.
+    /// Inserts a delivery in order of acceptance: nearly always at the end; deliveries from another session's lane,
+    /// each behind the one before.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
         let sequence = delivery.notification.sequence
         let isLast = queue.isEmpty || queue.read(at: queue.count - 1) { $0.notification.sequence } < sequence
@@ -114,7 +114,7 @@ package struct Lane: Sendable {
     private mutating func watchTime(of delivery: QueuedDelivery) {
         guard let end = delivery.machine.endsWaitingAt else { return }
         expiries.add(delivery.notification.sequence, at: end)
-        // Entries of deliveries that left early do not pile up behind one that expires late.
+        // Entries of deliveries that left early must not pile up behind one that expires late.
         guard expiries.count > 2 * tally.expiring + RouterLimits.expiriesPassedOver else { return }
         expiries.rebuild(
             queue.lazy.compactMap { delivery in
@@ -122,7 +122,7 @@ package struct Lane: Sendable {
             })
     }
 
-    /// The session is on that device now: notifications for another one have to move.
+    /// The session is on that device now: notifications that name another device have to move.
     mutating func move(to device: DeviceID?) {
         for index in queue.indices {
             queue.update(at: index) { $0.isAstray = $0.notification.isAstray(on: device) }
@@ -140,12 +140,12 @@ package struct Lane: Sendable {
         return places.map { queue.read(at: $0) { $0.notification.sequence } }
     }
 
-    /// Up to that many deliveries that are not under way, first ones first.
+    /// At most `limit` deliveries that are not under way, first ones first.
     package func waiting(limit: Int) -> [QueuedDelivery] {
         Array(queue.lazy.filter { $0.machine.isWaiting && !$0.isEnding }.prefix(limit))
     }
 
-    /// Up to that many deliveries that wait for the time of their next attempt, first ones first.
+    /// At most `limit` deliveries that wait for the time of their next attempt, first ones first.
     package func retrying(limit: Int) -> [QueuedDelivery] {
         let places = queue.indices.lazy.filter { place in
             queue.read(at: place) { $0.machine.isWaiting && !$0.isEnding && $0.machine.progress.notBefore != nil }
@@ -166,7 +166,7 @@ package struct Lane: Sendable {
         return delivery
     }
 
-    /// The next attempt was put off, or the last one came to nothing.
+    /// The next attempt was postponed, or the last one was not made.
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let index = index(of: sequence) else { return }
         let wasInFlight = queue.read(at: index) { if case .inFlight = $0.machine.state { true } else { false } }
@@ -181,14 +181,13 @@ package struct Lane: Sendable {
         watchTime(of: queue[index])
     }
 
-    /// Calls a delivery back: its attempt under way is the last one.
+    /// Recalls a delivery: its attempt under way is the last one.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
         guard let index = index(of: sequence) else { return }
         queue.update(at: index) { $0.notification.recall = recall }
     }
 
-    /// Marks a delivery that was called back, and is not under way, as one whose end is being committed; false if it
-    /// cannot end.
+    /// Marks a recalled delivery that is not under way as one whose end is being committed; false if it cannot end.
     mutating func end(recalled sequence: NotificationSequence) -> Bool {
         guard let index = index(of: sequence), queue[index].notification.recall != nil,
             queue[index].machine.isWaiting,
@@ -198,7 +197,7 @@ package struct Lane: Sendable {
         return true
     }
 
-    /// Makes of each delivery what a recovery would make of it, and forgets the timer, which the caller keeps.
+    /// Turns each delivery into the state that a recovery would give it, and clears the timer, which the caller keeps.
     mutating func interrupt() {
         var lane = Lane()
         (lane.isClosed, lane.isLeaving) = (isClosed, isLeaving)
@@ -211,10 +210,11 @@ package struct Lane: Sendable {
         return place < queue.endIndex && queue.read(at: place, { $0.notification.sequence }) == sequence ? place : nil
     }
 
-    /// Where a delivery stands, or would stand. The queue is in the order of sequences, and may be long.
+    /// The position of a delivery, or the position that it would have. The queue is in order of sequences, and may be
+    /// long.
     private func place(of sequence: NotificationSequence) -> Int {
         var (low, high, middle) = (0, queue.count, 0)
-        // The first one is asked for most of the time, and looked at first.
+        // The first delivery is looked up most of the time, and compared first.
         while low < high {
             if queue.read(at: middle, { $0.notification.sequence }) < sequence {
                 low = middle + 1
@@ -233,7 +233,7 @@ package struct Lane: Sendable {
         case attempt(QueuedDelivery, number: Int)
         case ended(NotificationSequence)
         case wait(until: Timestamp)
-        /// It has something, and may not start it; look again at that time at the latest.
+        /// It has a delivery that may not start; look again at that time at the latest.
         case held(until: Timestamp?)
         case nothing
     }
@@ -252,11 +252,11 @@ package struct Lane: Sendable {
         let (found, retryAt) = candidate(at: now, overtakenAfter, isGated)
         guard let index = found else {
             guard retryAt != nil || isGated else { return .nothing }
-            // While the first one waits for its retry, the time of those behind it runs.
+            // While the first delivery waits for its retry, the deliveries behind it may expire.
             return rest(at: now, until: retryAt)
         }
         let (isRecalled, endsAt) = queue.read(at: index) { ($0.notification.recall != nil, $0.machine.endsWaitingAt) }
-        // It was called back while an attempt was under way that a crash has ended.
+        // It was recalled during an attempt that a crash has ended.
         guard !isRecalled else { return end(at: index) }
         if let endsAt, endsAt <= now { return end(at: index) }
         guard isPermitted else { return expired(at: now) ?? .held(until: nextExpiry()) }
@@ -269,9 +269,9 @@ package struct Lane: Sendable {
         return .attempt(delivery, number: attempt)
     }
 
-    /// The next step of a lane that may start nothing: only the ends of deliveries that have run out of time.
+    /// The next step of a lane that may start nothing: only the ends of expired deliveries.
     ///
-    /// - Parameter time: When it may start something again; nil if that is not a matter of time.
+    /// - Parameter time: The time at which it may start a delivery again; nil if that does not depend on time.
     mutating func rest(at now: Timestamp, until time: Timestamp? = nil) -> Offer {
         guard !isClosed else { return .nothing }
         if let ended = expired(at: now) { return ended }
@@ -281,8 +281,8 @@ package struct Lane: Sendable {
     /// Whether nothing but events may start.
     func isResting(_ isGated: Bool) -> Bool { isGated || tally.openings > 0 }
 
-    /// The first delivery that could start or end now; and if there is none, when the first of those that were looked
-    /// at may be tried again.
+    /// The first delivery that could start or end now; if there is none, the time at which the first of the deliveries
+    /// looked at may be tried again.
     func candidate(
         at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
     ) -> (index: Int?, retryAt: Timestamp?) {
@@ -295,8 +295,8 @@ package struct Lane: Sendable {
             let (isEvent, isAstray) = queue.read(at: index) { ($0.isEvent, $0.isAstray) }
             if isAstray { isBehindAstray = true }
             if isLeaving || isGated || isAstray, !isEvent { continue }
-            // A delivery that stays does not go before one that is about to be decided again: that may come to stay as
-            // well.
+            // A delivery of this lane does not go before one that is about to be decided again: that one may stay in
+            // this lane as well.
             if isBehindAstray, !isEvent { return (nil, retryAt) }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let (attempts, notBefore) = queue.read(at: index) {
@@ -330,7 +330,7 @@ package struct Lane: Sendable {
 
     private mutating func nextToExpire() -> ExpiryQueue.Entry? {
         guard tally.expiring > 0 else { return nil }
-        // Held apart while the queue is asked.
+        // Held apart while the queue is searched.
         var expiries = ExpiryQueue()
         swap(&expiries, &self.expiries)
         defer { swap(&expiries, &self.expiries) }

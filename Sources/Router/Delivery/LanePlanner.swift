@@ -73,7 +73,7 @@ package struct LanePlanner: Sendable {
             return dispatcher.unblock(key)
         }
         look(at: key)
-        // It was called back while an attempt was under way that a crash has ended. To end it takes no slot.
+        // It was recalled during an attempt that a crash has ended. Ending it takes no slot.
         let sequence = delivery.notification.sequence
         guard delivery.notification.recall != nil else { return }
         if lanes.update(key, { $0.end(recalled: sequence) }) == true { steps.append(.ended(sequence)) }
@@ -112,7 +112,7 @@ package struct LanePlanner: Sendable {
         delegateHasChanged(key)
     }
 
-    /// Calls a delivery back: its attempt under way is the last one.
+    /// Recalls a delivery: its attempt under way is the last one.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
         guard let key = laneOf[sequence] else { return }
         lanes.update(key) { $0.recall(sequence, as: recall) }
@@ -180,7 +180,7 @@ package struct LanePlanner: Sendable {
     /// Whether the lane waits until the delegate has been told.
     package func isEarly(_ key: SessionKey) -> Bool { lanes.isEarly(key) }
 
-    /// Lets the lanes that wait for the delegate look whether they still have to.
+    /// Lets the lanes that wait for the delegate check whether they still have to.
     private mutating func delegateHasChanged(_ key: SessionKey) {
         guard key.session.isDelegate else { return }
         for key in lanes.takeEarly(of: key.application) { reconsider(key) }
@@ -210,7 +210,7 @@ package struct LanePlanner: Sendable {
             hasRunOutOfTime: hasRunOutOfTime, using: &generator)
     }
 
-    /// Closes the endpoint's breaker and ends its pause: an operator says that the receiver is well again.
+    /// Closes the endpoint's breaker and ends its pause: an operator reports that the receiver works again.
     package mutating func resume(_ endpoint: EndpointKey, at now: Timestamp) {
         advance(to: now)
         dispatcher.resume(endpoint)
@@ -257,7 +257,7 @@ package struct LanePlanner: Sendable {
         }
         guard let terms else { return rest(key, at: now) }
         guard current == urgency else {
-            // The most urgent delivery has gone, or a more urgent one has come.
+            // The most urgent delivery has left, or a more urgent one was added.
             dispatcher.queue(key, current)
             return nil
         }
@@ -295,7 +295,7 @@ package struct LanePlanner: Sendable {
         return nil
     }
 
-    /// Nothing starts in the lane as things stand, and the time of its deliveries runs.
+    /// No delivery of the lane may start at present, and its deliveries may expire.
     private mutating func rest(_ key: SessionKey, at now: Timestamp) -> Step? {
         dispatcher.passOn(key)
         switch lanes.update(key, { $0.rest(at: now) }) ?? .nothing {

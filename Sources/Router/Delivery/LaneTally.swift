@@ -1,6 +1,6 @@
 import RouterPlugin
 
-/// Counts of a lane's deliveries by kind, so that no question needs a look through a long queue.
+/// Counts of a lane's deliveries by kind, so that no query has to scan a long queue.
 struct LaneTally: Sendable {
     /// Deliveries that are not under way, by the rank of their priority.
     private var waiting = SIMD4<Int>.zero
@@ -20,7 +20,7 @@ struct LaneTally: Sendable {
 
     mutating func remove(_ delivery: QueuedDelivery) { count(delivery, -1) }
 
-    /// A delivery waits no longer, or again.
+    /// A delivery no longer waits, or waits again.
     mutating func change(_ delivery: QueuedDelivery, isWaiting: Bool) {
         waiting[delivery.notification.priority.rank] += isWaiting ? 1 : -1
     }

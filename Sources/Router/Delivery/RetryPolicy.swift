@@ -21,10 +21,10 @@ package struct RetryPolicy: Hashable, Sendable {
     package static let standardWebhooksSchedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
     /// Answers that refuse the message itself are not worth the whole schedule.
     package static let rejectionsBeforeGivingUp = 3
-    /// The wait when a receiver asks to be left alone but does not say for how long.
+    /// The wait when a receiver asks for a pause without saying how long.
     package static let gateSeconds = 5
-    /// The wait when this machine had nothing to send with. The receiver did nothing, and so does not wait for long;
-    /// nor is it asked for at once, since many are short of the same.
+    /// The wait when this machine had no resources to send with. The receiver is not at fault, so the wait is short;
+    /// but an immediate retry would not help, since many deliveries lack the same resources.
     package static let shortageSeconds = 2
     /// Jitter is up to one part in this many of the wait.
     private static let jitterDivisor: Int64 = 5
@@ -51,17 +51,17 @@ package struct RetryPolicy: Hashable, Sendable {
         return Self.jittered(seconds: schedule[failures - 1], at: now, using: &generator)
     }
 
-    /// When to try again after a wait that was asked for; jitter comes after it, never before.
+    /// The time of the retry after a wait that was asked for; jitter is added, never subtracted.
     ///
-    /// A wait of nothing is none: back-pressure costs no step of the schedule, and trying again at once would not end.
+    /// A wait of zero is no wait: back-pressure costs no step of the schedule, and retrying at once would never end.
     package func gate(
         seconds: Int?, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {
         Self.jittered(seconds: Self.gateWait(asked: seconds), at: now, using: &generator)
     }
 
-    /// When an endpoint that has opened its breaker so often in a row is tried by one attempt: 5 s, then twice as long
-    /// each time, up to ten minutes.
+    /// The time at which an endpoint whose breaker has opened `openings` times in a row is tried by one attempt: 5 s,
+    /// then twice as long each time, up to ten minutes.
     package static func nextProbe(
         afterOpenings openings: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp {
@@ -69,7 +69,7 @@ package struct RetryPolicy: Hashable, Sendable {
         return jittered(seconds: min(5 << doublings, 600), at: now, using: &generator)
     }
 
-    /// How long a receiver that wants to be left alone is left alone, in seconds.
+    /// The pause in seconds for a receiver that asks for one.
     package static func gateWait(asked seconds: Int?) -> Int {
         let wished = seconds.flatMap { $0 > 0 ? $0 : nil } ?? gateSeconds
         return min(wished, RouterLimits.retryAfterSeconds)

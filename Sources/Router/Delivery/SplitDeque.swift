@@ -1,15 +1,15 @@
 import DequeModule
 
-/// A list that grows and shrinks at both ends, and anywhere else where it has just done so.
+/// A list that grows and shrinks cheaply at both ends, and near the position of its last change.
 ///
 ///     front           back
 ///     a b c d e │ f g h          what is put in or taken out goes to the split, which moves there first
 ///
-/// To put a thousand elements in one behind the other costs the way to the first of them and a step for each: an array
-/// would move half of all elements each time.
+/// A thousand insertions, each behind the one before, cost one move of the split to the first position and then a step
+/// each: an array would move half of all elements each time.
 package struct SplitDeque<Element> {
     private var front: Deque<Element> = []
-    /// Empty unless something was put in before the end.
+    /// Empty unless an element was inserted before the end.
     private var back: Deque<Element> = []
 
     package init() {}
@@ -33,14 +33,13 @@ package struct SplitDeque<Element> {
         return front.removeLast()
     }
 
-    /// Reads something of an element where it lies. A subscript has to hand over a copy of one of either side.
+    /// Reads an element in place. A subscript would have to copy the element out of either side.
     @inline(__always)
     package func read<Result>(at index: Int, _ read: (borrowing Element) -> Result) -> Result {
         index < front.count ? read(front[index]) : read(back[index - front.count])
     }
 
-    /// Changes an element where it lies. A subscript that yields one of either side would take memory for that each
-    /// time.
+    /// Changes an element in place. A subscript that yields an element of either side would allocate memory each time.
     @inline(__always)
     package mutating func update<Result>(at index: Int, _ change: (inout Element) -> Result) -> Result {
         index < front.count ? change(&front[index]) : change(&back[index - front.count])

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// A tenant: its scene manifest, its delegate endpoint and how it wants things routed and delivered.
+/// A tenant: its scene manifest, its delegate endpoint, and its settings for routing and delivery.
 package struct Application: Hashable, Sendable {
     package var id: ApplicationID
     package var displayName: String
@@ -9,7 +9,7 @@ package struct Application: Hashable, Sendable {
     package var routing: RoutingSettings
     package var delivery: DeliverySettings
     package var gates: GateSettings
-    /// Who is told of what happens to it and its sessions, in this order.
+    /// The observers of the application and its sessions, in calling order.
     package var observers: [PluginID]
 
     package init(
@@ -33,10 +33,10 @@ package struct Application: Hashable, Sendable {
 package struct SceneManifest: Hashable, Sendable {
     /// Whether several sessions of the application role may exist at once.
     package var supportsMultipleScenes: Bool
-    /// Whether it says that there is one session of the application role at a time, on a device. Where it says nothing,
-    /// any number may register, and the router makes no second one.
+    /// Whether the manifest allows only one session of the application role at a time on a device. Where it says
+    /// nothing, any number may register, and the router creates no second one.
     package var allowsOneSceneOnly = false
-    /// The user activity types that the application takes.
+    /// The user activity types that the application handles.
     package var userActivityTypes: [String]
     /// The configurations; the first of a role is its default.
     package var sceneConfigurations: [SceneConfiguration]
@@ -54,13 +54,13 @@ package struct SceneManifest: Hashable, Sendable {
         sceneConfigurations.first { $0.name.isSame(as: name) }
     }
 
-    /// Whether the application takes user activities of that type.
+    /// Whether the application handles user activities of that type.
     package func takes(_ activityType: String) -> Bool {
         userActivityTypes.contains { $0.isSame(as: activityType) }
     }
 }
 
-/// A kind of scene: its role, where its sessions are reached unless they say so themselves, and what it is for.
+/// A kind of scene: its role, the default endpoint of its sessions, and the activities that it is for.
 package struct SceneConfiguration: Hashable, Sendable {
     package var name: String
     package var role: String
@@ -76,7 +76,7 @@ package struct SceneConfiguration: Hashable, Sendable {
     }
 }
 
-/// The place where webhooks go, the keys that sign them, and the format that they have.
+/// The URL for webhooks, the keys that sign them, and their format.
 ///
 /// Sessions, attempts and plans hold copies of it, so its parts lie behind one reference: a copy counts one, not three.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -129,7 +129,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomRefl
     package var customMirror: Mirror { Mirror(self, children: ["url": url]) }
 }
 
-/// How an application wants its notifications routed.
+/// The routing settings of an application.
 package struct RoutingSettings: Hashable, Sendable {
     /// Whether a session that prefers a content must also be able to show it. Off, as in Apple's own sample.
     package var prefersRequiresCan: Bool
@@ -142,21 +142,21 @@ package struct RoutingSettings: Hashable, Sendable {
     }
 }
 
-/// How an application wants its notifications delivered.
+/// The delivery settings of an application.
 package struct DeliverySettings: Hashable, Sendable {
     /// The time limit of one attempt.
     package var timeoutSeconds: Int
     /// How many deliveries of one session may be under way at once; 1 keeps strict order.
     package var maxInFlightPerSession: Int
-    /// The waits between attempts; one more attempt than waits.
+    /// The waits between attempts; there is one more attempt than waits.
     package var retrySchedule: [Int]
-    /// What is done about which answer, where it is not the usual.
+    /// Actions on statuses that differ from the usual ones.
     package var statuses: StatusTable
     package var reroute: RerouteSettings
-    /// How many attempts it may start in its turn, when others wait too.
+    /// How many attempts the application may start in its turn, when other applications wait too.
     package var weight: Int
     package var headOfLine: HeadOfLine
-    /// Whether scenes and the delegate are told of the life cycle.
+    /// Whether scenes and the delegate receive life-cycle events.
     package var lifeCycleEvents: Bool
 
     package init(
@@ -176,16 +176,16 @@ package struct DeliverySettings: Hashable, Sendable {
     }
 }
 
-/// What becomes of those behind a delivery that waits for its retry.
+/// The fate of deliveries behind one that waits for its retry.
 package enum HeadOfLine: Hashable, Sendable {
     /// They wait: order is kept.
     case block
-    /// They wait for its first attempts, two or more, and then go on without it.
+    /// They wait for the first attempts of the delivery, two or more, and then overtake it.
     case skip(afterAttempts: Int)
-    /// They go on: a delivery that waits for its retry waits aside.
+    /// They overtake it at once, while it waits for its retry.
     case park
 
-    /// After how many attempts it may be overtaken; nil for never.
+    /// The number of attempts after which the delivery may be overtaken; nil for never.
     package var overtakenAfter: Int? {
         switch self {
         case .block: nil
@@ -203,11 +203,12 @@ package enum HeadOfLine: Hashable, Sendable {
     }
 }
 
-/// When a delivery goes to the next best session although its own is still there.
+/// Conditions under which a delivery is re-routed to the next best session although its own session still exists.
 package struct RerouteSettings: Hashable, Sendable {
-    /// Whether the end of the schedule is not the end of the delivery.
+    /// Whether a delivery whose retry schedule is used up is re-routed.
     package var onExhausted: Bool
-    /// Whether it may go on even if one of the attempts may have arrived: two sessions may then show the same content.
+    /// Whether it is re-routed even if one of its attempts may have arrived: two sessions may then show the same
+    /// content.
     package var onTimeout: Bool
 
     package init(onExhausted: Bool = false, onTimeout: Bool = false) {

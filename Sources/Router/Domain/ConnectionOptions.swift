@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// What is brought to a scene.
+/// The content that is brought to a scene.
 package struct SceneContent: Hashable, Sendable {
     package var kind: NotificationKind
     package var contentID: ContentID?
@@ -13,14 +13,15 @@ package struct SceneContent: Hashable, Sendable {
     }
 }
 
-/// How a person wants to see a scene: UIKit's `UIWindowScene.PresentationStyle`.
+/// How a scene is to be presented: UIKit's `UIWindowScene.PresentationStyle`.
 package enum PresentationStyle: String, CaseIterable, Hashable, Sendable {
     case automatic, standard, prominent
 }
 
-/// How a scene is to be activated: UIKit's `UIScene.ActivationRequestOptions`.
+/// Options for the activation of a scene: UIKit's `UIScene.ActivationRequestOptions`.
 package struct ActivationOptions: Hashable, Sendable {
-    /// Which session asks; it is not the one that is brought forward for what it asks for.
+    /// The session that requests the activation; a request for a content never brings the requesting session itself
+    /// forward.
     package var requestingSession: SessionID?
     package var preferredPresentationStyle: PresentationStyle?
 
@@ -30,19 +31,19 @@ package struct ActivationOptions: Hashable, Sendable {
     }
 }
 
-/// Why a scene connects: UIKit's `UIScene.ConnectionOptions`, but for what the scene was doing before.
+/// Why a scene connects: UIKit's `UIScene.ConnectionOptions`, without the scene's restoration activity.
 package struct ConnectionOptions: Hashable, Sendable {
-    /// What is brought to it; nil if nothing is.
+    /// The content brought to the scene; empty if there is none.
     package var content: JSONObject
-    /// How it is to be activated; nil if it is connected for what is brought to it.
+    /// The options of the activation request; nil if the scene connects for its content.
     package var activation: JSONObject?
 
-    /// A scene that connects for what is brought to it.
+    /// The options of a scene that connects for a content.
     package init(bringing content: SceneContent? = nil) {
         self.content = content.map(Self.members) ?? JSONObject()
     }
 
-    /// A scene that somebody wants to see.
+    /// The options of a scene that a request activates.
     package init(activating options: ActivationOptions, bringing content: SceneContent?) {
         self.init(bringing: content)
         var activation = JSONObject()
@@ -51,26 +52,26 @@ package struct ConnectionOptions: Hashable, Sendable {
         self.activation = activation
     }
 
-    /// The options among the facts of an event, as they were kept.
+    /// The options as kept among the facts of an event.
     init(of data: JSONValue) {
         content = data["connectionOptions"]?.asObject ?? JSONObject()
         activation = data["activation"]?.asObject
     }
 
-    /// What is brought to the scene, and what it was doing before.
+    /// The content brought to the scene, and its restoration activity.
     func members(for session: SceneSession?) -> JSONObject {
         var members = content
         if let activity = session?.stateRestorationActivity { members["stateRestorationActivity"] = activity.value }
         return members
     }
 
-    /// What the scene goes on with, as Apple's sample has it: the activity that is brought to it, or else what it was
-    /// doing before.
+    /// The activity that the scene continues, as in Apple's sample: the activity brought to it, or else its restoration
+    /// activity.
     package func userActivity(of session: SceneSession?) -> JSONValue? {
         content["userActivities"]?.asArray?.first ?? session?.stateRestorationActivity?.value
     }
 
-    /// The activity that is brought to it, if that is what is brought.
+    /// The content brought to the scene, if it is a user activity.
     package var userActivity: SceneContent? {
         guard let value = content["userActivities"]?.asArray?.first else { return nil }
         let contentID = (try? UserActivity(value))?.contentID

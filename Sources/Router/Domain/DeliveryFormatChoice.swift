@@ -1,9 +1,9 @@
 package import RouterPlugin
 
-/// The format in which an endpoint wants its requests: the name of a kind, and options for it.
+/// The format of an endpoint's requests: the name of a kind, and its options.
 ///
-/// Every endpoint has one, and almost every one is the standard format. That one is nil here, so that copies of sessions and
-/// attempts count no references for it.
+/// Every endpoint has one, and almost every one is the standard format. The standard format is nil here, so that copies
+/// of sessions and attempts count no references for it.
 package struct DeliveryFormatChoice: Hashable, Sendable {
     private final class Other: Sendable {
         let id: PluginID
@@ -29,7 +29,7 @@ package struct DeliveryFormatChoice: Hashable, Sendable {
 
     /// The kind's name.
     package var id: PluginID { other?.id ?? Self.standardID }
-    /// An object without `id`.
+    /// The options, an object without `id`.
     package var options: JSONDocument { other?.options ?? .emptyObject }
 
     package var isStandard: Bool { other == nil }
@@ -43,7 +43,7 @@ package struct DeliveryFormatChoice: Hashable, Sendable {
         hasher.combine(options)
     }
 
-    /// The object that stands for it in the API and in the store: `id`, and the options.
+    /// The object that represents it in the API and in the store: `id`, and the options.
     package var json: JSONObject {
         var object = JSONObject()
         object["id"] = .string(id.text)
@@ -51,7 +51,7 @@ package struct DeliveryFormatChoice: Hashable, Sendable {
         return object
     }
 
-    /// Reads the object that stands for it; nil if it names no kind.
+    /// Reads the object that represents it; nil if it names no kind.
     package init?(json: JSONValue) {
         guard var object = json.asObject, case .string(let name)? = object["id"] else { return nil }
         object["id"] = nil

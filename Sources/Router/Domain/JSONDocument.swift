@@ -1,13 +1,15 @@
 package import RouterPlugin
 
-/// A JSON value as its text: it takes a byte a byte, where a parsed one takes a dozen if it has many small members.
+/// A JSON value as its text, which takes one byte of memory a byte; a parsed value with many small members takes a
+/// dozen.
 ///
-/// What is kept for every session and hardly ever looked into is kept like this. Two are the same if their bytes are.
+/// Values that every session keeps and that are rarely read are kept like this. Two documents are equal if their bytes
+/// are.
 package struct JSONDocument: Hashable, Sendable {
     /// Compact JSON in UTF-8.
     package let bytes: [UInt8]
 
-    /// `{}`; all of them share their bytes.
+    /// `{}`; all copies share their bytes.
     package static let emptyObject = JSONDocument(bytes: Array("{}".utf8))
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
@@ -18,19 +20,19 @@ package struct JSONDocument: Hashable, Sendable {
             return
         }
         let text = value.serialized()
-        // Text that grew has up to as much room again, which would be kept too.
+        // A text that grew has up to as much unused capacity again, which would be kept too.
         var exact: [UInt8] = []
         exact.reserveCapacity(text.count)
         exact.append(contentsOf: text)
         bytes = exact
     }
 
-    /// Reads a document, for it may be damaged where it was kept.
+    /// Reads a stored document, which may be damaged.
     package init(parsing text: [UInt8]) throws(JSONError) {
         self.init(try JSONValue(parsing: text))
     }
 
-    /// The value, parsed anew; linear in the size.
+    /// The value, parsed again at each call; linear in the size.
     package var value: JSONValue {
         let limits = JSONLimits(
             maximumBytes: bytes.count, maximumDepth: JSONLimits.deepest, maximumNumberLength: bytes.count)
@@ -42,6 +44,6 @@ package struct JSONDocument: Hashable, Sendable {
 }
 
 extension JSONDocument: JSONWritable {
-    /// The text as it is.
+    /// Appends the text unchanged.
     package func appendJSON(to bytes: inout [UInt8]) { bytes.append(contentsOf: self.bytes) }
 }

@@ -1,12 +1,13 @@
 package import RouterPlugin
 
-/// The large part of a message: it is kept apart from the rows that change, and read when an attempt needs it.
+/// The large part of a message: it is stored apart from the rows that change, and read when an attempt needs it.
 package enum MessagePayload: Hashable, Sendable {
-    /// The payload of a notification in JSON, as received. It has a case of its own, for its media type need not be carried.
+    /// The payload of a notification in JSON, as received. JSON has a case of its own, so that its media type need not
+    /// be stored.
     case json([UInt8])
     /// The payload of a notification in another media type, as received.
     case other([UInt8], contentType: String)
-    /// The facts of an event, as they were when it came about.
+    /// The facts of an event, as they were when it occurred.
     case facts(EventFacts)
 
     /// The media type that payloads have unless their source says otherwise.
@@ -17,7 +18,7 @@ package enum MessagePayload: Hashable, Sendable {
         contentType.isSame(as: jsonContentType) ? .json(bytes) : .other(bytes, contentType: contentType)
     }
 
-    /// The bytes as received; none of an event.
+    /// The bytes as received; empty for an event.
     package var bytes: [UInt8] {
         switch self {
         case .json(let bytes), .other(let bytes, _): bytes
@@ -25,7 +26,7 @@ package enum MessagePayload: Hashable, Sendable {
         }
     }
 
-    /// The media type of a received payload; nil of an event.
+    /// The media type of a received payload; nil for an event.
     package var contentType: String? {
         switch self {
         case .json: Self.jsonContentType
@@ -46,17 +47,17 @@ package enum MessagePayload: Hashable, Sendable {
     }
 }
 
-/// The facts of an event, as domain values. Formats make of them what receivers see.
+/// The facts of an event, as domain values. Formats render them for receivers.
 package enum EventFacts: Hashable, Sendable {
     /// A session, as it is after the event.
     case session(SessionView)
     /// A session that is to connect, or whose configuration is asked for, and why.
     case connection(SessionView, ConnectionOptions)
-    /// A session whose scene has gone, and how, where that could be seen.
+    /// A session whose scene has disconnected, and its dismissal, if the client reported one.
     case disconnection(SessionView, Dismissal?)
-    /// A gate as it is now, and the session that is told of it; nil for the delegate.
+    /// The current state of a gate, and the session that is told of it; nil for the delegate.
     case gate(OnboardingGate, SessionView?)
-    /// Sessions that are gone for good.
+    /// Sessions that are permanently gone.
     case discarded([DiscardedSession])
 
     /// The session that the event is about or for.
@@ -73,7 +74,7 @@ package enum EventFacts: Hashable, Sendable {
         if case .connection(_, let options) = self { options } else { nil }
     }
 
-    /// The sessions that are gone; none if the event is another one.
+    /// The sessions that are gone; empty for other events.
     package var discardedSessions: [DiscardedSession] {
         if case .discarded(let sessions) = self { sessions } else { [] }
     }
@@ -81,11 +82,11 @@ package enum EventFacts: Hashable, Sendable {
     fileprivate var weight: Int { discardedSessions.reduce(512) { $0 + 128 + $1.userInfo.bytes.count } }
 }
 
-/// All that is left of a session for the delegate, which has to tidy up after it.
+/// The remains of a session for the delegate, which has to clean up after it.
 package struct DiscardedSession: Hashable, Sendable {
     package var id: SessionID
     package var role: String
-    /// Empty if it never had one.
+    /// Empty if the session never had one.
     package var configuration: String
     package var device: DeviceID?
     package var userInfo: JSONDocument

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// A notification as it is accepted, with everything that has been decided about it.
+/// A notification as it is accepted, with all decisions made about it.
 package struct NewNotification: Hashable, Sendable, NotificationHeaderCarrying {
     package var header: NotificationHeader
     package var source: PluginID

@@ -10,7 +10,7 @@ package struct NotificationSequence: Hashable, Comparable, Sendable, CustomStrin
     package static func < (lhs: Self, rhs: Self) -> Bool { lhs.value < rhs.value }
 }
 
-/// The part of a notification that is fixed when it is accepted, whatever becomes of it.
+/// The part of a notification that is fixed when it is accepted and never changes.
 ///
 ///     NewNotification ────────▶ UnsettledNotification    in memory, until it is settled
 ///            │     the header, unchanged

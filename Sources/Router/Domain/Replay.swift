@@ -7,39 +7,40 @@ package enum ReplayKind: IdentifierKind {
     package static let rule = IdentifierRule(name: "replay-id", maximumLength: 64) { $0 >= 0x20 && $0 != 0x7F }
 }
 
-/// What was settled when it was asked for, and is shown by a filter, is sent once more, oldest first and so many a second.
+/// A replay sends settled notifications again: those that a filter selects and that were settled at the time of the
+/// request, oldest first, at most `perSecond` a second.
 ///
 ///     after the position                               through
 ///     ────────┬───────────────────────────────────────────┬──────▶ order of acceptance
 ///     is done │ is looked at next, a step at a time        │ came later, and stays as it is
 ///
-/// A step is one transaction: what is accepted anew, and how far the replay has come. So none is replayed twice, whatever
-/// happens between two steps.
+/// A step is one transaction that holds the notifications accepted again and the new position of the replay. So no
+/// notification is replayed twice, whatever happens between two steps.
 package struct Replay: Hashable, Sendable {
     package enum State: String, CaseIterable, Sendable {
         case running, completed, cancelled
     }
 
     package let id: ReplayID
-    /// Which notifications; those that were not settled when it was asked for are passed over.
+    /// The filter; notifications that were not settled at the time of the request are skipped.
     package let filter: NotificationFilter
-    /// At most so many are accepted anew in a second.
+    /// Maximum number of notifications accepted again in a second.
     package let perSecond: Int
-    /// How many there were when it was asked for: no more are sent or skipped.
+    /// The number of notifications at the time of the request: no more are sent or skipped.
     package let matched: Int
-    /// The last one that is looked at.
+    /// The last notification that is looked at.
     package let through: NotificationSequence
-    /// When it was asked for.
+    /// The time of the request.
     package let createdAt: Timestamp
-    /// Under which the client may repeat the request, and a digest of it.
+    /// The client's key for repeating the request, and a digest of the request.
     package let request: RepeatedReplay?
-    /// Everything up to here has been looked at.
+    /// All notifications up to this position have been looked at.
     package var position: NotificationSequence
     package var replayed: Int
-    /// How many were passed over because their application is gone.
+    /// How many were skipped because their application was deleted.
     package var skipped: Int
     package var state: State
-    /// Before that nothing more is replayed.
+    /// The time of the next step.
     package var resumesAt: Timestamp
     package var endedAt: Timestamp?
 
@@ -63,13 +64,13 @@ package struct Replay: Hashable, Sendable {
         self.endedAt = endedAt
     }
 
-    /// How many are left to be sent or skipped.
+    /// How many are still to be sent or skipped.
     package var left: Int { matched - replayed - skipped }
 
-    /// How many a step replays at most: ten steps a second, unless there is less to do.
+    /// Maximum number of notifications of a step: ten steps a second, unless there is less to do.
     package var stepSize: Int { min(max(1, perSecond / 10), max(0, left)) }
 
-    /// How long to wait after a step that has replayed so many, in milliseconds.
+    /// The pause in milliseconds after a step that replayed `count` notifications.
     package func pauseMilliseconds(after count: Int) -> Int64 {
         Int64((count * 1000 + perSecond - 1) / perSecond)
     }
@@ -80,7 +81,7 @@ package struct Replay: Hashable, Sendable {
     }
 }
 
-/// The key of a client's under which it may repeat its request for a replay, and a digest of the request.
+/// The key under which a client may repeat its request for a replay, and a digest of the request.
 package struct RepeatedReplay: Hashable, Sendable {
     package let key: String
     package let fingerprint: [UInt8]
@@ -95,11 +96,11 @@ package struct RepeatedReplay: Hashable, Sendable {
     }
 }
 
-/// A replay as a client asks for it.
+/// The replay that a client requests.
 package struct ReplayDraft: Hashable, Sendable {
     package var filter: NotificationFilter
     package var perSecond: Int
-    /// What the filter shows of what was settled at that time.
+    /// The tally of the filter at that time.
     package var tally: NotificationTally
     package var askedAt: Timestamp
     package var request: RepeatedReplay?

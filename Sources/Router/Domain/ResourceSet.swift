@@ -37,7 +37,7 @@ package struct ResourceSet: Hashable, Sendable {
     }
 }
 
-/// A resource as a set wants it.
+/// A resource as a set specifies it.
 package enum ResourceDraft: Sendable {
     case application(ApplicationDraft)
     case session(SessionKey, SessionDraft)
@@ -52,7 +52,7 @@ package enum ResourceDraft: Sendable {
     }
 }
 
-/// A resource as it is kept.
+/// A stored resource.
 package enum ResourceValue: Hashable, Sendable {
     case application(Application)
     case session(SceneSession)
@@ -63,7 +63,7 @@ package enum ResourceValue: Hashable, Sendable {
 package struct ResourceSetDraft: Sendable {
     package var name: String
     package var resources: [ResourceDraft]
-    /// Whether resources that the set held before, and that it does not name any more, are deleted.
+    /// Whether resources that the set held before, and no longer names, are deleted.
     package var prunes: Bool
     /// Whether nothing is changed.
     package var isDryRun: Bool
@@ -83,7 +83,7 @@ package struct AppliedResource: Sendable {
     package var before: ResourceValue?
     /// Nil if the resource is deleted.
     package var after: ResourceValue?
-    /// Whether the resource was there before and did not belong to the set.
+    /// Whether the resource existed before and did not belong to the set.
     package var isAdopted = false
 }
 

@@ -1,33 +1,34 @@
 package import RouterPlugin
 
-/// What a scene or an application's delegate is told of the life cycle: UIKit's callbacks, in the words of webhooks.
+/// An event of the life cycle for a scene or an application's delegate: UIKit's callbacks, under their webhook names.
 package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
     case willConnect = "scene.willConnect"
     case willEnterForeground = "scene.willEnterForeground"
     case didBecomeActive = "scene.didBecomeActive"
     case willResignActive = "scene.willResignActive"
-    /// Asks for what the scene is doing; the answer is kept, and handed over when it connects again.
+    /// Asks for the scene's restoration activity; the answer is kept, and handed over when the scene connects again.
     case stateRestorationActivity = "scene.stateRestorationActivity"
     case didEnterBackground = "scene.didEnterBackground"
     case didDisconnect = "scene.didDisconnect"
-    /// Asks for what the scene shows and can show by now.
+    /// Asks for the content that the scene shows, and for its current activation conditions.
     case refresh = "scene.refresh"
-    /// For the delegate: which configuration a new session is to have.
+    /// For the delegate: asks for the configuration of a new session.
     case configurationForConnecting = "application.configurationForConnecting"
-    /// The application is not to be used now; others are at it.
+    /// The application is not to be used now; another session is onboarding or is asked for the passcode.
     case hideApplicationScreen = "scene.hideApplicationScreen"
     /// The application is to be used.
     case showApplicationScreen = "scene.showApplicationScreen"
-    /// How far those have come that are at it.
+    /// The progress of the session that is onboarding.
     case showProgressScreen = "scene.showProgressScreen"
-    /// For the delegate: sessions are gone for good.
+    /// For the delegate: sessions are permanently gone.
     case didDiscardSceneSessions = "application.didDiscardSceneSessions"
-    /// For the delegate, and for the one it is now: which session is responsible for onboarding.
+    /// For the delegate, and for the session that is now responsible: the session responsible for onboarding has
+    /// changed.
     case onboardingSceneDidChange = "application.onboardingSceneDidChange"
-    /// Likewise: which one asks for the passcode.
+    /// Likewise: the session that asks for the passcode has changed.
     case passcodeSceneDidChange = "application.passcodeSceneDidChange"
 
-    /// The state that a session leaves by it; nil for what is no step from one state to another.
+    /// The state that a session leaves by the event; nil if the event is no step between states.
     package var leaves: ActivationState? {
         switch self {
         case .willConnect: .unattached
@@ -40,7 +41,7 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The state that a session enters by it; nil for what is no step from one state to another.
+    /// The state that a session enters by the event; nil if the event is no step between states.
     package var enters: ActivationState? {
         switch self {
         case .didDisconnect: .unattached
@@ -54,11 +55,12 @@ package enum SceneEventKind: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The place of an event in the life of its session: which time it is connected, and how many events came before since.
+/// The place of an event in the life of its session: the count of its connections, and the count of events since the
+/// last.
 ///
-/// Numbers of a session only grow. A receiver that has seen one may drop those that are not greater.
+/// Numbers of a session only grow. A receiver that has seen one may drop events whose number is not greater.
 package struct EventNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// 1 for the first time that the session is connected.
+    /// 1 for the first connection of the session.
     package var epoch: Int64
     /// 1 for the first event of its epoch.
     package var sequence: Int64
@@ -75,12 +77,12 @@ package struct EventNumber: Hashable, Comparable, Sendable, CustomStringConverti
     }
 }
 
-/// An event that is to be delivered: an obligation like a notification, but to a receiver that is not chosen.
+/// An event to deliver: an obligation like a notification, but to a fixed receiver.
 package struct SceneEvent: Hashable, Sendable {
     package var kind: SceneEventKind
-    /// Nil for what is no step of the session's.
+    /// Nil if the event is no step of the session.
     package var number: EventNumber?
-    /// Whom it is about, where the delegate is asked about one session.
+    /// The session that the event is about, where the delegate is asked about one session.
     package var session: SessionID?
 
     package init(_ kind: SceneEventKind, _ number: EventNumber? = nil, about session: SessionID? = nil) {
@@ -90,13 +92,13 @@ package struct SceneEvent: Hashable, Sendable {
     }
 }
 
-/// How far a session has come in being connected and told of it.
+/// The progress of a session in connecting, and in being told of it.
 package struct SceneConnection: Hashable, Sendable {
-    /// How often it has been connected.
+    /// The number of connections so far.
     package var epoch: Int64
-    /// How many events there have been since.
+    /// The number of events since the last one.
     package var lastEvent: Int64
-    /// Whether it is unattached, and has taken a notification that told it to connect: its epoch has begun.
+    /// Whether the session is unattached, and has received a notification that told it to connect: its epoch has begun.
     package var isTold: Bool
 
     package init(epoch: Int64 = 0, lastEvent: Int64 = 0, isTold: Bool = false) {
@@ -108,7 +110,7 @@ package struct SceneConnection: Hashable, Sendable {
     /// The number under which a notification tells an unattached session to connect.
     package var nextConnect: EventNumber { EventNumber(epoch: isTold ? epoch : epoch + 1, sequence: 1) }
 
-    /// Another epoch begins.
+    /// Begins the next epoch.
     package mutating func begin() {
         self = SceneConnection(epoch: epoch + 1)
     }
@@ -120,26 +122,26 @@ package struct SceneConnection: Hashable, Sendable {
     }
 }
 
-/// Why a scene goes for good, in UIKit's words; a hint for how to show it.
+/// Why a scene is permanently gone, in UIKit's terms; a hint for how to show it.
 package enum Dismissal: String, CaseIterable, Hashable, Sendable {
-    /// It was cancelled or deleted.
+    /// The scene was cancelled or deleted.
     case standard
-    /// Its purpose is fulfilled.
+    /// The scene has served its purpose.
     case commit
-    /// It is kept for later.
+    /// The scene's work is kept for later.
     case decline
 }
 
 extension SessionID {
-    /// In place of a session's, where the application's delegate is the receiver. No session can be named so.
+    /// The id in place of a session's, where the application's delegate is the receiver. No session can have this id.
     package static let delegate = SessionID(unchecked: "/delegate")
 
-    /// Whether it names the delegate.
+    /// Whether the id is the delegate's.
     package var isDelegate: Bool { self == .delegate }
 }
 
 extension SessionKey {
-    /// Names the application's delegate as a receiver.
+    /// The key of the application's delegate as a receiver.
     package static func delegate(of application: ApplicationID) -> SessionKey {
         SessionKey(application: application, session: .delegate)
     }

@@ -1,7 +1,7 @@
 package import PredicateEngine
 package import RouterPlugin
 
-/// Names a session among all applications. Everything that is kept per session is kept under this.
+/// Identifies a session among all applications. All state of a session is kept under this key.
 package struct SessionKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let application: ApplicationID
     package let session: SessionID
@@ -18,14 +18,14 @@ package struct SessionKey: Hashable, Comparable, Sendable, CustomStringConvertib
     }
 }
 
-/// When a scene can, and when it prefers to, show a content: UIKit's `UISceneActivationConditions`.
+/// The contents that a scene can show, and those that it prefers: UIKit's `UISceneActivationConditions`.
 package struct ActivationConditions: Hashable, Sendable {
     package var canActivate: Predicate
     package var prefersToActivate: Predicate
-    /// Sessions that prefer the same content stand in order of this level, the greatest first.
+    /// Sessions that prefer the same content rank by this level, the greatest first.
     package var preferenceLevel: Int
 
-    /// UIKit's defaults: can show everything, prefers nothing.
+    /// UIKit's defaults: the session can show everything and prefers nothing.
     package init(
         canActivate: Predicate = .alwaysTrue, prefersToActivate: Predicate = .alwaysFalse, preferenceLevel: Int = 0
     ) {
@@ -43,24 +43,24 @@ package struct SceneSession: Hashable, Sendable {
     package var device: DeviceID?
     package var activationState: ActivationState
     package var conditions: ActivationConditions
-    /// Where it is reached; nil takes the configuration's endpoint.
+    /// The session's own endpoint; nil takes the configuration's endpoint.
     package var endpoint: Endpoint?
     package var stateRestorationActivity: JSONDocument?
     package var userInfo: JSONDocument
-    /// For how long it counts as connected without a word from it; nil for ever.
+    /// How long the session counts as connected without a request from it; nil for any time.
     package var leaseSeconds: Int?
-    /// When the lease lapses unless renewed.
+    /// The time at which the lease lapses unless renewed.
     package var leaseExpiresAt: Timestamp?
-    /// When it last became `foregroundActive`.
+    /// The time at which it last became `foregroundActive`.
     package var lastActivatedAt: Timestamp?
     /// Position in the order of creation over all sessions; the last tie-break of the choice.
     package var creationSequence: Int64
-    /// Why it takes no part in routing, and since when; nil if it does.
+    /// Why the session takes no part in routing, and since when; nil if it takes part.
     package var disabled: Disabled?
     package var connection: SceneConnection
-    /// When it was discarded, if it is only there until its scene has been told.
+    /// The time at which it was discarded, if it exists only until its scene has been told.
     package var discardedAt: Timestamp?
-    /// Who is told of what happens to it, in this order, behind those of its application.
+    /// The observers of the session, in calling order, called after those of its application.
     package var observers: [PluginID]
 
     package init(
@@ -90,22 +90,22 @@ package struct SceneSession: Hashable, Sendable {
         self.observers = observers
     }
 
-    /// Moves to a state; becoming active is remembered, for it ranks sessions.
+    /// Enters a state; the time of becoming active is kept, for it ranks sessions.
     package mutating func enter(_ state: ActivationState, at now: Timestamp) {
         if state == .foregroundActive, activationState != .foregroundActive { lastActivatedAt = now }
         activationState = state
     }
 
-    /// Any word from the session renews its lease.
+    /// Renews the lease: any request from the session does so.
     package mutating func renewLease(at now: Timestamp) {
         leaseExpiresAt = leaseSeconds.map { now.advanced(byMilliseconds: Int64($0) * 1000) }
     }
 }
 
-/// That a session takes no part in routing.
+/// The reason why a session takes no part in routing, and the time.
 package struct Disabled: Hashable, Sendable {
     package var reason: DisabledReason
-    /// Nil if it was disabled by a version that did not keep the time.
+    /// Nil if the session was disabled by a version that did not store the time.
     package var since: Timestamp?
 
     package init(_ reason: DisabledReason, since: Timestamp?) {

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// The two ways in which Standard Webhooks signs.
+/// The two signature schemes of Standard Webhooks.
 package enum SignatureVersion: String, CaseIterable, Hashable, Sendable {
     /// HMAC-SHA256: sender and receiver have the same secret.
     case v1
@@ -8,13 +8,13 @@ package enum SignatureVersion: String, CaseIterable, Hashable, Sendable {
     case v1a
 }
 
-/// A key that signs webhooks, and from when to when it does.
+/// A key that signs webhooks, and the time window in which it does.
 package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// As Standard Webhooks writes it: `whsec_` and base64, or `whsk_` and base64 for a private key.
+    /// The key in Standard Webhooks' notation: `whsec_` and base64, or `whsk_` and base64 for a private key.
     package let secret: String
-    /// Signs from then on; nil from ever.
+    /// The first moment at which it signs; nil for no beginning.
     package var notBefore: Timestamp?
-    /// Signs no more at that moment and after; nil for ever.
+    /// The first moment at which it no longer signs; nil for no end.
     package var notAfter: Timestamp?
 
     package init(_ secret: String, notBefore: Timestamp? = nil, notAfter: Timestamp? = nil) {
@@ -43,20 +43,21 @@ package struct SigningKey: Hashable, Sendable, CustomStringConvertible, CustomRe
     }
 }
 
-/// The keys of an endpoint. All that are valid at the time of an attempt sign it, so that a receiver may know any one.
+/// The keys of an endpoint. All keys valid at the time of an attempt sign it, so that a receiver needs to know only one
+/// of them.
 ///
 ///     old  ──────────────┤                 notAfter: the end of the overlap
 ///     new         ├──────────────────▶
 ///                 rotation
 ///
-/// Invariant: from the moment they were checked on there is no moment without a valid key.
+/// Invariant: from the moment of the check on, there is no moment without a valid key.
 package struct SigningKeys: Hashable, Sendable {
     package private(set) var all: [SigningKey]
 
-    /// One key, for ever.
+    /// One key without an end.
     package init(_ secret: String) { all = [SigningKey(secret)] }
 
-    /// Keys as a client gives them; those that have ended are left out.
+    /// Keys as a client gives them; keys that have ended are left out.
     package init(_ keys: [SigningKey], at now: Timestamp) throws(SigningKeysError) {
         let left = keys.filter { !$0.hasEnded(at: now) }
         guard left.count <= RouterLimits.signingKeys else { throw .tooMany(limit: RouterLimits.signingKeys) }
@@ -64,17 +65,18 @@ package struct SigningKeys: Hashable, Sendable {
         all = left
     }
 
-    /// Keys that were checked before, as a store gives them back; nil if there is none.
+    /// Keys that were checked before, read back from a store; nil if there is none.
     package init?(checked keys: [SigningKey]) {
         guard !keys.isEmpty else { return nil }
         all = keys
     }
 
-    /// Those that sign now, in their order; never none.
+    /// The keys that sign now, in their order; never empty.
     package func signing(at now: Timestamp) -> [SigningKey] {
         let valid = all.filter { $0.isValid(at: now) }
         guard valid.isEmpty else { return valid }
-        // The clock was set back to before the first one begins. An attempt without a signature would help nobody.
+        // The clock was set back to before the first key begins. An attempt without a signature would be rejected by
+        // every receiver, so the earliest keys sign.
         let first = all.compactMap(\.notBefore).min()
         return all.filter { $0.notBefore == first }
     }
@@ -83,14 +85,14 @@ package struct SigningKeys: Hashable, Sendable {
         all.contains { $0.secret.isSame(as: secret) }
     }
 
-    /// Forgets the keys that will never sign again.
+    /// Removes the keys that will never sign again.
     package mutating func forgetEnded(at now: Timestamp) {
         let left = all.filter { !$0.hasEnded(at: now) }
         if !left.isEmpty { all = left }
     }
 
-    /// The keys after an exchange: the new one signs from now on, those of the versions that it replaces until the end of
-    /// the overlap, and all others as before.
+    /// The keys after a rotation: the new key signs from now on, the keys of the versions that it replaces until the
+    /// end of the overlap, and all others as before.
     package func rotated(
         to secret: String, replacing versions: Set<SignatureVersion>, overlapSeconds: Int, at now: Timestamp
     ) throws(SigningKeysError) -> SigningKeys {
@@ -99,12 +101,12 @@ package struct SigningKeys: Hashable, Sendable {
         for place in keys.indices where versions.contains(keys[place].version) {
             keys[place].notAfter = min(keys[place].notAfter ?? end, end)
         }
-        // What would begin only after its end never signs.
+        // A key that would begin only after its end never signs.
         keys.removeAll { $0.isNever }
         return try SigningKeys(keys + [SigningKey(secret)], at: now)
     }
 
-    /// The first moment, from then on, at which none of the keys is valid.
+    /// The first moment from `start` on at which none of the keys is valid.
     private static func firstGap(in keys: [SigningKey], from start: Timestamp) -> Timestamp? {
         var covered = start
         while true {
@@ -117,23 +119,24 @@ package struct SigningKeys: Hashable, Sendable {
     }
 }
 
-/// Why keys cannot be those of an endpoint.
+/// Why an endpoint cannot have these keys.
 package enum SigningKeysError: Error, Hashable, Sendable {
-    /// At that moment none of them is valid.
+    /// No key is valid at that moment.
     case gap(from: Timestamp)
     case tooMany(limit: Int)
 }
 
-/// An exchange of the secret of an endpoint.
+/// A rotation of the secret of an endpoint.
 package struct SecretRotation: Hashable, Sendable {
-    /// The new secret, if the client has chosen one.
+    /// The new secret, if the client chose one.
     package var secret: String?
-    /// Of the secret that is made if the client has chosen none; nil makes one like those that the endpoint has.
+    /// The version of the secret that is generated if the client chose none; nil takes the version of the endpoint's
+    /// keys.
     package var version: SignatureVersion?
-    /// Which keys sign no more after the overlap; nil stands for those of the new one's version.
+    /// The versions whose keys stop signing after the overlap; nil stands for the version of the new key.
     package var replaces: Set<SignatureVersion>?
     package var overlapSeconds: Int
-    /// One for each version; one of them is taken if the client has chosen no secret.
+    /// Generated secrets, one for each version; one of them is used if the client chose no secret.
     package var freshSecrets: [SignatureVersion: String]
 
     package init(
@@ -147,7 +150,7 @@ package struct SecretRotation: Hashable, Sendable {
         self.freshSecrets = freshSecrets
     }
 
-    /// The keys afterwards.
+    /// The keys after the rotation.
     package func applied(to keys: SigningKeys, at now: Timestamp) throws(SigningKeysError) -> SigningKeys {
         let isAsymmetric = keys.signing(at: now).allSatisfy { $0.version == .v1a }
         let version = version ?? (isAsymmetric ? .v1a : .v1)

@@ -34,8 +34,8 @@ package struct StoredNotification: Hashable, Sendable, NotificationHeaderCarryin
         self.attempts = attempts
     }
 
-    /// Whether a replay that was requested at that time sends the notification again. A notification that was not settled
-    /// then arrives by itself, and events are not replayed: a session's life is not lived twice.
+    /// Whether a replay requested at that time sends the notification again. A notification that was not settled then
+    /// arrives by itself, and events are not replayed: they belong to a past state of the session.
     package func isReplayable(settledBy time: Timestamp) -> Bool {
         event == nil && state.isSettled && settledAt.map { $0 <= time } ?? false
     }

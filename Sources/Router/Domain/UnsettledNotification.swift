@@ -5,14 +5,14 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
     package var header: NotificationHeader
     package var decision: Decision
     package var progress: DeliveryProgress
-    /// Set while a rule holds it.
+    /// The end of a rule's hold; nil if no rule holds it.
     package var heldUntil: Timestamp?
     /// The gate that holds it.
     package var heldBy: GateKey?
     /// The end of the notification, unless the attempt in flight succeeds.
     package var recall: Recall?
-    /// Whether a process that has ended may have had an attempt in flight, whose outcome is unknown. The store does not keep
-    /// it: it holds for every notification that is found in a lane at the start.
+    /// Whether a process that has ended may have had an attempt in flight, whose outcome is unknown. The store does not
+    /// keep it: it is true for every notification found in a lane at the start.
     package var isInDoubt = false
 
     package init(
@@ -29,7 +29,7 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
 
     package var isHeld: Bool { heldUntil != nil || heldBy != nil }
 
-    /// Whether its time has run out.
+    /// Whether it has expired.
     package func isExpired(at now: Timestamp) -> Bool {
         if case .at(let end) = expiration { end <= now } else { false }
     }
@@ -38,7 +38,7 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
         CollapseKey(application: application, device: device, collapseID: collapseID)
     }
 
-    /// Takes the place that a decision has given it; a settlement leaves it without one.
+    /// Moves to the place that a decision has given it; a settlement leaves it without one.
     package mutating func stand(at placement: Placement) {
         (heldUntil, heldBy) = (nil, nil)
         switch placement {

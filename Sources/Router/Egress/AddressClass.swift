@@ -1,4 +1,5 @@
-/// What an address is for, and so whether a webhook may go there. The raw values are the names of the guard's rules.
+/// The purpose of an address, which decides whether a webhook may go there. The raw values are the names of the guard's
+/// rules.
 package enum AddressClass: String, CaseIterable, Hashable, Sendable {
     /// An address like any other on the Internet.
     case publicUnicast = "public"
@@ -8,41 +9,41 @@ package enum AddressClass: String, CaseIterable, Hashable, Sendable {
     case loopback
     /// RFC 1918.
     case privateUse = "private-use"
-    /// The inside of a carrier's, or an overlay's, address translation.
+    /// The inside of address translation by a carrier or an overlay network.
     case sharedAddressSpace = "shared-address-space"
     /// Neighbours on the same wire.
     case linkLocal = "link-local"
     /// IPv6's private addresses.
     case uniqueLocal = "unique-local"
-    /// What IPv6 had for private addresses before.
+    /// The former private addresses of IPv6.
     case siteLocal = "site-local"
-    /// A translation between IPv6 and IPv4 that the network's own operator runs.
+    /// A translation between IPv6 and IPv4 run by the network's own operator.
     case localTranslation = "local-translation"
 
     // Forbidden: no setting opens them.
-    /// Where a cloud hands out credentials to whoever asks from the inside.
+    /// Where a cloud hands out credentials to any process on its machines.
     case metadata
-    /// No destination at all; Linux takes it for loopback.
+    /// No destination at all; Linux treats it as loopback.
     case thisNetwork = "this-network"
-    /// Protocols of the Internet's own, no hosts.
+    /// Addresses of Internet protocols themselves, not of hosts.
     case protocolAssignment = "protocol-assignment"
     /// Services that many machines answer for: relays and sinks.
     case serviceAnycast = "service-anycast"
     case documentation
     case benchmarking
     case discard
-    /// Steps of a route, no hosts.
+    /// Steps of a route, not hosts.
     case segmentRouting = "segment-routing"
     case multicast
     case broadcast
-    /// Assigned to nobody.
+    /// Not assigned.
     case reserved
 
-    /// Which policy an address falls under.
+    /// The policy that applies to an address.
     package enum Tier: String, Comparable, Hashable, Sendable {
-        /// Allowed, at the ports that webhooks are received at.
+        /// Allowed, at the ports where webhooks are received.
         case `public`
-        /// Allowed where a grant says so.
+        /// Allowed where a grant covers it.
         case `private`
         /// Never allowed.
         case forbidden
@@ -95,20 +96,20 @@ package enum AddressClass: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The class of one address and what says so.
+/// The class of one address, and the range that decided it.
 package struct AddressClassification: Hashable, Sendable {
     package var addressClass: AddressClass
     /// The range of the registry that decided.
     package var range: IPNetwork
-    /// The IPv4 address inside that decided, if it is not the address itself.
+    /// The embedded IPv4 address that decided, if it is not the address itself.
     package var embedded: IPAddress?
 }
 
 extension IPAddress {
     /// The class of the most specific range that holds the address.
     ///
-    /// An IPv6 address that carries IPv4 addresses is as bad as the worst of them and itself, because somewhere on the
-    /// way a translator or tunnel may send the packet there. An IPv4-mapped one is that IPv4 address.
+    /// An IPv6 address that carries IPv4 addresses has the most restricted class among them and itself, because a
+    /// translator or tunnel on the way may send the packet there. An IPv4-mapped address is that IPv4 address.
     package var classification: AddressClassification {
         let address = unmapped
         var worst = SpecialRanges.classification(of: address)

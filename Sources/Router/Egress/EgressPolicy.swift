@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Where the daemon may connect to on behalf of an application.
+/// Decides where the daemon may connect on behalf of an application.
 ///
 ///     forbidden address ─────────────────────────────▶ refused, whatever is granted
 ///     covered by a grant ────────────────────────────▶ allowed
@@ -8,14 +8,14 @@ package import RouterPlugin
 ///     public address ──▶ at a port of webhooks ──────▶ allowed
 ///                   └──▶ at another port ────────────▶ refused
 ///
-/// A value without state, asked at three places: when an endpoint is registered, for what is known by then; when a socket
-/// is about to be opened, for the address that it will connect to; and before a request goes over a connection that stands
-/// already, whose opener may have been another application. Safe to be asked from any thread.
+/// A stateless value, consulted at three places: when an endpoint is registered, for the facts known by then; when a
+/// socket is about to be opened, for its address; and before a request goes over an open connection, which another
+/// application may have opened. Safe to use from any thread.
 package struct EgressPolicy: Hashable, Sendable {
     package let grants: [EgressGrant]
     private let isEnforced: Bool
 
-    /// A policy that allows public addresses and what is granted.
+    /// A policy that allows public addresses and granted ones.
     package init(grants: [EgressGrant] = []) {
         self.grants = grants
         isEnforced = true
@@ -26,7 +26,8 @@ package struct EgressPolicy: Hashable, Sendable {
         self.isEnforced = isEnforced
     }
 
-    /// No policy: for programs that connect to where the person who runs them tells them, on that person's own behalf.
+    /// No policy: for programs that connect on behalf of the person who runs them, to the addresses that this person
+    /// names.
     package static let unguarded = EgressPolicy(isEnforced: false)
 
     /// Loopback is granted to every application.
@@ -35,9 +36,9 @@ package struct EgressPolicy: Hashable, Sendable {
     /// Whether a connection may be used.
     ///
     /// - Parameters:
-    ///   - application: On whose behalf; nil has no grants but those for all.
-    ///   - host: As the URL names it, in libcurl's normal form.
-    ///   - address: What the socket connects to, or is connected to.
+    ///   - application: The application that connects; nil has only the grants that are for all.
+    ///   - host: The host as the URL names it, in libcurl's normal form.
+    ///   - address: The address of the socket's other end.
     package func verdict(
         for application: ApplicationID?, host: String, address: IPAddress, port: Int
     ) -> EgressVerdict {
@@ -50,8 +51,8 @@ package struct EgressPolicy: Hashable, Sendable {
         return EgressPorts.isOpen(port) ? .allowed : .refused(EgressRefusal(closedPort: port))
     }
 
-    /// Whether a URL is worth registering: refuses what no connection could ever be allowed for, as far as that is known
-    /// without looking the name up. What passes here is asked for again when its address is known.
+    /// Whether a URL is worth registering: refuses URLs for which no connection could ever be allowed, as far as that
+    /// is known without looking the name up. Accepted URLs are checked again when their address is known.
     package func verdict(for application: ApplicationID?, host: String, port: Int) -> EgressVerdict {
         guard isEnforced else { return .allowed }
         if Self.isMetadataName(host) { return .refused(EgressRefusal(metadataName: host)) }
@@ -64,24 +65,25 @@ package struct EgressPolicy: Hashable, Sendable {
         return verdicts.contains(.allowed) ? .allowed : verdicts[0]
     }
 
-    /// The addresses of hosts that need no look-up. libcurl itself takes `localhost` and all below it for loopback, as
-    /// RFC 6761, 6.3, has it.
+    /// The addresses of hosts that need no look-up. libcurl itself treats `localhost` and all names below it as
+    /// loopback, following RFC 6761, 6.3.
     private static func knownAddresses(of host: String) -> [IPAddress] {
         let name = HostPattern.canonical(host)
-        // With a dot at its end an address is a name that libcurl would look up, and some resolvers know better.
+        // An address with a dot at its end is a name that libcurl would look up, and some resolvers resolve it to the
+        // address.
         if let address = IPAddress(urlHost: host) ?? IPAddress(urlHost: name) { return [address] }
         return name == "localhost" || name.hasSuffix(".localhost") ? [.v4(127, 0, 0, 1), .v6(1)] : []
     }
 
     private static func isMetadataName(_ host: String) -> Bool { metadataNames.contains(HostPattern.canonical(host)) }
 
-    /// What clouds call their metadata addresses.
+    /// Host names of cloud metadata services.
     private static let metadataNames: Set<String> = [
         "metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "metadata.tencentyun.com",
     ]
 }
 
-/// What the guard says.
+/// The decision of the guard.
 package enum EgressVerdict: Hashable, Sendable {
     case allowed
     case refused(EgressRefusal)

@@ -1,8 +1,8 @@
-/// At which ports of public addresses webhooks may be received.
+/// The ports of public addresses at which webhooks may be received.
 ///
-/// Below 1024 these are 80 and 443: whatever else listens there is a service of another protocol, and a signed POST to a
-/// mail server or a shell is an attack in the receiver's eyes, made by us. Above it, all but the ports of data stores,
-/// queues and control planes, which act on whoever reaches them and where no webhook is received.
+/// Below 1024 these are 80 and 443: other services there speak another protocol, and a signed POST to a mail server or
+/// a shell would look like an attack by this daemon. Above it, all ports are open except those of data stores, queues
+/// and control planes, which obey any client that reaches them and where no webhook is received.
 enum EgressPorts {
     static func isOpen(_ port: Int) -> Bool {
         port == 80 || port == 443 || (port >= 1024 && port <= 65_535 && !services.contains(port))

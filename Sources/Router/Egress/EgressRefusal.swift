@@ -1,4 +1,4 @@
-/// Why the guard refuses a connection: the rule, and for people the address and what to do about it.
+/// Why the guard refuses a connection: the rule, and for people the address and the remedy.
 package struct EgressRefusal: Error, Hashable, Sendable {
     /// The rule in kebab-case: an ``AddressClass``, or `port`.
     package let rule: String
@@ -16,7 +16,7 @@ package struct EgressRefusal: Error, Hashable, Sendable {
             : "\(place), and egress.grants has no grant that covers it at port \(port) for this application"
     }
 
-    /// For a connection whose address cannot be read.
+    /// The refusal of a connection whose address cannot be read.
     package static let unreadableAddress = EgressRefusal(
         rule: "address", message: "the connection's address cannot be read, and what is not known is not allowed")
 

@@ -30,8 +30,8 @@ extension IPAddress {
     private static let teredo = IPNetwork(constant: "2001::/32")
     private static let sixToFour = IPNetwork(constant: "2002::/16")
 
-    /// Nobody but the network's operator knows which length the local prefix has. What reads as 0.0.0.0/8 at one length
-    /// is the padding of another.
+    /// Only the network's operator knows the length of the local prefix. Bytes that read as 0.0.0.0/8 at one length are
+    /// the padding of another.
     private static func candidates(in number: UInt128) -> [UInt32] {
         let bytes = (0..<16).map { UInt32(truncatingIfNeeded: number >> (120 - 8 * $0)) & 0xFF }
         let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]]

@@ -7,7 +7,7 @@ package struct HostPattern: Hashable, Sendable {
     private let name: String
     private let isWildcard: Bool
 
-    /// Reads a name as a URL has it; `*.` before it stands for one label or more.
+    /// Reads a name as URLs spell it; a leading `*.` stands for one label or more.
     package init(_ text: String) throws(InvalidGrantText) {
         var name = Self.canonical(text)[...]
         isWildcard = name.hasPrefix("*.")
@@ -16,14 +16,14 @@ package struct HostPattern: Hashable, Sendable {
         guard labels.allSatisfy(Self.isLabel), let last = labels.last, name.utf8.count <= 253 else {
             throw InvalidGrantText(reason: "must be the name of a host, or '*.' and a domain")
         }
-        // 10.1, 2130706433 and 0x7f000001 are addresses to a URL's parser, and never reach a pattern.
+        // URL parsers read 10.1, 2130706433 and 0x7f000001 as addresses, so these never reach a pattern.
         guard !last.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !last.hasPrefix("0x") else {
             throw InvalidGrantText(reason: "must be a name; an address is granted as network")
         }
         self.name = String(name)
     }
 
-    /// Whether the host of a URL is meant.
+    /// Whether the pattern matches the host of a URL.
     package func matches(_ host: String) -> Bool {
         let host = Self.canonical(host)
         if !isWildcard { return host.isSame(as: name) }
@@ -31,7 +31,7 @@ package struct HostPattern: Hashable, Sendable {
         return host.utf8.count > ending.count && host.utf8.suffix(ending.count).elementsEqual(ending)
     }
 
-    /// A name with a dot at its end is the same name, said to be complete.
+    /// A name with a dot at its end is the same name, marked as complete.
     static func canonical(_ host: String) -> String {
         let lower = host.lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower

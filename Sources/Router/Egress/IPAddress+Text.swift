@@ -1,9 +1,9 @@
 extension IPAddress {
     /// Reads an address in one of the two standard notations: dotted with four decimal parts, or RFC 4291, 2.2.
     ///
-    /// Deliberately as strict as `inet_pton`: short, octal, hexadecimal and decimal spellings of IPv4 are made into the
-    /// standard one by libcurl's URL parser, once, before anything is decided; a second, lenient reader could come to
-    /// another address than the connection does.
+    /// Deliberately as strict as `inet_pton`: libcurl's URL parser turns short, octal, hexadecimal and decimal
+    /// spellings of IPv4 into the standard one, once, before any decision; a second, lenient reader could arrive at
+    /// another address than the connection.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= Self.longestText else { return nil }
         if text.utf8.contains(UInt8(ascii: ":")) {
@@ -34,7 +34,7 @@ extension IPAddress {
         guard parts.count == 4 else { return nil }
         var number: UInt32 = 0
         for part in parts {
-            // A leading zero means octal to some readers and nothing to others.
+            // Some readers take a leading zero for octal, and others ignore it.
             guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let byte = UInt8(part),
                 part.utf8.count == 1 || part.utf8.first != 0x30
             else { return nil }

@@ -17,8 +17,8 @@ package enum IPAddress: Hashable, Sendable {
         .v4(UInt32(first) << 24 | UInt32(second) << 16 | UInt32(third) << 8 | UInt32(fourth))
     }
 
-    /// Where packets to this address go: those to an IPv4-mapped one (RFC 4291, 2.5.5.2) leave the machine as IPv4,
-    /// so the two spellings are one destination.
+    /// The real destination of packets to this address: packets to an IPv4-mapped address (RFC 4291, 2.5.5.2) leave the
+    /// machine as IPv4, so the two spellings are one destination.
     package var unmapped: IPAddress {
         guard case .v6(let number) = self, number >> 32 == 0xFFFF else { return self }
         return .v4(UInt32(truncatingIfNeeded: number))

@@ -42,7 +42,7 @@ package struct IPNetwork: Hashable, Sendable {
         self.length = length
     }
 
-    /// A range that is written in this program.
+    /// A range that is written in the source code.
     init(constant text: String) {
         do {
             self = try IPNetwork(text)

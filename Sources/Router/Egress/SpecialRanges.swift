@@ -1,9 +1,9 @@
-/// All ranges that are not simply public: the IANA registries of special-purpose addresses (RFC 6890), multicast, what
-/// is reserved, and the metadata addresses of clouds. The most specific range that holds an address decides.
+/// All ranges that are not simply public: the IANA registries of special-purpose addresses (RFC 6890), multicast,
+/// reserved ranges, and the metadata addresses of clouds. The most specific range that holds an address decides.
 ///
-/// Made once, never changed, and so safe to be read from any thread.
+/// Created once and never changed, and therefore safe to read from any thread.
 package enum SpecialRanges {
-    /// Each range, its class, and the document that made it what it is.
+    /// Each range, its class, and the document that defines it.
     package static let all: [(network: IPNetwork, addressClass: AddressClass, source: String)] =
         (v4 + v6 + metadata).map { (IPNetwork(constant: $0.0), $0.1, $0.2) }
 
@@ -18,7 +18,7 @@ package enum SpecialRanges {
         ("127.0.0.0/8", .loopback, "RFC 1122, 3.2.1.3"),
         ("169.254.0.0/16", .linkLocal, "RFC 3927"),
         ("172.16.0.0/12", .privateUse, "RFC 1918"),
-        // Two addresses in it may be reached from everywhere; they answer PCP and TURN, and no webhook.
+        // Two addresses in the range are globally reachable; they answer PCP and TURN, and no webhook.
         ("192.0.0.0/24", .protocolAssignment, "RFC 6890, 2.1"),
         ("192.0.2.0/24", .documentation, "RFC 5737"),
         ("192.31.196.0/24", .serviceAnycast, "RFC 7535"),
@@ -34,9 +34,9 @@ package enum SpecialRanges {
         ("255.255.255.255/32", .broadcast, "RFC 919, 7"),
     ]
 
-    /// https://www.iana.org/assignments/iana-ipv6-special-registry and, for what is not `2000::/3`,
-    /// https://www.iana.org/assignments/ipv6-address-space. Ranges that embed IPv4 have the class that they have by
-    /// themselves; `IPAddress.embeddedV4` says what is inside.
+    /// https://www.iana.org/assignments/iana-ipv6-special-registry and, outside `2000::/3`,
+    /// https://www.iana.org/assignments/ipv6-address-space. Ranges that embed IPv4 have their own class;
+    /// `IPAddress.embeddedV4` has the embedded addresses.
     private static let v6: [Entry] = [
         ("::/0", .reserved, "RFC 4291, 4"),
         ("::/128", .thisNetwork, "RFC 4291, 2.5.2"),
@@ -64,7 +64,7 @@ package enum SpecialRanges {
         ("ff00::/8", .multicast, "RFC 4291, 2.7"),
     ]
 
-    /// Where clouds serve credentials and the like to their own machines, without asking who it is.
+    /// Where clouds serve credentials and the like to their own machines, without authentication.
     private static let metadata: [Entry] = [
         ("169.254.169.254/32", .metadata, "AWS, Azure, Google Cloud, DigitalOcean, Oracle, OpenStack and others"),
         ("169.254.170.2/32", .metadata, "AWS: credentials of ECS tasks"),
@@ -87,7 +87,7 @@ package enum SpecialRanges {
     private static let orderedV4 = ordered.filter { $0.network.base.width == 32 }
     private static let orderedV6 = ordered.filter { $0.network.base.width == 128 }
 
-    /// The class of the address itself, whatever it may carry inside.
+    /// The class of the address itself, without regard to embedded addresses.
     static func classification(of address: IPAddress) -> AddressClassification {
         classification(of: IPNetwork(containing: address, length: address.width))
     }

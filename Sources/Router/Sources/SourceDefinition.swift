@@ -1,7 +1,7 @@
 package import PredicateEngine
 package import RouterPlugin
 
-/// A configured source: the way by which one sender's requests become notifications of one application.
+/// A configured source: turns one sender's requests into notifications of one application.
 package struct SourceDefinition: Hashable, Sendable {
     /// The outcome where the template of the content id finds nothing.
     package enum MissingContent: String, CaseIterable, Hashable, Sendable {
@@ -27,7 +27,7 @@ package struct SourceDefinition: Hashable, Sendable {
     package var onMissing: MissingContent
     /// The priority of events that have none of their own.
     package var priority: Priority?
-    /// The time for which events without an expiration of their own are worth delivering.
+    /// The lifetime of events without an expiration of their own, in seconds.
     package var expiresInSeconds: Int?
 
     package init(id: SourceID, application: ApplicationID, kind: PluginID) {
@@ -39,7 +39,7 @@ package struct SourceDefinition: Hashable, Sendable {
         onMissing = .absent
     }
 
-    /// The secrets that are good at a time.
+    /// The secrets that are valid at a time.
     package func secrets(at now: Timestamp) -> [SourceSecret] {
         secrets.filter { $0.isValid(at: now) }.map { SourceSecret($0.secret) }
     }
@@ -52,7 +52,7 @@ package struct SourceDefinition: Hashable, Sendable {
 package struct SourceDraft: Hashable, Sendable {
     /// The definition without secrets.
     package var definition: SourceDefinition
-    /// The secrets; nil keeps those that the source has.
+    /// The secrets; nil keeps the existing ones.
     package var secrets: [SigningKey]?
 
     package init(definition: SourceDefinition, secrets: [SigningKey]?) {

@@ -1,7 +1,7 @@
 import PredicateEngine
 package import RouterPlugin
 
-/// The way of a request through a configured source, step by step. Nothing is kept and nothing is sent.
+/// The path of a request through a configured source, step by step. A run stores and sends nothing.
 ///
 ///     request ──verify──▶ ──decode──▶ events ──filter──▶ ──templates──▶ notifications
 ///
@@ -20,7 +20,7 @@ package struct SourceRun: Sendable {
     /// The device of all notifications of a built-in binding.
     private let boundDevice: DeviceID?
 
-    /// An event that the filter lets through, and the notification that the templates make of it.
+    /// An event that passes the filter, and its notification made by the templates.
     package struct Accepted: Sendable {
         package var event: SourceEvent
         package var notification: IncomingNotification
@@ -73,13 +73,13 @@ package struct SourceRun: Sendable {
     package var methods: [String] { source.methods }
     /// The status that tells the sender to repeat a request later.
     package var retryStatus: Int { source.retryStatus }
-    /// Whether the source knows its sender by itself.
+    /// Whether the source authenticates its sender itself.
     package var verifiesSender: Bool { needsSecret || !definition.secrets.isEmpty }
 
-    /// The answer to a request that asks whether this is the right place; nil if the request asks nothing of that kind.
+    /// The answer to a sender's check of the address; nil if the request is no such check.
     package func handshake(_ request: SourceRequest) -> SourceResponse? { source.handshake(request) }
 
-    /// Checks the sender.
+    /// Authenticates the sender.
     package func verify(_ request: SourceRequest) throws(SourceError) {
         let secrets = definition.secrets(at: request.receivedAt)
         guard !secrets.isEmpty else {
@@ -113,9 +113,10 @@ package struct SourceRun: Sendable {
     /// - Throws: `payload-not-json`, `content-id-missing`, `invalid-content-id`, `invalid-device-id` and
     ///   `dedupe-id-missing`.
     package func outcome(of event: SourceEvent, in request: SourceRequest) throws(SourceError) -> Accepted? {
-        // Parsing the payload again is left out where nothing reads it.
+        // Where no template or filter reads the payload, it is not parsed again.
         let scope = readsEvents ? TemplateScope(request, event) : TemplateScope(payload: nil)
-        // Receivers find JSON within the signed JSON of their webhook: a source of a plugin's must not put anything else there.
+        // Receivers find JSON within the signed JSON of their webhook: a plugin's source must not put anything else
+        // there.
         guard !readsEvents || scope.payload != nil || !MediaType.isJSON(event.contentType) else {
             let message = "The source has given a payload as JSON that is none within the limits."
             throw SourceError(code: "payload-not-json", message: message, kind: .unprocessable)
@@ -161,7 +162,8 @@ package struct SourceRun: Sendable {
     }
 
     private func contentID(of event: SourceEvent, _ scope: TemplateScope) throws(SourceError) -> ContentID? {
-        // A template of the configuration comes before the event's own word, and that one before the kind's default.
+        // A template of the configuration takes precedence over the event's own content id, and that over the kind's
+        // default.
         if definition.contentID == nil, let own = event.contentID { return own }
         switch contentIDs?.evaluate(scope) {
         case .text(let text)?:
@@ -193,7 +195,7 @@ package struct SourceRun: Sendable {
             } catch {
                 throw SourceError(code: error.code, message: error.description, kind: .unprocessable)
             }
-        // The event names a device. Without one it would go to a session of any other.
+        // The event names a device. Without it the notification could go to a session on any other device.
         case .unusable(let fault)?:
             let message = "The template of the device cannot be used: \(PayloadTemplate.Outcome.unusable(fault))"
             throw SourceError(code: "invalid-device-id", message: message, kind: .unprocessable)
@@ -206,7 +208,7 @@ package struct SourceRun: Sendable {
         switch dedupeID.evaluate(scope, limit: RouterLimits.dedupeKeyBytes) {
         case .text(let text): return ["id:\(text)"]
         case .missing, .unusable:
-            // An event that cannot be recognised when it is repeated would come twice.
+            // An event without a key would be accepted twice when it is repeated.
             guard definition.dedupeID != nil else { return event.dedupeKeys }
             let message = "The template dedupeId finds nothing in this event."
             throw SourceError(code: "dedupe-id-missing", message: message, kind: .unprocessable)
