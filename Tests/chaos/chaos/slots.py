@@ -1,6 +1,6 @@
 """Who has the slots: an attempt that is due waits as long as others have all that it could have had.
 
-So many slots there are in all, and a few of them for endpoints that are slow (docs/DELIVERY.md, Who is served). Those who
+So many slots there are in all, and a few of them for endpoints that are slow (docs/DELIVERY.md, Slots and turns). Those who
 wait for them take turns, so that of each other lane one attempt is a reason to wait, and the next one is none.
 """
 
