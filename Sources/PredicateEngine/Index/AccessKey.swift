@@ -1,11 +1,12 @@
-/// A text that a subject must have somewhere for a predicate to hold, and where: what the predicate is found by.
+/// An access key: a text that a subject must have at a given place for a predicate to hold, by which the index finds
+/// the predicate.
 ///
 ///     whole     SELF == 'doc/7'             the subject
 ///     start     SELF BEGINSWITH 'doc/'      its first 4 bytes
 ///     end       SELF LIKE '*.png'           its last 4 bytes
 ///     window    SELF CONTAINS 'unread'      6 bytes anywhere
 ///
-/// Keys are kept as 32-bit tags. Two keys may have the same tag: what is found by a key is always checked.
+/// Keys are kept as 32-bit tags. Two keys may have the same tag, so every predicate found by a key is evaluated.
 struct AccessKey {
     enum Place: UInt8 {
         case whole, start, end, window
@@ -23,8 +24,8 @@ struct AccessKey {
     /// which of a single byte are that byte.
     var mark: Int
 
-    /// Whether two candidates have one tag but are not one key: then a node could not be found again under what it was
-    /// filed, and is kept in the residual list. It happens once in four thousand million pairs.
+    /// Whether two candidates have one tag but are not one key: then a node could not be found again under the key that
+    /// it was filed under, and is kept in the residual list. It happens once in four thousand million pairs.
     static func hasTwins(_ candidates: [AccessKey]) -> Bool {
         // Most codes have a few keys: to compare all pairs of them takes less than to make a table.
         guard candidates.count > fewKeys else {

@@ -1,31 +1,32 @@
-/// The best node found so far. Rank comes first: only what would be better is asked whether it holds.
+/// The best node found so far. Rank comes first: a node is evaluated only if it would be better than the best one so
+/// far.
 struct BestSearch {
     let nodes: NodePlaces
     let order: NodeOrder
     var best = PredicateIndex.none
     var rank: UInt64 = 0
-    /// How many nodes were asked.
+    /// The number of nodes evaluated.
     var asked = 0
-    /// What that took, as `IndexEffort` counts it.
+    /// The cost of these evaluations, as `IndexEffort` counts it.
     var compared = 0
-    /// Those that do not hold, of the nodes that stand under several keys: none is asked twice.
+    /// Nodes under several keys that do not hold: none is evaluated twice.
     private var refused: NodeSet
 
-    /// For so many tags there is room on the stack.
+    /// The number of tags for which there is room on the stack.
     static var gathered: Int { 64 }
     /// Memory that a search is lent, in words.
     static var lent: Int { NodeSet.few }
-    /// Room on the stack for so many positions of a list.
+    /// The number of positions of a list for which there is room on the stack.
     private static var frontier: Int { 128 }
 
-    /// - Parameter lent: So many words, for as long as it searches.
+    /// - Parameter lent: This number of words, for as long as the search lasts.
     init(nodes: NodePlaces, order: NodeOrder, lent: UnsafeMutablePointer<UInt32>) {
         self.nodes = nodes
         self.order = order
         refused = NodeSet(lent: lent)
     }
 
-    /// Gives back what it has taken.
+    /// Frees the memory that the search has taken.
     func end() { refused.free() }
 
     @inline(__always)
@@ -62,8 +63,8 @@ struct BestSearch {
         rank = nodes[node].rank
     }
 
-    /// Looks at what stands under tags, each once, in the order of rank: the first that holds ends it, unless there is a
-    /// list in which something better holds below a top that does not.
+    /// Visits the entries under tags, each once, in the order of rank: the first node that holds ends the visit, unless
+    /// there is a list in which a better node holds below a top that does not.
     mutating func consider(
         _ keys: HashTable.View, _ lists: RankedHeaps.View, _ tags: UnsafeMutableBufferPointer<UInt32>, _ found: Int,
         _ subject: PreparedSubject

@@ -1,4 +1,4 @@
-/// The canonical form of a predicate, as bytes: what makes two predicates one, and at the same time a program.
+/// The canonical form of a predicate, as bytes: the identity of the predicate, and at the same time a program.
 ///
 ///     code      constant | leaf | list
 ///     leaf      head, then what its relation needs:
@@ -49,7 +49,7 @@ enum CanonicalCode {
         kind(code[0]) == .and || kind(code[0]) == .or
     }
 
-    /// How many bytes the code takes.
+    /// The number of bytes of the code.
     @inline(__always) static func size(_ code: UnsafePointer<UInt8>) -> Int {
         switch kind(code[0]) {
         case .constant, .absent: 1

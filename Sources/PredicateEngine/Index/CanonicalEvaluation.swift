@@ -1,7 +1,8 @@
 extension CanonicalCode {
-    /// Whether a code holds for a subject that is there. Goes no deeper than a predicate may nest.
+    /// Whether a code holds for a subject that is not absent. Goes no deeper than a predicate may nest.
     ///
-    /// Adds to `work` what it takes: bytes of the subject that are compared or passed over, or as many as may have been.
+    /// Adds the steps to `work`: bytes of the subject that are compared or passed over, or an upper bound of their
+    /// number.
     static func holds(_ code: UnsafePointer<UInt8>, for subject: PreparedSubject, _ work: inout Int) -> Bool {
         let head = code[0]
         let isNegated = head & negated != 0
@@ -64,7 +65,7 @@ extension CanonicalCode {
         let view = subject.view(form(code[0]))
         switch kind(code[1] & ~seamed) {
         case .like: return isLike(literal, subject, form(code[0]), &work)
-        // Nothing begins with, ends with or contains the empty text.
+        // No text begins with, ends with or contains the empty text.
         case _ where view.count == 0: return false
         case .beginsWith: return literal.hasPrefix(view.bytes, view.count)
         case .endsWith: return literal.hasSuffix(view.bytes, view.count)
@@ -72,7 +73,7 @@ extension CanonicalCode {
         }
     }
 
-    /// The subject beside itself. It begins with, ends with and contains itself, unless nothing is left of it.
+    /// The subject compared with itself. It begins with, ends with and contains itself, unless nothing is left of it.
     private static func holdsMirrored(
         _ code: UnsafePointer<UInt8>, _ subject: PreparedSubject, _ work: inout Int
     ) -> Bool {

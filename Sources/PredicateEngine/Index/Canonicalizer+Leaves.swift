@@ -32,7 +32,7 @@ extension Canonicalizer {
         switch relation {
         case .absent, .equal: write(!isNegated)
         case .less, .greater: write(isNegated)
-        // Holds for every subject that is there.
+        // Holds for every subject that is not absent.
         case .lessOrEqual, .greaterOrEqual: head(.absent, .exact, !isNegated)
         case .beginsWith, .endsWith, .contains, .like:
             head(.mirrored, form, isNegated)
@@ -49,7 +49,7 @@ extension Canonicalizer {
         let bytes = code[(start + 3)...]
         switch kind {
         case .beginsWith, .endsWith, .contains:
-            // Nothing begins with, ends with or contains the empty text.
+            // No text begins with, ends with or contains the empty text.
             guard bytes.isEmpty else { return }
             code.removeSubrange(start...)
             write(isNegated)
@@ -82,7 +82,7 @@ extension Canonicalizer {
         }
         swap(&literal, &self.literal)
         guard !hasWildcard else { return }
-        // Before the literal stand the heads of the leaf and of its only piece.
+        // The heads of the leaf and of its only piece come before the literal.
         let text = count == 0 ? [] : Array(code[(start + 6)...])
         code.removeSubrange(start...)
         folded(.equal, text, form, isNegated)
@@ -98,7 +98,7 @@ extension Canonicalizer {
         }
     }
 
-    /// Puts the length of what is written before it.
+    /// Writes a length and then the bytes that it counts.
     private mutating func withLength(_ write: (inout Canonicalizer) -> Void) {
         let place = code.count
         code.append(0)

@@ -1,18 +1,19 @@
-/// Room that nodes have left, found by its length. Each block says itself what it is, as a record of a node does:
+/// Free words of removed nodes, found by length. Each block describes itself, as a record of a node does:
 ///
 ///     words   ──▶ – │ free, length │ next, previous │ –        24 bytes, then whatever was there
 ///     heads   ──▶ of each class of lengths, the block that came last
 ///     class       length                 below 32 words
 ///                 sixteen to a doubling  above: 32…33, 34…35, … 62…63, 64…67, …
 ///
-/// So a block can be told from the nodes beside it by who goes through a piece, and one that is joined with its neighbour is
-/// taken from its class at once. As long as nothing is free, nothing but three words is looked at.
+/// So code that walks a piece can tell a block from the nodes beside it, and a block that is joined with its neighbour
+/// is taken from its class at once. As long as nothing is free, only three words are read.
 struct FreeBlocks: ~Copyable {
     /// The words of the smallest block, and of the smallest node: a record and a word of code.
     static var least: Int { NodeStore.recordWords + 1 }
     /// No block.
     private static var none: UInt32 { .max }
-    /// So many blocks of its own class are looked at for one that is long enough; those of higher classes all are.
+    /// The number of blocks of its own class that are checked for one that is long enough; those of higher classes all
+    /// are.
     private static var looks: Int { 16 }
     private static var classes: Int { 192 }
 
@@ -36,7 +37,7 @@ struct FreeBlocks: ~Copyable {
     /// The words of a block.
     static func length(_ record: NodeRecord) -> Int { Int(record.position) }
 
-    /// Makes a block of words that belong to nobody.
+    /// Makes a block of words that are in no node and no block.
     mutating func add(_ block: UInt32, words length: Int, _ places: NodePlaces) {
         if heads.count == 0 {
             let start = heads.extend(by: Self.classes)

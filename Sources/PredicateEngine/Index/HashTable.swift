@@ -9,7 +9,7 @@ package struct HashTable: ~Copyable {
     @usableFromInline private(set) var slots: UnsafeMutablePointer<UInt64>
     @usableFromInline package private(set) var capacity: Int
     package private(set) var count = 0
-    /// How full it gets, in sixteenths.
+    /// The greatest fill level, in sixteenths.
     private let fullness: Int
 
     @inlinable static var empty: UInt64 { .max }
@@ -31,7 +31,7 @@ package struct HashTable: ~Copyable {
     @inlinable @inline(__always)
     func next(_ slot: Int) -> Int { slot &+ 1 == capacity ? 0 : slot &+ 1 }
 
-    /// The table to look things up in, until the next change.
+    /// A view for lookups, valid until the next change.
     struct View {
         fileprivate let slots: UnsafePointer<UInt64>
         fileprivate let capacity: Int
@@ -54,13 +54,13 @@ package struct HashTable: ~Copyable {
     @inline(__always)
     var view: View { View(slots: UnsafePointer(slots), capacity: capacity) }
 
-    /// The first value under the tag that is the one wanted.
+    /// The first value under the tag that the closure accepts.
     @inlinable @inline(__always)
     package func find(_ tag: UInt32, where isWanted: (UInt32) -> Bool) -> UInt32? {
         slot(of: tag, where: isWanted).map { UInt32(truncatingIfNeeded: slots[$0]) }
     }
 
-    /// What lies where the tag would lie if no other were in its way, for who wants that line of the cache.
+    /// The entry in the home slot of the tag, for loading its cache line.
     @inlinable @inline(__always)
     package func entry(at tag: UInt32) -> UInt64 { slots[home(tag)] }
 
@@ -77,7 +77,7 @@ package struct HashTable: ~Copyable {
         }
     }
 
-    /// Adds a value under the tag; returns whether the table was laid out anew for it.
+    /// Adds a value under the tag; returns whether the table was rebuilt for it.
     @discardableResult
     package mutating func insert(_ tag: UInt32, _ value: UInt32) -> Bool {
         let isCrowded = (count + 1) * 16 > capacity * fullness
@@ -87,7 +87,7 @@ package struct HashTable: ~Copyable {
         return isCrowded
     }
 
-    /// Gives the tag's one value another.
+    /// Replaces the tag's one value.
     package mutating func replace(_ tag: UInt32, _ old: UInt32, with value: UInt32) {
         guard let slot = slot(of: tag, where: { $0 == old }) else { return }
         slots[slot] = UInt64(tag) << 32 | UInt64(value)
@@ -112,16 +112,16 @@ package struct HashTable: ~Copyable {
         slots[hole] = Self.empty
     }
 
-    /// Makes room for so many values at once.
+    /// Reserves room for this number of values.
     package mutating func reserve(_ wanted: Int) {
         let needed = wanted * 16 / fullness + 1
         if needed > capacity { resize(to: needed) }
     }
 
-    /// Makes room for so many times as many values at once.
+    /// Reserves room for `factor` times the present number of values.
     mutating func reserve(times factor: Double) { reserve(Int(Double(count) * factor)) }
 
-    /// Gives back what is far more than its values and a few others need.
+    /// Shrinks a table that is far larger than its values and a few others need.
     mutating func fit() {
         let needed = (count + count / 50) * 16 / fullness + 1
         if needed + needed / 4 < capacity { resize(to: needed) }

@@ -28,12 +28,13 @@ enum KeyCandidates {
 struct KeyChooser {
     let hash: KeyHash
 
-    /// Of a literal with so many windows each is a candidate; of a longer one those near its ends, and a sample of the rest.
+    /// The number of windows up to which each window of a literal is a candidate; of a longer one those near its ends,
+    /// and a sample of the rest.
     private static let mostWindows = 64
     private static let windowsFromEnd = 16
-    /// Of so many windows in a row at least one is in the sample.
+    /// Of this number of windows in a row at least one is in the sample.
     private static let sampledAmong = 4
-    /// Most codes with a choice have no more keys.
+    /// The number of keys that most codes with a choice do not exceed.
     private static let usualKeys = 8
 
     // MARK: - All candidates
@@ -83,8 +84,8 @@ struct KeyChooser {
         }
     }
 
-    /// The start that whatever lies between two bounds has: what both bounds begin with. The order goes by the first byte that
-    /// differs, so a text that differs from both in what they share comes before both or after both.
+    /// The start that every text between two bounds has: the common start of both bounds. The order goes by the first
+    /// byte that differs, so a text that does not share their common start comes before both or after both.
     ///
     /// Of several bounds the first of each side is looked at. A negated bound is the other side's, because no code is asked
     /// about the absent subject.
@@ -114,7 +115,7 @@ struct KeyChooser {
         guard windows > Self.mostWindows else { return (0..<windows).forEach(show) }
         let inner = Self.windowsFromEnd..<windows - Self.windowsFromEnd
         (0..<inner.lowerBound).forEach(show)
-        // Another order than that of tags, or the tables of tags would be full where tags are low.
+        // The order differs from that of tags; otherwise the tables of tags would be full where tags are low.
         let order = { hash.windowKey(text + $0, size: size, isFolded: isFolded).tag &* 0x9E37_79B1 }
         forEachSampled(of: inner, order, show)
         (inner.upperBound..<windows).forEach(show)
@@ -123,8 +124,8 @@ struct KeyChooser {
     /// Shows the windows that come first of some four in a row, by a number (winnowing, Schleimer, Wilkerson and Aiken 2003):
     /// two of five in the mean. Of equal ones that follow each other the first is shown.
     ///
-    /// Any five bytes in a row lie in all of four windows of eight, so they lie in one of the sample: what tells two
-    /// literals apart is part of a candidate wherever it stands. Equal parts of literals have equal samples.
+    /// Any five bytes in a row lie in all of four windows of eight, so they lie in one of the sample: the bytes that
+    /// tell two literals apart are part of a candidate at any place. Equal parts of literals have equal samples.
     private func forEachSampled(of offsets: Range<Int>, _ order: (Int) -> UInt32, _ show: (Int) -> Void) {
         var (least, place, shown): (UInt32, Int, UInt32?) = (.max, -1, nil)
         for first in offsets.lowerBound...offsets.upperBound - Self.sampledAmong {
@@ -163,7 +164,7 @@ struct KeyChooser {
 
     // MARK: - The choice
 
-    /// The key that costs least of all those of a leaf.
+    /// The cheapest of all keys of a leaf.
     func cheapest(of keys: [AccessKey], _ sketch: borrowing KeySketch) -> AccessKey {
         var best = 0
         var least = Int.max
@@ -174,7 +175,7 @@ struct KeyChooser {
         return keys[best]
     }
 
-    /// Appends the chosen keys; returns what they cost, or nil, with nothing appended, if the code has none.
+    /// Appends the chosen keys; returns their cost, or nil, with nothing appended, if the code has none.
     func choose(
         _ code: UnsafePointer<UInt8>, _ sketch: borrowing KeySketch, into keys: inout [AccessKey]
     ) -> Cost? {
@@ -244,13 +245,13 @@ struct KeyChooser {
         return worst
     }
 
-    /// What it costs to be found by keys.
+    /// The cost of filing a predicate under keys.
     struct Cost {
-        /// How many others are found by one of the keys.
+        /// The number of other predicates under one of the keys.
         private var sharing = 0
-        /// How often a subject has one of the keys by chance.
+        /// The chance that a subject has one of the keys.
         private var chance = 0
-        /// The same of those keys of a list's terms that a subject hardly ever has by chance.
+        /// The same chance for those keys of a list's terms that a subject hardly ever has by chance.
         private var rare = 0
 
         init() {}
@@ -272,12 +273,13 @@ struct KeyChooser {
         /// The chance of a window of four bytes, which one subject of 4 KiB in a million has if its bytes are random.
         private static let mostOfRare = 6
 
-        /// Many rare keys are counted as one: else fifty sharers seemed better than four hundred texts of one's own.
+        /// Many rare keys are counted as one: otherwise fifty sharers seemed better than four hundred texts of one's
+        /// own.
         var sum: Int { sharing * 8 + chance + (rare + 15) / 16 }
 
-        /// With the keys of another term, any of which may be what a subject has. It has few of them at a time, so what it
-        /// meets is what the worst of them is shared by, and not the sum: four hundred texts of a predicate's own are no
-        /// worse than one. By chance it has any.
+        /// Adds the keys of another term, any of which a subject may have. A subject has few of them at a time, so the
+        /// sharers that it meets are those of the most shared key, and not the sum: four hundred texts of a predicate's
+        /// own are no worse than one. The chances do add up.
         mutating func include(_ other: Cost) {
             sharing = max(sharing, other.sharing)
             let isRare = other.chance <= Self.mostOfRare

@@ -1,12 +1,12 @@
-/// A summary of the keys in use, so that only such tags are made of a subject as may be found.
+/// A summary of the keys in use, so that only those tags of a subject are computed that may be found.
 ///
-/// Looking up takes the place of this, not its value: Swift would copy a value of this size for the call.
+/// Lookups take the address of this value, not the value: Swift would copy a value of this size for the call.
 struct KeyPresence: ~Copyable {
     private var wholes = (given: 0, lower: 0)
     private var starts = LengthPresence()
     private var ends = LengthPresence()
     private var windows = WindowPresence()
-    /// How many keys are looked for in the lower case of a subject.
+    /// The number of keys that are looked for in the lower case of a subject.
     private(set) var foldedCount = 0
 
     init() {}

@@ -1,13 +1,15 @@
-/// How many predicates could be found by a key, roughly and never too few: what makes a key selective.
+/// A count-min sketch of the predicates that could be found by each key, never too low: the measure of how selective a
+/// key is.
 ///
 /// A row of counters that keys share by the lower bits of their tags. The row doubles as predicates come, each half
 /// starting as a copy of the whole, so no count becomes too small. A counter that is full stays full.
 struct KeySketch: ~Copyable {
     private static let greatest = 1 << 19
-    /// So many counters for each predicate, which may have dozens of keys to choose from: with fewer, chance would choose.
+    /// The number of counters for each predicate, which may have dozens of keys to choose from: with fewer, chance
+    /// would choose.
     private static let countersEach = 16
     private var counters: Slab<UInt16>
-    /// How many keys the predicates have that are lists. Each of a list's keys may be needed, however many there are.
+    /// The number of keys of predicates that are lists. Each of a list's keys may be needed, however many there are.
     private var listed = 0
 
     init() {

@@ -20,7 +20,7 @@ extension KeyTable {
         }
     }
 
-    /// Brings a node whose rank has changed to where it belongs in the lists where it stands.
+    /// Restores the order of the lists of a node whose rank has changed.
     mutating func settle(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) {
         let record = nodes[node]
         if record.list == NodeRecord.alone { return }
@@ -42,7 +42,7 @@ extension KeyTable {
         return record.list == list ? record.position : nil
     }
 
-    /// Strikes a list from what is known of a node.
+    /// Removes a list from the record of a node.
     mutating func forget(_ node: Node, _ list: UInt32, _ nodes: NodePlaces) {
         guard nodes[node].list == NodeRecord.several else {
             nodes.record(node).pointee.list = NodeRecord.alone
@@ -52,7 +52,7 @@ extension KeyTable {
         if memberships[node]?.isEmpty == true { memberships[node] = nil }
     }
 
-    /// Changes lists, and keeps the record of where nodes stand.
+    /// Changes lists, and keeps the record of the nodes' positions.
     private mutating func changeLists(
         _ nodes: NodePlaces,
         _ change: (inout RankedHeaps, (_ node: Node, _ position: UInt32, _ list: UInt32) -> Void) -> Void

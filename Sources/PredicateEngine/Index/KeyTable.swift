@@ -1,11 +1,11 @@
-/// Where the nodes stand: under their keys, or in the residual list.
+/// The inverted index: nodes under their keys, or in the residual list.
 ///
 ///     tag ──▶ node                 most keys belong to one node
 ///         └─▶ list, best on top    the others to as many as there are: the value has its top bit set
 ///
-/// Two keys with the same tag share their list, which costs a comparison and never an answer.
+/// Two keys with the same tag share their list, which costs a comparison and never changes an answer.
 ///
-/// Where a node stands is in its record:
+/// The record of a node says where it is filed:
 ///
 ///     list of the record    the node stands
 ///     alone                 under one key that no other node has, or nowhere while it is moved
@@ -13,14 +13,15 @@
 ///     residual              in the residual list, and under no key
 ///     any other             in that list, under its one key
 ///
-/// What holds between changes:
+/// Invariants between changes:
 ///
-/// - A tag has one entry in the table: a node, or a list of two nodes or more. A list that comes down to one is undone.
-/// - A node stands only under tags of its candidates (`KeyChooser.candidates`), which the code alone decides. Which of them were
-///   chosen is written nowhere: to take a node away, each candidate's entry is looked at.
+/// - A tag has one entry in the table: a node, or a list of two nodes or more. A list that shrinks to one node is
+///   dissolved.
+/// - A node is filed only under tags of its candidates (`KeyChooser.candidates`), which the code alone decides. The
+///   chosen candidates are not recorded: to remove a node, each candidate's entry is checked.
 /// - The sketch counts all candidates of every node, chosen or not, and the residual ones' too.
-/// - `live` counts the chosen keys of every node. Two candidates of a code with one tag but different marks would make what is
-///   taken from it another key than what was put in, so such a code is residual.
+/// - `live` counts the chosen keys of every node. Two candidates of a code with one tag but different marks would make
+///   the key that is removed differ from the key that was added, so such a code is residual.
 /// - The filter knows every tag of the table, and some that are gone: no more than there are, and 1,024.
 struct KeyTable: ~Copyable {
     typealias Node = PredicateIndex.Node
@@ -33,11 +34,11 @@ struct KeyTable: ~Copyable {
     private(set) var table = HashTable(fullness: 10)
     private(set) var filter = TagFilter(tags: 16)
     private var filteredRemovals = 0
-    /// What is in use of all keys.
+    /// The summary of all keys in use.
     let live: UnsafeMutablePointer<KeyPresence>
     var lists = RankedHeaps()
     private var sketch = KeySketch()
-    /// Of the nodes with several keys: the lists where they meet others, and their positions there.
+    /// The lists and positions of nodes with several keys.
     var memberships: [Node: [UInt32: UInt32]] = [:]
 
     init(hash: KeyHash) {
@@ -69,13 +70,13 @@ struct KeyTable: ~Copyable {
 
     // MARK: - Filing
 
-    /// One new node lets others look at so many keys again, about.
+    /// About the number of keys that other nodes choose among again after one new node.
     private static let rechosenKeys = 4096
 
-    /// Puts a new node under the keys of its code. Where that shows a key to be common, the nodes under it choose anew:
-    /// the first to come could not know.
+    /// Puts a new node under the keys of its code. If that shows a key to be common, the nodes under it choose again,
+    /// because the first of them could not know.
     ///
-    /// - Returns: how many keys were looked at again.
+    /// - Returns: the number of keys that were chosen among again.
     @discardableResult
     mutating func file(_ node: Node, _ nodes: NodePlaces, nodeCount: Int, _ order: NodeOrder) -> Int {
         var rechosen = 0
@@ -86,8 +87,8 @@ struct KeyTable: ~Copyable {
         return rechosen
     }
 
-    /// How many nodes that stand under a key choose again when so many predicates could: some now and then, and a single
-    /// one several times, because a key whose counter is another's too may miss its moment.
+    /// The number of nodes under a key that choose again when `count` predicates could share it: some now and then, and
+    /// a single one several times, because a key whose counter is another's too may miss its moment.
     private static func nodesThatChooseAgain(sharing count: Int) -> Int {
         switch count {
         case 8, 64, 512: 64
@@ -96,7 +97,7 @@ struct KeyTable: ~Copyable {
         }
     }
 
-    /// Lets the nodes under a tag choose their keys again, unless they are too many: then they have no others.
+    /// Makes the nodes under a tag choose their keys again, unless they are too many: then they have no others.
     private mutating func rechoose(
         _ tag: UInt32, atMost most: Int, _ nodes: NodePlaces, _ order: NodeOrder, _ rechosen: inout Int
     ) {
@@ -111,14 +112,14 @@ struct KeyTable: ~Copyable {
         refreshFilter()
     }
 
-    /// Lets a node that stands under a tag choose again; returns from how many keys. What it could be found by stays the
-    /// same, so the sketch does too.
+    /// Makes a node under a tag choose again; returns from how many keys. Its candidates stay the same, so the sketch
+    /// does too.
     private mutating func rechoose(_ node: Node, _ tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder) -> Int {
         let (code, chooser) = (nodes.code(node), KeyChooser(hash: hash))
         let candidates = chooser.candidates(of: code)
         let chosen = choose(among: candidates, code, chooser)
         if case .one(let key) = chosen, !CanonicalCode.isList(code) {
-            // A single comparison stands under one key, which is the one that led here.
+            // A single comparison is filed under one key, which is the one that led here.
             if key.tag == tag { return candidates.count }
             // By a name of its own here and below: the compiler does not get through a closure that reads it off the table
             // while the table changes, with the thread sanitizer.
@@ -131,7 +132,7 @@ struct KeyTable: ~Copyable {
         return candidates.count
     }
 
-    /// Puts a node under the keys that are the best now; returns all those that it could have had.
+    /// Files a node under the keys that are the best now; returns all its candidates.
     private mutating func place(
         _ node: Node, _ nodes: NodePlaces, _ nodeCount: Int, _ order: NodeOrder
     ) -> KeyCandidates {
@@ -143,7 +144,7 @@ struct KeyTable: ~Copyable {
         return candidates
     }
 
-    /// Puts a node that stands nowhere under the keys that were chosen for it.
+    /// Files a node under the keys that were chosen for it.
     private mutating func put(_ node: Node, under chosen: KeyCandidates, _ nodes: NodePlaces, _ order: NodeOrder) {
         nodes.record(node).pointee.list = NodeRecord.alone
         if case .several(let keys) = chosen {
@@ -185,7 +186,7 @@ struct KeyTable: ~Copyable {
         insert(node, into: list, nodes, order)
     }
 
-    /// Forgets a node: takes it from under its keys, or from the residual list.
+    /// Removes a node from under its keys, or from the residual list.
     mutating func unfile(_ node: Node, _ nodes: NodePlaces, _ order: NodeOrder) {
         let code = nodes.code(node)
         let candidates = KeyChooser(hash: hash).candidates(of: code)
@@ -195,8 +196,8 @@ struct KeyTable: ~Copyable {
         refreshFilter()
     }
 
-    /// Takes a node from where it stands. Which of the candidates were chosen is not recorded: the node stands under
-    /// them, and under no other.
+    /// Removes a node from where it is filed. The chosen candidates are not recorded: the node is filed under them, and
+    /// under no other.
     private mutating func takeOut(
         _ node: Node, _ candidates: KeyCandidates, _ nodes: NodePlaces, _ order: NodeOrder
     ) {
@@ -210,7 +211,7 @@ struct KeyTable: ~Copyable {
         }
     }
 
-    /// Takes a node from under a tag; returns whether it stood there.
+    /// Removes a node from under a tag; returns whether it was there.
     private mutating func take(
         _ node: Node, from tag: UInt32, _ nodes: NodePlaces, _ order: NodeOrder
     ) -> Bool {
@@ -233,7 +234,7 @@ struct KeyTable: ~Copyable {
         return true
     }
 
-    /// Makes the filter anew when it knows more tags that are gone than tags that are there.
+    /// Rebuilds the filter when it knows more removed tags than present ones.
     private mutating func refreshFilter() {
         if filteredRemovals > table.count + 1024 { remakeFilter() }
     }

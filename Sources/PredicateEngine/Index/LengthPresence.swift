@@ -1,11 +1,11 @@
-/// Which lengths of starts or ends are in use, and which byte may stand at their inner edge.
+/// The lengths of starts or ends in use, and the bytes that may be at their inner edge.
 ///
 ///     start of 12    m y a p p : / / d o c /      the last byte is "/": another one, and no start of 12 is looked up
 ///
 ///     lengths        4   8   12  13  20 …         ascending, sixty-four to a block
 ///     marks of "/"   1   0   1   0   0  …         for each byte a word: the lengths at whose edge it has occurred
 ///
-/// Most lengths are ruled out by one bit, without hashing anything, and without a branch: no processor can guess which.
+/// Most lengths are ruled out by one bit, without hashing, and without a branch, which no processor could predict.
 struct LengthPresence: ~Copyable {
     struct Length: BitwiseCopyable {
         var length: UInt16

@@ -1,10 +1,10 @@
-/// What nodes say of one subject, which is laid out once for all of them. Each node is asked but once, however often it is
-/// wanted: sessions share predicates, and may have one for both tiers.
+/// The answers of nodes about one subject, which is prepared once for all of them. Each node is evaluated only once,
+/// however often its answer is wanted: sessions share predicates, and may have one for both tiers.
 ///
 /// Lives no longer than the closure that it was handed to, and is for one thread. Copies are one and the same.
 package struct NodeAnswers {
     fileprivate struct State {
-        /// Nodes that were asked, by what they said.
+        /// The nodes that were evaluated, by their answers.
         var (held, refused): (NodeSet, NodeSet)
         var effort = IndexEffort()
         var questions = 0
@@ -20,13 +20,13 @@ package struct NodeAnswers {
         self.state = state
     }
 
-    /// What asking nodes has taken.
+    /// The cost of the evaluations.
     package var effort: IndexEffort { state.pointee.effort }
 
-    /// How often somebody wanted to know, answers that were remembered included.
+    /// The number of questions, including those with remembered answers.
     package var questions: Int { state.pointee.questions }
 
-    /// Whether a node's predicate holds; no node stands for one that never does.
+    /// Whether a node's predicate holds; no node represents a predicate that never does.
     package func holds(_ node: PredicateIndex.Node) -> Bool {
         state.pointee.questions &+= 1
         guard node != PredicateIndex.none else { return false }
@@ -40,14 +40,14 @@ package struct NodeAnswers {
         return value
     }
 
-    /// Shows what stands under the subject's keys in a table.
+    /// Shows the entries under the subject's keys in a table.
     func forEachEntry(in keys: borrowing KeyTable, _ body: (UInt32) -> Void) {
         keys.forEachEntry(for: subject, body)
     }
 }
 
 extension PredicateIndex {
-    /// Lays a subject out for any number of questions, which have to be asked before the index changes.
+    /// Prepares a subject for any number of questions, which have to be asked before the index changes.
     package func answers<Result>(about subject: String, _ body: (NodeAnswers) -> Result) -> Result {
         let tables = tables
         return subject.utf8Span.span.withUnsafeBufferPointer { bytes in

@@ -1,12 +1,12 @@
 /// Which of two nodes of the same rank comes first, asked of their owner.
 ///
-/// A plain function and a pointer to what it looks at, so that asking counts no references. The pointer has to stay
-/// valid for the call that it is passed to, and no longer.
+/// A plain function and a pointer to its data, so that a call counts no references. The pointer has to stay valid for
+/// the call that it is passed to, and no longer.
 package struct NodeOrder {
     private let context: UnsafeRawPointer
     private let function: @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer, UInt32, UInt32) -> Bool
 
-    /// - Parameter function: Is given the pointer, what `NodePlaces` are made of, and the two nodes.
+    /// - Parameter function: The function gets the pointer, the pieces of `NodePlaces`, and the two nodes.
     package init(
         _ context: UnsafeRawPointer,
         _ function: @escaping @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer, UInt32, UInt32) -> Bool

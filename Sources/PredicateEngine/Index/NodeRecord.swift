@@ -1,14 +1,14 @@
-/// What is kept of a predicate; its code follows.
+/// The record of a predicate; its code follows.
 @usableFromInline package struct NodeRecord: BitwiseCopyable, Sendable {
     package internal(set) var rank: UInt64 = 0
-    /// The list in which the node stands, or one of the values below.
+    /// The list of the node, or one of the values below.
     var list: UInt32 = NodeRecord.alone
     /// Its position in that list.
     var position: UInt32 = 0
-    /// What the owner keeps beside the node.
+    /// The owner's data beside the node.
     package var note = NodeNote()
 
-    /// In no list: nobody shares the node's keys.
+    /// In no list: the node shares its keys with no other.
     static var alone: UInt32 { .max }
     /// In as many lists as the node has keys.
     static var several: UInt32 { .max - 1 }
@@ -26,7 +26,7 @@ package struct NodeNote: BitwiseCopyable {
 
 /// Some of the memory of nodes.
 package struct NodePiece: BitwiseCopyable {
-    /// How many bits of a node are its word in a piece.
+    /// The number of bits of a node that are its word in a piece.
     @usableFromInline package static var bits: Int { 15 }
     /// The words of a piece, but for the first one and those with a longer code.
     static var words: Int { 1 << bits }
@@ -41,7 +41,7 @@ package struct NodePiece: BitwiseCopyable {
             .bindMemory(to: UInt64.self, capacity: capacity)
     }
 
-    /// No memory, at an address where nothing can be.
+    /// No memory, at an address that no node has.
     private init() {
         capacity = 0
         base = UnsafeMutablePointer(bitPattern: 64).unsafelyUnwrapped
@@ -56,7 +56,7 @@ package struct NodePiece: BitwiseCopyable {
     }
 }
 
-/// Where nodes are, until the next one is made.
+/// The places of nodes, until the next one is made.
 package struct NodePlaces {
     /// Every `NodePiece`.
     @usableFromInline let pieces: UnsafeMutableRawPointer

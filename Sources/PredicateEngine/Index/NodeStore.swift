@@ -1,22 +1,22 @@
-/// All nodes, one behind the other in pieces of memory that stay where they are.
+/// The arena of nodes: all nodes, one behind the other in chunks of memory ("pieces") that never move.
 ///
 ///     node        number of the piece (17) │ word in it (15)
 ///     words   ──▶ rank │ list, position │ note │ code …        24 bytes, then as many as the code has
 ///     piece   ──▶ node │ free │ node │ node │ free │ … used ┆ room that nobody had
 ///
-/// Whoever comes for the rank has the beginning of the code in the same line of the cache, and the processor fetches
-/// the rest of it along.
+/// Loading the rank also loads the beginning of the code in the same cache line, and the processor fetches the rest of
+/// it along.
 ///
 /// Pieces are 256 KiB, so that a million nodes are laid down without being moved; the first one grows to that, so that
 /// a few take little. A code longer than a piece has one of its own.
 ///
-/// What a node leaves is a free block, for the next node of that size, or for a smaller one and what is left over. One piece
-/// is open: it has the room that nobody had, which is taken where no block fits. Nodes never move, so memory is found again in
-/// two ways:
+/// A removed node becomes a free block, for the next node of that size, or for a smaller one and a free block of the
+/// remaining words. One piece is open: it has words that were never used, which are taken where no block fits. Nodes
+/// never move, so memory is reclaimed in two ways:
 ///
-/// - Free blocks side by side are made one when nodes have left a quarter of the piece since that was done last: each that
-///   leaves pays for a few that are passed. Whoever is followed by one of its own size does not count.
-/// - A piece without nodes is given back, and its number goes to the next one.
+/// - Adjacent free blocks are joined when the nodes removed since the last joining amount to a quarter of the piece:
+///   each removed node pays for visiting a few others. A node that is followed by one of its own size does not count.
+/// - A piece without nodes is freed, and its number goes to the next one.
 struct NodeStore: ~Copyable {
     static var recordWords: Int { MemoryLayout<NodeRecord>.stride / 8 }
     /// A word behind the last code may be read, so that words can be loaded from anywhere in it.
@@ -24,9 +24,9 @@ struct NodeStore: ~Copyable {
 
     private var pieces = Slab<NodePiece>()
     private var shares = Slab<PieceShares>()
-    /// Numbers of pieces that were given back.
+    /// Numbers of pieces that were freed.
     private var numbers: [Int] = []
-    /// The piece with room that nobody had.
+    /// The piece with words that were never used.
     private var open: Int?
     private var free = FreeBlocks()
     private(set) var count = 0
@@ -91,7 +91,7 @@ struct NodeStore: ~Copyable {
         shares.base[Int(block >> NodePiece.bits)].free += UInt32(length)
     }
 
-    /// Room that another node had.
+    /// The words of a removed node.
     private mutating func takeBlock(words length: Int) -> UInt32? {
         guard length + Self.margin <= NodePiece.words, let found = free.take(words: length, places) else { return nil }
         let share = shares.base + Int(found.block >> NodePiece.bits)
@@ -104,7 +104,7 @@ struct NodeStore: ~Copyable {
         return found.block
     }
 
-    /// Makes one of free blocks that lie side by side.
+    /// Joins adjacent free blocks into one.
     private mutating func join(_ piece: Int) {
         let start = UInt32(piece << NodePiece.bits)
         let end = start + shares[piece].used
@@ -132,7 +132,7 @@ struct NodeStore: ~Copyable {
 
     // MARK: - Pieces
 
-    /// Room that nobody had.
+    /// Words that were never used.
     private mutating func takeRoom(words length: Int) -> UInt32 {
         if length + Self.margin > NodePiece.words {
             let piece = makePiece(length + Self.margin)
@@ -155,7 +155,7 @@ struct NodeStore: ~Copyable {
         return UInt32(piece << NodePiece.bits) + used
     }
 
-    /// What is left of the open piece is a free block from now on.
+    /// Makes the remaining words of the open piece a free block.
     private mutating func close(_ piece: Int) {
         let used = Int(shares[piece].used)
         let rest = pieces[piece].capacity - Self.margin - used
@@ -186,8 +186,8 @@ struct NodeStore: ~Copyable {
         pieces[piece] = larger
     }
 
-    /// Forgets the blocks of a piece without nodes. The open one begins anew, so that a node that comes and goes takes no new
-    /// memory each time.
+    /// Drops the blocks of a piece without nodes. The open one starts again, so that a node that comes and goes takes
+    /// no new memory each time.
     private mutating func clear(_ piece: Int) {
         var block = UInt32(piece << NodePiece.bits)
         let end = block + shares[piece].used
@@ -225,11 +225,11 @@ struct NodeStore: ~Copyable {
     func copy() -> NodeStore { NodeStore(copying: self) }
 }
 
-/// Who has how many words of a piece.
+/// The use of a piece's words.
 private struct PieceShares: BitwiseCopyable {
-    /// Nodes and free blocks: all words but those that nobody had.
+    /// Words of nodes and free blocks: all but those that were never used.
     var used: UInt32 = 0
     var free: UInt32 = 0
-    /// Of those, about what nodes have left since neighbours were joined.
+    /// Of those, about the number that removed nodes have left since neighbours were joined.
     var unjoined: UInt32 = 0
 }

@@ -5,7 +5,7 @@ extension PredicateIndex {
         return best(for: subject, order, &effort)
     }
 
-    /// The same, telling what it takes.
+    /// The same, with the cost.
     @inline(__always)
     package func best(for subject: String, _ order: NodeOrder, _ effort: inout IndexEffort) -> Node? {
         subject.utf8Span.span.withUnsafeBufferPointer { best(forBytes: $0, order, &effort) }
@@ -29,7 +29,7 @@ extension PredicateIndex {
                 defer { search.end() }
                 var count = 0
                 KeyPresence.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
-                    // A tag that nobody has is written over by the next one: no branch to guess.
+                    // The next tag overwrites one that no key has, so there is no branch to predict.
                     found[min(count, most)] = tag
                     count &+= filter.mayContain(tag) ? 1 : 0
                 }
@@ -50,25 +50,25 @@ extension PredicateIndex {
     package func holds(_ node: Node, for subject: String) -> Bool { answers(about: subject) { $0.holds(node) } }
 }
 
-/// What a question takes, in steps that can be counted.
+/// The cost of a question, in steps that can be counted.
 package struct IndexEffort: Equatable, Sendable {
-    /// Predicates that were asked whether they hold.
+    /// The number of predicates that were evaluated.
     package var asked = 0
-    /// What they took: bytes of the subject that were compared or passed over. For each comparison that a predicate makes
-    /// these are at most sixteen times the subject's length and 256 for each literal; for `LIKE`, forty times the length, 256
-    /// for each literal, and 24,576.
+    /// The cost of evaluating them: bytes of the subject that were compared or passed over. For each comparison that a
+    /// predicate makes these are at most sixteen times the subject's length and 256 for each literal; for `LIKE`, forty
+    /// times the length, 256 for each literal, and 24,576.
     package var compared = 0
 
     package init() {}
 }
 
 extension KeyTable {
-    /// Shows what stands under every tag that the subject may have: nodes and lists of nodes.
+    /// Shows the entry under every tag that the subject may have: nodes and lists of nodes.
     ///
     /// A text of n bytes has at most n starts, n ends, itself, and n windows of each of six sizes: however many
     /// predicates there are, 8n + 1 tags of each face are looked up at most.
     ///
-    /// What stands under a tag that the subject has several times is shown as often.
+    /// The entry under a tag that the subject has several times is shown that often.
     func forEachEntry(for subject: PreparedSubject, _ body: (UInt32) -> Void) {
         let (table, filter) = (table.view, filter.view)
         KeyPresence.forEachTag(live, of: subject, hash) { tag in

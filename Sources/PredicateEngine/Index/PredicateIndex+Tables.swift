@@ -1,12 +1,12 @@
 /// The changes to an index.
 extension PredicateIndex.Tables {
-    /// How many nodes there are.
+    /// The number of nodes.
     var count: Int { nodes.count }
 
     /// The bytes that it takes, literals included.
     var byteCount: Int { nodes.byteCount + interned.byteCount + keys.byteCount }
 
-    /// Makes room for so many times as many predicates and keys.
+    /// Reserves room for `factor` times the present number of predicates and keys.
     mutating func reserve(times factor: Double) {
         interned.reserve(times: factor)
         keys.reserve(times: factor)
@@ -30,7 +30,7 @@ extension PredicateIndex.Tables {
         return node
     }
 
-    /// Forgets a node.
+    /// Removes a node.
     mutating func remove(_ node: PredicateIndex.Node, _ order: NodeOrder) {
         let code = nodes.places.code(node)
         keys.unfile(node, nodes.places, order)

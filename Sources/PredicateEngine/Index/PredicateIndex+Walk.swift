@@ -2,15 +2,15 @@ extension PredicateIndex {
     /// Shows the nodes that hold for the subject, best first, until `visit` returns false. Finds each only when it is
     /// wanted: a list is opened from its top, a node at a time.
     ///
-    /// - Parameter mayGoOn: Is told, before each node is asked whether it holds, that no node still to come ranks higher
-    ///   than this; says whether any is wanted.
+    /// - Parameter mayGoOn: Called before each node is evaluated, with the greatest rank that a node still to come may
+    ///   have; returns whether any is wanted.
     package func visit(
         _ subject: String, _ order: NodeOrder, mayGoOn: (Rank) -> Bool = { _ in true }, _ visit: (Node) -> Bool
     ) {
         answers(about: subject) { self.visit($0, order, mayGoOn: mayGoOn, visit) }
     }
 
-    /// The same for a subject that has been laid out.
+    /// The same for a prepared subject.
     package func visit(
         _ answers: NodeAnswers, _ order: NodeOrder, mayGoOn: (Rank) -> Bool, _ visit: (Node) -> Bool
     ) {
@@ -25,7 +25,7 @@ extension PredicateIndex {
     }
 }
 
-/// Nodes that may hold, on their way out: the best of them on top.
+/// Nodes that may hold, in the order of the visit: the best of them on top.
 ///
 /// A node with several keys may come several times; equal nodes come one after another, so remembering one is enough.
 private struct NodeWalk {

@@ -1,33 +1,34 @@
-/// Predicates that are asked together: which of those that hold for a subject ranks best?
+/// An index of predicates: it answers which of the predicates that hold for a subject ranks best.
 ///
 ///     subject ──▶ tags of its starts, ends, windows ──▶ filter ──▶ table ──▶ node, or list of nodes
 ///                                                                              │ ranks higher than the best so far?
 ///                                                                              ▼
 ///                     residual list, best first, down to the best so far ──▶ code holds? ──▶ the best so far
 ///
-/// A node is one predicate, however often and in whatever words it was given. Its owner says how it ranks, by a
-/// number and, among equal numbers, by the order that comes with each call; the index knows nothing of what the owner
-/// keeps under a node. Nodes are few or many: what is looked at is what shares a key with the subject and ranks
-/// higher than what is known to hold.
+/// A node is one predicate, however often and in whatever words it was given. Its owner says how it ranks, by a number
+/// and, among equal numbers, by the order that comes with each call; the index knows nothing of what the owner keeps
+/// under a node. The cost does not depend on the number of nodes: only those are visited that share a key with the
+/// subject and rank higher than the best one known to hold.
 ///
-/// A predicate without a key, such as a negation, an order or `TRUEPREDICATE`, stands in the residual list.
-/// `FALSEPREDICATE` stands nowhere.
+/// A predicate without a key, such as a negation, an order or `TRUEPREDICATE`, is in the residual list.
+/// `FALSEPREDICATE` is not in the index.
 package struct PredicateIndex: ~Copyable {
     /// A predicate in the index.
     package typealias Node = UInt32
-    /// The greater comes first.
+    /// The greater ranks first.
     package typealias Rank = UInt64
 
     /// No node.
     package static var none: Node { .max }
 
-    /// Everything else. It lies behind a pointer, because a closure that looks at a value without copies makes one.
+    /// All parts of the index. They are behind a pointer, because a closure that reads a noncopyable value would copy
+    /// it.
     struct Tables: ~Copyable {
         var nodes = NodeStore()
         /// From the hash of a code to its node.
         var interned = HashTable(fullness: 13)
         var keys: KeyTable
-        /// How many nodes look at a subject's lower case.
+        /// The number of nodes that need a subject's lower case.
         var foldingNodes = 0
         let hash: KeyHash
         var canonicalizer = Canonicalizer()
@@ -36,7 +37,7 @@ package struct PredicateIndex: ~Copyable {
     let tables: UnsafeMutablePointer<Tables>
 
     package init() {
-        // Whoever knows the seed could choose texts with the same tags, so every process has its own.
+        // An attacker who knew the seed could choose texts with the same tags, so every process has its own.
         var hasher = Hasher()
         hasher.combine(0)
         self.init(hash: KeyHash(seed: UInt64(bitPattern: Int64(hasher.finalize()))))
@@ -54,22 +55,22 @@ package struct PredicateIndex: ~Copyable {
         tables.deallocate()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     package var count: Int { tables.pointee.count }
 
     /// The bytes that it takes, literals included.
     package var byteCount: Int { tables.pointee.byteCount }
 
-    /// A tag of any text, for tables that the owner keeps beside the index: nobody who does not know the index's seed can
+    /// A tag of any text, for tables that the owner keeps beside the index: without the index's seed, no client can
     /// choose texts with the same tags.
     package func tag(of text: String) -> UInt32 {
         text.utf8Span.span.withUnsafeBufferPointer { tables.pointee.hash.tag(of: $0) }
     }
 
-    /// Makes room for so many times as many predicates, if those that are there are like those to come.
+    /// Reserves room for `factor` times the present number of predicates, if these are like those to come.
     package mutating func reserve(times factor: Double) { tables.pointee.reserve(times: factor) }
 
-    /// Gives back room that the keys of the predicates there are do not need.
+    /// Frees room that the keys of the present predicates do not need.
     package mutating func fit() { tables.pointee.fit() }
 
     /// The node of a predicate, made if there is none; `none` for one that never holds. A new node ranks last.
@@ -77,12 +78,12 @@ package struct PredicateIndex: ~Copyable {
         tables.pointee.node(for: predicate, order)
     }
 
-    /// Forgets a node.
+    /// Removes a node.
     package mutating func remove(_ node: Node, _ order: NodeOrder) { tables.pointee.remove(node, order) }
 
     package func rank(of node: Node) -> Rank { tables.pointee.nodes.places[node].rank }
 
-    /// Where the nodes are, until the next one is made. Notes may be written, ranks are given by `setRank`.
+    /// The places of nodes, until the next one is made. Notes may be written, ranks are given by `setRank`.
     package var places: NodePlaces {
         @inline(__always) get { tables.pointee.nodes.places }
     }
@@ -99,7 +100,7 @@ extension CanonicalCode {
     /// `FALSEPREDICATE`.
     static let never: [UInt8] = [head(.constant)]
 
-    /// Whether any leaf looks at the subject in another case.
+    /// Whether any leaf compares the subject in another case.
     static func folds(_ code: UnsafePointer<UInt8>) -> Bool {
         switch kind(code[0]) {
         case .and, .or:

@@ -1,18 +1,19 @@
-/// A subject laid out for decisions: its forms side by side in memory that lives as long as the question.
+/// A subject prepared for decisions: its forms side by side in memory that lives as long as the question.
 ///
 ///     ASCII      given, lower case: every form is one of the two
 ///     else       five forms, each with its seams
 ///
-/// Every text is followed by eight bytes that may be read and mean nothing, so that words can be loaded at any offset.
+/// Every text is followed by eight bytes that may be read and have no meaning, so that words can be loaded at any
+/// offset.
 struct PreparedSubject {
     let isASCII: Bool
     /// Whether the text is ASCII without control characters: no line ends anywhere in it.
     let isPlain: Bool
-    /// Whether the text is ASCII without capitals, or nobody asks for another case: `lower` is then `given`.
+    /// Whether the text is ASCII without capitals, or no predicate needs another case: `lower` is then `given`.
     let isLower: Bool
     /// The text as given.
     let given: TextView
-    /// ASCII text in lower case; the text as given if nobody asks for another case.
+    /// ASCII text in lower case; the text as given if no predicate needs another case.
     let lower: TextView
     /// By form; nil for ASCII.
     private let forms: UnsafeMutablePointer<FormOfSubject>?
@@ -36,7 +37,8 @@ struct PreparedSubject {
         return pattern
     }
 
-    /// Lays the bytes of a text out and hands the subject over. `folds` says whether any case-folded form is asked for.
+    /// Prepares the bytes of a text and hands the subject over. `folds` says whether any predicate needs a case-folded
+    /// form.
     ///
     /// ASCII of up to `greatest` bytes needs no heap: memory of a size that is known when this is compiled lies on the
     /// stack. It comes in two sizes, because the greater one costs as much time as its length to set up.
@@ -53,9 +55,9 @@ struct PreparedSubject {
         return withLong(bytes, folds, body)
     }
 
-    /// Subjects of so many bytes are laid out in a kilobyte of stack.
+    /// The greatest length of subjects that are prepared in a kilobyte of stack.
     private static var usual: Int { 496 }
-    /// Subjects of so many bytes are laid out on the stack.
+    /// The greatest length of subjects that are prepared on the stack.
     static var greatest: Int { 4096 }
 
     @inline(never)
@@ -76,7 +78,7 @@ struct PreparedSubject {
         }
     }
 
-    /// Lays a text out at a place with room for it and for its lower case, each followed by eight bytes.
+    /// Prepares a text at an address with room for it and for its lower case, each followed by eight bytes.
     @inline(__always)
     private static func lay<Result>(
         _ bytes: UnsafeBufferPointer<UInt8>, at base: UnsafeMutableRawPointer, _ folds: Bool,
@@ -118,7 +120,7 @@ struct PreparedSubject {
         self.init(isASCII: true, isPlain: true, isLower: true, given: empty, lower: empty, forms: nil)
     }
 
-    /// What is seen of a text while it is copied.
+    /// The traits of a text that are found while it is copied.
     private struct Traits {
         private static var tops: UInt64 { 0x8080_8080_8080_8080 }
         private static var blanks: UInt64 { 0x2020_2020_2020_2020 }
@@ -221,7 +223,7 @@ struct PreparedSubject {
 /// A form of a subject that is not ASCII.
 private struct FormOfSubject {
     let view: TextView
-    /// What it is as a pattern, once somebody has asked.
+    /// The subject as a pattern, once a predicate has needed it.
     var pattern: [LikeElement]?
 }
 

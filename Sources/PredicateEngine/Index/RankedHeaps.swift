@@ -4,8 +4,8 @@
 ///              ┌──┬─┴┬──┐                   none of which comes before p
 ///              1  2  3  4
 ///
-/// The order is the caller's, and so is the record of where an item stands: `moved` tells of every item that has
-/// another position. Every change costs the depth of the list: ten steps for a million items.
+/// The order is the caller's, and so is the record of each item's position: `moved` reports every item whose position
+/// has changed. Every change costs the depth of the list: ten steps for a million items.
 package struct RankedHeaps: ~Copyable {
     struct List: BitwiseCopyable {
         var offset: UInt32
@@ -20,7 +20,7 @@ package struct RankedHeaps: ~Copyable {
     private var items = Slab<UInt32>()
     private var lists = Slab<List>()
     private var freeLists: [UInt32] = []
-    /// Blocks that were outgrown, or are the rest of one, by scale.
+    /// Blocks that lists have outgrown, or the rest of one, by scale.
     private var freeBlocks = [[UInt32]](repeating: [], count: 32)
 
     package init() {}
@@ -32,7 +32,7 @@ package struct RankedHeaps: ~Copyable {
 
     // MARK: - Reading
 
-    /// The lists to look at, until the next change.
+    /// A view of the lists, until the next change.
     package struct View {
         fileprivate let items: UnsafePointer<UInt32>
         fileprivate let lists: UnsafePointer<List>
@@ -103,7 +103,7 @@ package struct RankedHeaps: ~Copyable {
         settle(at: position, in: list, isBefore, moved)
     }
 
-    /// Brings the item at a position, whose rank is another one, to where it belongs.
+    /// Restores the order after the rank of the item at a position has changed.
     package mutating func settle(at position: UInt32, in list: UInt32, _ isBefore: IsBefore, _ moved: Moved) {
         let record = lists[Int(list)]
         let base = items.base + Int(record.offset)
@@ -148,7 +148,7 @@ package struct RankedHeaps: ~Copyable {
         moved(item, UInt32(position))
     }
 
-    /// A block that is free, or half of one, or new memory.
+    /// A free block, or half of one, or new memory.
     private mutating func takeBlock(_ scale: UInt32) -> UInt32 {
         guard let larger = (Int(scale)..<freeBlocks.count).first(where: { !freeBlocks[$0].isEmpty }) else {
             return UInt32(items.extend(by: 1 << Int(scale)))

@@ -34,7 +34,7 @@
         count += 1
     }
 
-    /// Makes room for so many more elements, uninitialised, and returns where they begin.
+    /// Reserves room for this many further elements, uninitialised, and returns where they begin.
     package mutating func extend(by length: Int) -> Int {
         if count + length > capacity { reserve(count + length) }
         count += length
@@ -43,7 +43,7 @@
 
     package mutating func removeLast() { count -= 1 }
 
-    /// Makes room for at least so many elements in all.
+    /// Reserves room for at least this many elements in all.
     package mutating func reserve(_ wanted: Int) {
         guard wanted > capacity else { return }
         let larger = max(wanted, capacity < 1 << 16 ? capacity * 2 : capacity + capacity / 16, 8)

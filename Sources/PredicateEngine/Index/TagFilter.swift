@@ -1,9 +1,9 @@
-/// Says of most tags that are not in a table that they are not, at the price of one word of a small memory.
+/// A Bloom filter: it rules out most tags that are not in a table, at the price of one word of a small memory.
 ///
 ///     word    the tag's upper bits choose one of the words, four tags a word on average
 ///     bits    the tag's lower twelve bits choose two bits in it: both are set, or the tag is unknown
 ///
-/// About one unknown tag in fifty passes. Tags cannot be taken out; the filter is made anew when the table grows, and
+/// About one unknown tag in fifty passes. Tags cannot be taken out; the filter is rebuilt when the table grows, and
 /// when as many tags have been taken out of the table as are in it.
 struct TagFilter: ~Copyable {
     private var words: Slab<UInt64>
@@ -16,7 +16,7 @@ struct TagFilter: ~Copyable {
 
     var byteCount: Int { words.byteCount }
 
-    /// The filter to ask, until the next change.
+    /// A view of the filter, until the next change.
     struct View {
         fileprivate let words: UnsafePointer<UInt64>
         fileprivate let count: Int

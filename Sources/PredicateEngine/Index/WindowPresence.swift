@@ -1,4 +1,4 @@
-/// Which windows are in use, by their face and their size, and by their first and their last two bytes.
+/// The windows in use, by their face and their size, and by their first and their last two bytes.
 ///
 ///     kind      a face and a size: bits 0…5 in the subject as given, 8, 6, 4, 3, 2, 1 bytes; bits 6…11 in its lower case
 ///     heads     65,536 words, one for each pair of bytes: the kinds of the windows that begin so
@@ -14,11 +14,11 @@ struct WindowPresence: ~Copyable {
     private static var pairs: Int { 1 << 16 }
     private static var sizeCount: Int { 6 }
 
-    /// How many windows there are.
+    /// The number of windows.
     private(set) var count = 0
     /// The kinds that are in use.
     private var kinds: UInt16 = 0
-    /// How many there are of each kind.
+    /// The number of windows of each kind.
     private var counts = Slab<Int>()
     private var heads = Slab<UInt16>()
     private var tails = Slab<UInt16>()
@@ -46,9 +46,9 @@ struct WindowPresence: ~Copyable {
 
     /// Removes a window. Its marks stay until it was the last of its kind: another window may have them too.
     ///
-    /// At worst every pair is marked for every kind. Then all windows of a subject are looked up, one for each offset and each
-    /// kind in use, which is the bound of a decision in any case, and the filter, which is made anew as tags go, turns away
-    /// those that are gone.
+    /// At worst every pair is marked for every kind. Then all windows of a subject are looked up, one for each offset
+    /// and each kind in use, which is the bound of a decision in any case, and the filter, which is rebuilt as tags go,
+    /// rules out those that are gone.
     mutating func remove(_ key: AccessKey) {
         let kind = Self.kind(of: key)
         count -= 1
@@ -72,8 +72,9 @@ struct WindowPresence: ~Copyable {
 
     /// Shows the tag of every window in use that the text may have.
     ///
-    /// First every offset is looked at for a head without a branch, then those that have one for the tails of each kind; what is
-    /// left is gone through. Where that is, no processor can guess, and a wrong guess costs as much as ten offsets.
+    /// First every offset is checked for a head without a branch, then the offsets that have one for the tails of each
+    /// kind; the remaining offsets are visited. No processor can predict these offsets, and a wrong prediction costs as
+    /// much as ten offsets.
     @inline(__always)
     func forEachTag(of text: TextView, _ faces: Faces, _ hash: KeyHash, _ body: (UInt32) -> Void) {
         let wanted = kinds & ((faces.contains(.given) ? 0x3F : 0) | (faces.contains(.lower) ? 0xFC0 : 0))

@@ -7,7 +7,7 @@ extension Predicate.Comparison {
         var message: String
     }
 
-    /// What NSPredicate would raise an exception for while evaluating, found before there is anything to evaluate.
+    /// The fault for which NSPredicate would raise an exception during evaluation, found before any evaluation.
     var typeFault: TypeFault? {
         guard quantifier != nil else { return Self.typeFault(left, operation, right) }
         guard left.mayBeAggregate else {

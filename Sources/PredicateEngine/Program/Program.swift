@@ -1,4 +1,4 @@
-/// A predicate made ready to be asked many times: literals folded, constants worked out, branches laid out flat.
+/// A predicate compiled for many evaluations: literals folded, constants worked out, branches laid out flat.
 ///
 ///     SELF == "a" OR NOT (SELF BEGINSWITH "b" AND SELF != "bad")
 ///
@@ -17,7 +17,7 @@ public struct Program: Sendable {
     private let instructions: [Instruction]
     private let tests: [TextTest]
 
-    /// Compiles a predicate. There is nothing left in a predicate that could fail.
+    /// Compiles a predicate. No part of a predicate could fail at this point.
     public init(_ predicate: Predicate) {
         var builder = ProgramBuilder()
         builder.emit(predicate.root)

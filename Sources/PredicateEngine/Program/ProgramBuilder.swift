@@ -1,7 +1,7 @@
 /// Lays a tree out as a program.
 ///
-/// Quantifiers, `IN`, `BETWEEN` and comparisons of aggregates are spelt out as comparisons of two values; what has
-/// no subject in it is worked out here and becomes a `load`. The number of instructions is bounded by
+/// Quantifiers, `IN`, `BETWEEN` and comparisons of aggregates are spelt out as comparisons of two values; a part
+/// without the subject is worked out here and becomes a `load`. The number of instructions is bounded by
 /// `PredicateLimits.comparisons`, which the parser has counted in the same way.
 struct ProgramBuilder {
     private(set) var instructions: [Instruction] = []
@@ -32,7 +32,7 @@ struct ProgramBuilder {
             instructions.append(.skip(ifRegisterIs: decisive, to: 0))
         }
         body(&self, last)
-        // Where the skips lead is known only now.
+        // The targets of the skips are known only now.
         for index in skips { instructions[index] = .skip(ifRegisterIs: decisive, to: instructions.count) }
     }
 

@@ -1,4 +1,4 @@
-/// The string that predicates are asked about, with the forms in which they compare it.
+/// The string that predicates are evaluated for, with the forms in which they compare it.
 ///
 /// A form is made when the first program needs it and kept, so that one subject over many programs is folded at
 /// most once per form. Text in ASCII has two forms only, as given and in lower case.

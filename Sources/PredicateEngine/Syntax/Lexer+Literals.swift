@@ -165,7 +165,7 @@ extension Lexer {
             advance()
         }
         guard offset > start + 2 else { throw invalidNumber("has no digits", from: start) }
-        // A stray digit is part of what was meant; without this, 0b102 would be reported as two numbers.
+        // A stray digit is part of the intended number; without this, 0b102 would be reported as two numbers.
         if byte(at: 0)?.isDigit == true {
             skipDigits()
             throw invalidNumber("has a digit that its radix does not have", from: start)

@@ -1,8 +1,8 @@
 /// Cuts a predicate's text into tokens.
 ///
-/// Works on UTF-8 bytes: every byte that means something in the grammar is ASCII, and what is not ASCII
-/// occurs inside string literals only, where it is copied. White space separates tokens and means nothing else.
-/// Of several symbols that begin alike the longest wins: `<=` is never `<` and `=`.
+/// Works on UTF-8 bytes: every byte with a meaning in the grammar is ASCII, and other bytes occur inside string
+/// literals only, where they are copied. White space separates tokens and means nothing else. Of several symbols that
+/// begin alike the longest wins: `<=` is never `<` and `=`.
 struct Lexer: Sendable {
     private(set) var offset = 0
     let bytes: [UInt8]
@@ -17,7 +17,7 @@ struct Lexer: Sendable {
         return Token(kind: kind, span: span(from: start))
     }
 
-    /// What was written in the span.
+    /// The text of the span.
     func text(in span: SourceSpan) -> String {
         String(decoding: bytes[span.offset..<span.end], as: UTF8.self)
     }
@@ -179,7 +179,7 @@ extension UInt8 {
     /// Whether the byte is `0` to `9`.
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// What the byte is worth as a digit, of any radix up to 16.
+    /// The value of the byte as a digit, of any radix up to 16.
     var digitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

@@ -4,17 +4,17 @@
 ///                                ▲
 ///                        arguments for %@
 ///
-/// The grammar is wider than what is accepted: it covers key paths, functions, variables, arithmetic and
-/// the rest of NSPredicate's language, so that `SELF.length > 3` is answered with "key paths are not allowed"
-/// and not with "syntax error". Such a form is read to its end and leaves a `refused` term behind. Faults are
-/// told in this order, whatever their places:
+/// The grammar is wider than the accepted language: it covers key paths, functions, variables, arithmetic and the rest
+/// of NSPredicate's language, so that `SELF.length > 3` is answered with "key paths are not allowed" and not with
+/// "syntax error". Such a form is read to its end and leaves a `refused` term behind. Faults are reported in this
+/// order, whatever their places:
 ///
 /// 1. a fault of grammar, or a limit: thrown where it is met;
 /// 2. the leftmost form that policy refuses: kept in `refusal`, thrown when the text is read;
 /// 3. the leftmost misfit of types: kept in `misfit`, thrown last.
 ///
-/// One token of lookahead is enough, because a parenthesis may hold a predicate or a value: what it held is
-/// known when it is closed, and no text is ever read twice.
+/// One token of lookahead is enough, because a parenthesis may hold a predicate or a value: the parser knows which one
+/// when it is closed, and no text is ever read twice.
 ///
 /// Invariant: `token` is the next token to be read. `depth` is the number of constructs open at this point and
 /// bounds the recursion: every rule that leads back to itself passes through `enter`.
@@ -53,7 +53,7 @@ struct Parser {
     }
 }
 
-/// What a rule has read, when it may be a predicate or a value.
+/// The result of a rule that may have read a predicate or a value.
 struct Term {
     enum Kind {
         case predicate(Predicate.Tree)
@@ -71,7 +71,7 @@ struct Term {
 // MARK: - Judging
 
 extension Parser {
-    /// Checks types and cost, and warns of what is surely not meant.
+    /// Checks types and cost, and warns of probable mistakes.
     mutating func judge(
         _ comparison: Predicate.Comparison, left: SourceSpan, right: SourceSpan
     ) throws(PredicateError) {
@@ -147,7 +147,7 @@ extension Parser {
         warnings.append(PredicateWarning(code, message, at: span))
     }
 
-    /// Throws what is on record, now that the text is known to be a predicate.
+    /// Throws the fault on record, now that the text is known to be a predicate.
     func conclude() throws(PredicateError) {
         if let refusal { throw refusal }
         if usedArguments < arguments.count {
@@ -234,7 +234,7 @@ extension Parser {
         return PredicateError(.expectedOperator, "expected a comparison operator\(hint)", at: token.span)
     }
 
-    /// What people write who come from other languages, or in haste.
+    /// Frequent mistakes of authors who come from other languages, or write in haste.
     private static let hints: [String: String] = {
         var hints = [
             "NOT": "write NOT (x IN y)", "IS": "write == NULL", "EQUALS": "write ==", "REGEXP": "write LIKE",

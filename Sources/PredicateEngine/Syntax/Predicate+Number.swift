@@ -38,7 +38,7 @@ extension Predicate.Number {
         }
     }
 
-    /// The whole part of a number and what is left of it, or nil when the whole part is beyond `Int64`.
+    /// The whole part of a number and its fraction, or nil when the whole part is beyond `Int64`.
     ///
     /// Written without `rounded` and `Int64(exactly:)`, which call the C mathematics library: nothing else in this
     /// module needs it, and a program without Foundation is not linked with it.
@@ -61,7 +61,7 @@ extension Predicate.Number {
 extension Predicate.Number {
     /// `left operation right`, or nil when the result is not finite.
     ///
-    /// As in NSExpression, whole numbers stay whole: `7 / 2` is 3. What leaves `Int64` becomes a `Double`.
+    /// As in NSExpression, whole numbers stay whole: `7 / 2` is 3. A result beyond `Int64` becomes a `Double`.
     static func calculate(_ left: Self, _ operation: Symbol, _ right: Self) -> Self? {
         if case (.integer(let left), .integer(let right)) = (left, right) {
             if operation == .slash, right == 0 { return nil }
@@ -94,7 +94,7 @@ extension Predicate.Number {
 
     private static func wholePower(_ base: Int64, _ exponent: Int64) -> Int64? {
         guard exponent >= 0 else { return nil }
-        // 0, 1 and -1 repeat for ever; every other base leaves Int64 within 63 steps.
+        // 0, 1 and -1 repeat without end; every other base leaves Int64 within 63 steps.
         if base == 0 { return exponent == 0 ? 1 : 0 }
         if base.magnitude == 1 { return exponent.isMultiple(of: 2) ? 1 : base }
         guard exponent < 64 else { return nil }

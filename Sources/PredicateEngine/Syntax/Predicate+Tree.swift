@@ -98,7 +98,7 @@ extension Predicate {
         ]
     }
 
-    /// What is compared.
+    /// An operand of a comparison.
     public enum Operand: Hashable, Sendable {
         /// `SELF`, the subject.
         case subject

@@ -12,7 +12,7 @@ public struct Predicate: Sendable {
     /// The tree. It is sound by construction, which is why clients can read trees but not make predicates of them.
     public let root: Tree
 
-    /// What its author should look at again. Empty for predicates that were not made from text.
+    /// The places that the predicate's author should look at again. Empty for predicates that were not made from text.
     public let warnings: [PredicateWarning]
 
     /// Reads a predicate.

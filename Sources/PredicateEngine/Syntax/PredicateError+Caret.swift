@@ -4,9 +4,9 @@ extension PredicateError {
     ///     SELF BEGINWITH 'msg/'
     ///          ^~~~~~~~~
     ///
-    /// Control characters are drawn as their pictures (`␉` for a tab), so that every character takes one
-    /// column and the marker stands where the eye expects it. A line that is too long for a terminal is cut
-    /// to a window around the span, with `…` for what is left out.
+    /// Control characters are drawn as their pictures (`␉` for a tab), so that every character takes one column and the
+    /// marker stands where the eye expects it. A line that is too long for a terminal is cut to a window around the
+    /// span, with `…` for the parts left out.
     ///
     /// - Parameter text: The text that the predicate was made from. Another text gives a wrong place, no trap.
     /// - Returns: Two lines, without a line break at the end.

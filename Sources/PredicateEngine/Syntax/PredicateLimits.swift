@@ -1,8 +1,9 @@
-/// What a predicate may cost. Everything beyond is refused when the predicate is made, by policy, with its own code.
+/// The limits on the cost of a predicate. A predicate beyond a limit is refused when it is made, by policy, with its
+/// own code.
 ///
-/// The limits make construction, printing, comparing, evaluating and freeing a predicate safe for text
-/// from strangers: no recursion goes deeper than `depth`, and no work grows faster than the product of
-/// the text's length and the subject's length.
+/// The limits make construction, printing, comparing, evaluating and freeing a predicate safe for text from unknown
+/// clients: no recursion goes deeper than `depth`, and no work grows faster than the product of the text's length and
+/// the subject's length.
 public enum PredicateLimits: Sendable {
     /// UTF-8 bytes of the text, and of the canonical text made from it: 16 KiB.
     public static let textBytes = 16 * 1024

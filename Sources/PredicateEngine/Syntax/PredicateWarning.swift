@@ -1,6 +1,6 @@
-/// Something in an accepted predicate that probably does not mean what its author thinks.
+/// A part of an accepted predicate that probably does not mean what its author thinks.
 public struct PredicateWarning: Hashable, Sendable {
-    /// What the warning is about. The `rawValue` is stable and meant for programs.
+    /// The subject of the warning. The `rawValue` is stable and meant for programs.
     public enum Code: String, CaseIterable, Hashable, Sendable {
         /// `AND` and `OR` meet on one level without parentheses; `AND` binds tighter here, not so everywhere.
         case mixedConnectives = "mixed-connectives"

@@ -21,7 +21,7 @@ struct Printer {
         throw PredicateError(.textTooLong, message, at: span)
     }
 
-    /// What surrounds a tree, loosest first: a tree needs parentheses where its own connective is looser.
+    /// The connective around a tree, loosest first: a tree needs parentheses where its own connective is looser.
     private enum Binding: Int {
         case or, and, not
     }
@@ -117,7 +117,7 @@ struct Printer {
             } else if Self.isPlain(scalar) {
                 write(String(scalar))
             } else {
-                // All that is not plain lies in the basic plane, so four digits are enough.
+                // All scalars that are not plain lie in the basic plane, so four digits are enough.
                 let digits = String(scalar.value, radix: 16, uppercase: true)
                 write("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
             }

@@ -3,7 +3,7 @@
 ///     pattern   msg/ ? *  a
 ///     pieces    [literal "msg/", one, many, literal "a"]
 ///
-/// Matching keeps one place to fall back to: the last `*`, and how much it has taken so far.
+/// Matching keeps one position to fall back to: the last `*`, and the number of units that it has taken so far.
 ///
 ///     text      m s g / 7 x a y a
 ///               └──────┘ 1 └─────┘└ literal "a"
@@ -96,7 +96,7 @@ struct Glob: Hashable, Sendable {
                     continue
                 }
             }
-            // What follows the last star fails here: let the star take one more unit, and try again.
+            // The part after the last star fails here: the star takes one more unit, and the part is tried again.
             guard let last = fallback, last.offset < text.bytes.count, !text.isLineTerminator(at: last.offset) else {
                 return false
             }

@@ -1,9 +1,9 @@
-/// What `LikeStretches` reads of a pattern.
+/// An element of a pattern, as `LikeStretches` reads it.
 enum LikeElement: Equatable {
     case byte(UInt8)
     case one
     case many
-    /// A literal of which nothing is left: the text may be cut where it stands.
+    /// A literal that has become empty: the text may be cut where it stands.
     case nothing
 
     @inline(__always)
@@ -17,7 +17,7 @@ struct CanonicalLikeElements: IteratorProtocol {
     private let pieces: UnsafePointer<UInt8>
     private let length: Int
     private var place: Int
-    /// Where the literal ends that the place is in.
+    /// The end of the literal around the current place.
     private var literalEnd = 0
 
     init(_ pieces: UnsafePointer<UInt8>, from start: Int, to length: Int) {

@@ -1,15 +1,15 @@
-/// What follows a star of a pattern, matched by looking at every byte of the text once.
+/// The part of a pattern after a star, matched by reading every byte of the text once.
 ///
 ///     pattern    … * a ? b * c          after the star: stretches `a?b` and `c`, the last of which ends the text
 ///     state      1 0 1 0                bit p: the first p elements of the stretch match up to this place of the text
 ///
-/// All places where a stretch may have begun are followed at the same time, a bit each (Baeza-Yates and Gonnet 1992). So a
-/// byte takes one step for each 64 elements of the stretch, however often a part of it comes back. Of all places where a
-/// stretch may stand the one that ends first is taken: whatever follows a later one follows it too.
+/// All places where a stretch may have begun are followed at the same time, a bit each (Baeza-Yates and Gonnet 1992).
+/// So a byte takes one step for each 64 elements of the stretch, however often a part of it comes back. Of all places
+/// where a stretch may match, the one that ends first is taken: whatever follows a later one follows it too.
 ///
-/// Setting this up takes time, so it is for patterns of which trying every place has shown to be slow. The elements are read
-/// where they lie, and a stretch takes the heap only if its table has more than 1 KiB: (different bytes + 5) × (elements / 64 + 1)
-/// words of 8 bytes.
+/// The setup takes time, so this is for patterns for which trying every place has proved slow. The elements are read
+/// where they lie, and a stretch takes the heap only if its table has more than 1 KiB: (different bytes + 5) ×
+/// (elements / 64 + 1) words of 8 bytes.
 struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
     /// From behind a star on, or all of a pattern: then the first stretch stands before its first star.
     let elements: Elements
@@ -52,7 +52,8 @@ struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
         }
     }
 
-    /// Says in the rows where each byte stands in the stretch, and so on; returns how many bytes and question marks it has.
+    /// Sets the bits of the rows at the places of their bytes, of question marks and of cuts; returns the number of
+    /// bytes and question marks of the stretch.
     private static func fill(
         _ masks: UnsafeMutablePointer<UInt64>, _ words: Int, _ rows: UnsafePointer<UInt16>, from stretch: Elements
     ) -> Int {
@@ -73,7 +74,7 @@ struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
     }
 }
 
-/// What the table of a stretch takes.
+/// The size of a stretch's table.
 private struct StretchSize {
     /// The rows of question marks and of places that the text may be cut at. The first row is that of bytes that the stretch
     /// does not have.
@@ -84,7 +85,7 @@ private struct StretchSize {
     /// Whether no star follows.
     private(set) var isLast = true
 
-    /// How many words a row has: a bit for each element, and one that says that all of them match.
+    /// The number of words of a row: a bit for each element, and one that says that all of them match.
     var words: Int { elements / 64 + 1 }
 
     /// Reads a stretch and the star behind it, and gives each byte of it a row.
@@ -109,7 +110,7 @@ private struct StretchWalk {
     /// The bit that says that all of the stretch matches.
     let last: Int
     let state: UnsafeMutablePointer<UInt64>
-    /// What the state becomes where the unit ends that was begun: question marks take whole units.
+    /// The state at the end of the unit that was begun: question marks take whole units.
     let units: UnsafeMutablePointer<UInt64>
     let rows: UnsafePointer<UInt16>
     let masks: UnsafePointer<UInt64>
@@ -134,7 +135,7 @@ private struct StretchWalk {
         }
     }
 
-    /// What took the unit that ends here goes on, and if the star reaches this place the stretch may begin.
+    /// The matches that took the unit that ends here go on, and if the star reaches this place the stretch may begin.
     @inline(__always)
     private func arrive(mayBegin: Bool) {
         for word in 0..<words {

@@ -4,10 +4,12 @@
 ///     * literal        stands at the text's end or nowhere
 ///     * a?b            tried anew at each offset; if that takes too long, at all offsets at once
 ///
-/// What is tried anew is counted, `?` too. When it is more than the way behind has paid for, the rest is matched by
-/// `LikeStretches`. So a pattern takes at most 40 steps for each byte of the text, 256 for each literal, and 24,576.
+/// The work of repeated tries is counted, for `?` too. When it is more than the distance covered has paid for, the rest
+/// is matched by `LikeStretches`. So a pattern takes at most 40 steps for each byte of the text, 256 for each literal,
+/// and 24,576.
 extension TextView {
-    /// Whether trying anew, from the offset that the last star has reached, has taken so much that it is given up.
+    /// Whether the repeated tries, from the offset that the last star has reached, have cost so much that they are
+    /// given up.
     @inline(__always)
     private static func isTooMuch(_ spent: Int, at offset: Int) -> Bool { spent > 8 &* offset &+ 1024 }
 
@@ -56,7 +58,7 @@ extension TextView {
                     }
                 }
             }
-            // What follows the last star fails here: let the star take one more unit, and try again.
+            // The part after the last star fails here: the star takes one more unit, and the part is tried again.
             guard let last = fallback, last.offset < count, !isLineTerminator(at: last.offset) else { return false }
             work += 1
             if Self.isTooMuch(work - before, at: last.offset) {
@@ -100,7 +102,7 @@ extension TextView {
                 (starPiece, starOffset) = (piece, offset)
                 let size = Self.lonelyLiteral(pieces, piece, length)
                 if size == 0 { continue }
-                // That the text ends as the pattern does is known.
+                // The end of the text is known to match the end of the pattern.
                 if piece &+ 3 &+ size == length { return size <= count &- offset }
                 guard let found = find(pieces + piece + 3, size, from: offset, &work) else { return false }
                 piece &+= 3 &+ size
@@ -138,7 +140,7 @@ extension TextView {
         return next == length || pieces[next] == CanonicalCode.Piece.many.rawValue ? size : 0
     }
 
-    /// Where the literal stands at the text's end; nil if it does not.
+    /// The place of the literal at the text's end; nil if it is not there.
     private func findLast(_ literal: UnsafePointer<UInt8>, _ length: Int) -> Int? {
         hasSuffix(literal, length) ? count - length : nil
     }
@@ -160,7 +162,7 @@ extension TextView {
     /// Whether the whole text matches a pattern as it is written, in the same form; `Glob` says how it is read. A literal
     /// of it is compared while it is read.
     ///
-    /// Takes what the pieces of a pattern take.
+    /// Costs as much as the pieces of a pattern.
     func isLike(pattern: TextView, _ work: inout Int) -> Bool {
         var (place, offset) = (0, 0)
         let before = work
@@ -196,8 +198,8 @@ extension TextView {
         }
     }
 
-    /// Where the literal ends that begins at a place of this pattern, and where what it is equal to does in a text; nil if
-    /// the text has something else.
+    /// The end of the literal that begins at a place of this pattern, and the end of the equal part of a text; nil if
+    /// the text differs there.
     private func endOfLiteral(at start: Int, in text: TextView, from offset: Int, _ work: inout Int) -> (Int, Int)? {
         var (place, end) = (start, offset)
         guard text.canCut(at: offset) else { return nil }

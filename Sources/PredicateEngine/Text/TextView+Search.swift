@@ -1,13 +1,14 @@
-/// Looking for a text within another.
+/// Searching for a text within another.
 ///
 ///     text      a a a a a b a a a …
 ///     literal   a a b                   compared where its first and its last byte are the text's
 ///
-/// A text made for it lets nearly all of the literal be the same at every offset. So what failed comparisons take is
-/// counted, and when it is more than the way behind has paid for, the rest is searched in two ways from a middle of the
-/// literal, which takes two looks a byte at most and no memory (Crochemore and Perrin 1991).
+/// In an adversarial text nearly all of the literal matches at every offset. So the work of failed comparisons is
+/// counted, and when it is more than the distance covered has paid for, the rest is searched in two ways from a middle
+/// of the literal, which takes two looks a byte at most and no memory (Crochemore and Perrin 1991).
 extension TextView {
-    /// For so many bytes of failed comparisons each offset pays; so many, and as many as the literal has, are free.
+    /// The number of bytes of failed comparisons that each offset pays for; this number, and as many as the literal
+    /// has, are free.
     private static var paidByOffset: Int { 4 }
     private static var free: Int { 256 }
 
@@ -40,7 +41,7 @@ extension TextView {
         find(literal, length, from: 0, &work) != nil
     }
 
-    /// How many bytes are the same at both places before the first that is not, up to a length.
+    /// The number of bytes that are the same at both places before the first that is not, up to a length.
     @inline(__always)
     private static func sameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ length: Int) -> Int {
         var same = 0
@@ -49,8 +50,8 @@ extension TextView {
         return same
     }
 
-    /// The same for any text and literal. The right part of the literal is compared from its beginning, then the left part
-    /// from its end; where the right part fails, the next offset is behind what was compared.
+    /// The same for any text and literal. The right part of the literal is compared from its beginning, then the left
+    /// part from its end; where the right part fails, the next offset is behind the bytes that were compared.
     @inline(never)
     func findInTwoWays(
         _ literal: UnsafePointer<UInt8>, _ length: Int, from offset: Int, _ work: inout Int

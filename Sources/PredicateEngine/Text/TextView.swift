@@ -1,4 +1,4 @@
-/// Folded text as the decision looks at it: where its bytes and seams lie, without a count of references.
+/// Folded text as a decision reads it: the addresses of its bytes and seams, without a count of references.
 ///
 /// The relations are those of `FoldedText`; they are written twice because a decision must not touch arrays, and so
 /// that each can be tested against the other.
