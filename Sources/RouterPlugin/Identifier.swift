@@ -1,10 +1,10 @@
-/// What an identifier names.
+/// The kind of thing that an identifier names.
 public protocol IdentifierKind: Sendable {
-    /// Which texts may be one.
+    /// The rule for texts of this kind.
     static var rule: IdentifierRule { get }
 }
 
-/// Which texts may be an identifier.
+/// The rule that a text must meet to be an identifier.
 public struct IdentifierRule: Sendable {
     /// The kind in kebab-case, as error codes spell it: `invalid-<name>`.
     public let name: String
@@ -96,7 +96,7 @@ extension String {
             guard wordIsSame(at: offset) else { return false }
             offset += 8
         }
-        // The last eight, some of which may have been compared before.
+        // The last eight bytes, some of which may have been compared before.
         return wordIsSame(at: left.count - 8)
     }
 }
@@ -163,7 +163,7 @@ public enum IdentifierKinds: Sendable {
         public static let rule = IdentifierRule(name: "device-id", maximumLength: 255, allows: isPrintable)
     }
 
-    /// What names a content: the subject of every activation predicate.
+    /// The name of a content: the subject of every activation predicate.
     public enum Content: IdentifierKind {
         /// Everything but NUL.
         public static let rule = IdentifierRule(name: "content-id", maximumLength: 4096, allowsDots: true) { $0 != 0 }
@@ -205,7 +205,7 @@ public typealias ApplicationID = Identifier<IdentifierKinds.Application>
 public typealias SessionID = Identifier<IdentifierKinds.Session>
 /// Names a device within its application.
 public typealias DeviceID = Identifier<IdentifierKinds.Device>
-/// The target content identifier: what a notification is about.
+/// The target content identifier: the name of the content that a notification is about.
 public typealias ContentID = Identifier<IdentifierKinds.Content>
 /// Names an accepted notification: `ntf_` and a ULID.
 public typealias NotificationID = Identifier<IdentifierKinds.Notification>

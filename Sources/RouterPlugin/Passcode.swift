@@ -1,17 +1,17 @@
-/// What a person types to open an application that is locked.
+/// The secret that a person types to open a locked application.
 ///
-/// Nothing that prints values shows it: neither interpolation nor `dump` nor a mirror. It is not `Hashable`, so that it
-/// becomes nobody's key.
+/// No way of printing values shows it: neither interpolation nor `dump` nor a mirror. It is not `Hashable`, so that it
+/// cannot become a dictionary's key.
 public struct Passcode: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The greatest length in UTF-8 bytes. A character may have many scalars, so characters would bound nothing.
     public static let maximumBytes = 1024
 
     private let text: String
 
-    /// Takes a text that somebody has typed, in Unicode's form C: the same letters are then the same bytes, whatever
-    /// they were typed on.
+    /// Takes a typed text, in Unicode's form C: the same letters are then the same bytes, whatever keyboard they were
+    /// typed on.
     ///
-    /// - Throws: why it can be no passcode, without quoting it.
+    /// - Throws: the reason why it cannot be a passcode, without quoting it.
     public init(_ text: String) throws(InvalidPasscode) {
         guard !text.isEmpty else { throw .empty }
         guard text.utf8.count <= Self.maximumBytes else { throw .tooLong }
@@ -21,7 +21,7 @@ public struct Passcode: Equatable, Sendable, CustomStringConvertible, CustomDebu
         self.text = text
     }
 
-    /// The text itself, for those that judge it or make a hash of it.
+    /// The text itself, for code that judges it or makes a hash of it.
     public func revealed() -> String { text }
 
     /// `passcode …`, and none of it.
@@ -33,7 +33,7 @@ public struct Passcode: Equatable, Sendable, CustomStringConvertible, CustomDebu
     /// A mirror without children, since reflection would otherwise show the text.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Whether both are the same bytes; how long it takes says nothing about them but their lengths.
+    /// Whether both are the same bytes; the time that it takes depends on their lengths alone.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         let (left, right) = (lhs.text.utf8, rhs.text.utf8)
         guard left.count == right.count else { return false }
@@ -41,13 +41,13 @@ public struct Passcode: Equatable, Sendable, CustomStringConvertible, CustomDebu
     }
 }
 
-/// Why a text can be no passcode, whatever a policy says.
+/// The reason why a text cannot be a passcode under any policy.
 public enum InvalidPasscode: String, Error, CaseIterable, Sendable, CustomStringConvertible {
-    /// There is nothing.
+    /// The text is empty.
     case empty = "passcode-empty"
-    /// There are more than `Passcode.maximumBytes`.
+    /// The text has more than `Passcode.maximumBytes` bytes.
     case tooLong = "passcode-too-long"
-    /// It holds what no keyboard types, such as NUL or a line's end.
+    /// The text has a character that no keyboard types, such as NUL or a line's end.
     case controlCharacter = "passcode-control-character"
 
     /// Stable and in kebab-case.

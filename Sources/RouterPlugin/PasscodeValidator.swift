@@ -1,4 +1,4 @@
-/// A rule of its own that a new passcode has to meet, beside what an application's policy asks for.
+/// A rule that a new passcode has to meet, beside the rules of an application's policy.
 ///
 /// Validators are asked in their order, after the length of the passcode and before everything else, and the first
 /// objection is the answer. A validator is a pure value: the same arguments always give the same answer. Every validator
@@ -6,11 +6,11 @@
 public protocol PasscodeValidator: Sendable {
     /// The validator's own name.
     var id: PluginID { get }
-    /// Why the passcode will not do; nil if it will.
+    /// The reason why the passcode is refused; nil if it is accepted.
     func objection(to passcode: Passcode, for application: ApplicationID) -> PasscodeObjection?
 }
 
-/// What a validator has against a passcode. It never quotes the passcode: it is sent over the network.
+/// A validator's objection to a passcode. It never quotes the passcode, because it is sent over the network.
 public struct PasscodeObjection: Hashable, Sendable {
     /// Stable and in kebab-case.
     public let code: String

@@ -2,7 +2,7 @@
 public struct PluginCatalog<Plugin: Sendable>: Sendable {
     /// The kinds, in the order in which they are listed.
     public let kinds: [PluginKind<Plugin>]
-    /// What messages call one of them, such as `rule`.
+    /// The name of such a plugin in messages, such as `rule`.
     private let noun: String
 
     fileprivate init(_ kinds: [PluginKind<Plugin>], noun: String) throws(PluginRegistryError) {

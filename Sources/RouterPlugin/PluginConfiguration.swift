@@ -106,7 +106,7 @@ public struct PluginConfiguration: Sendable {
         return value
     }
 
-    /// The error for a value that has the right type and still will not do; the reason completes "The field x …".
+    /// The error for a value that has the right type and is still refused; the reason completes "The field x …".
     public func invalid(_ field: String, because reason: String) -> PluginConfigurationError {
         let message = "The field \(field) \(reason)."
         return PluginConfigurationError(code: "invalid-value", pointer: "/\(field)", message: message)
@@ -118,7 +118,7 @@ public struct PluginConfiguration: Sendable {
     }
 }
 
-/// Why a plugin cannot be made of its configuration.
+/// The reason why a plugin cannot be made from its configuration.
 public struct PluginConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Stable and in kebab-case: `wrong-type`, `unknown-field`, `missing-field`, `invalid-value`, `unknown-plugin`,
     /// `duplicate-plugin`, or a plugin's own.

@@ -7,9 +7,9 @@ public struct PluginRegistry: Sendable {
     public let sourceKinds: [PayloadSourceKind]
     /// The rules, in the order in which they are asked.
     public let rules: [any RoutingRule]
-    /// What new passcodes have to meet, in the order in which it is asked.
+    /// The validators of new passcodes, in the order in which they are asked.
     public let passcodeValidators: [any PasscodeValidator]
-    /// Those that applications and sessions may register, by their names.
+    /// The observers that applications and sessions may register by name.
     public let observers: [any SceneObserver]
     /// The kinds of formats that endpoints may ask for.
     public let deliveryFormatKinds: [DeliveryFormatKind]
@@ -53,7 +53,7 @@ public struct PluginRegistry: Sendable {
     }
 }
 
-/// Why plugins cannot be used together.
+/// The reason why plugins cannot be used together.
 public struct PluginRegistryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Stable and in kebab-case.
     public let code: String

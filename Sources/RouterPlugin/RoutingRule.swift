@@ -1,4 +1,4 @@
-/// A rule that has a say in who receives a notification.
+/// A rule that takes part in the choice of a notification's receiver.
 ///
 /// Candidates are shown best first, one at a time, and only as long as needed: among a million sessions a rule that
 /// accepts the first one costs one call. A rule is a pure value: the same arguments always give the same verdict. Every
@@ -9,7 +9,7 @@ public protocol RoutingRule: Sendable {
     /// Whether the rule may answer `prefer`. If one rule does, the router shows up to `RoutingLimits.lookAhead`
     /// candidates of the tier before it settles on the first accepted one.
     var looksAhead: Bool { get }
-    /// The rule's say on one candidate.
+    /// The rule's verdict on one candidate.
     func verdict(on candidate: Candidate, for notification: NotificationView, at now: Timestamp) -> RoutingVerdict
 }
 
@@ -18,7 +18,7 @@ extension RoutingRule {
     public var looksAhead: Bool { false }
 }
 
-/// What a rule says of one candidate.
+/// A rule's verdict on one candidate.
 public enum RoutingVerdict: Hashable, Sendable {
     /// No objection.
     case accept
@@ -28,23 +28,23 @@ public enum RoutingVerdict: Hashable, Sendable {
     case veto(reason: String)
     /// This session instead, if it is registered and not disabled.
     case redirect(to: SessionID, reason: String)
-    /// Nobody now; choose anew at that time.
+    /// No session now; the router decides again at that time.
     case hold(until: Timestamp, reason: String)
-    /// Nobody, ever.
+    /// No session, now or later.
     case drop(reason: String)
 }
 
 /// A notification as rules see it.
 public struct NotificationView: Sendable {
-    /// What it is to its receiver.
+    /// The kind of payload: a push, a user activity, a URL or a shortcut item.
     public let kind: NotificationKind
     /// The tenant.
     public let application: ApplicationID
-    /// The device it is for, if it names one.
+    /// The device that it is for, if it names one.
     public let device: DeviceID?
-    /// What it is about, if it says so.
+    /// The target content identifier, if the payload names one.
     public let contentID: ContentID?
-    /// How urgent it is.
+    /// The urgency.
     public let priority: Priority
     /// The bytes as received.
     public let payload: [UInt8]

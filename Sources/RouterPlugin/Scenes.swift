@@ -1,8 +1,8 @@
-/// How close to the person a scene is, as in UIKit's `UIScene.ActivationState`.
+/// The distance of a scene from the person, as in UIKit's `UIScene.ActivationState`.
 ///
 /// The raw values are the rank in the choice: a greater one is preferred.
 public enum ActivationState: UInt8, CaseIterable, Comparable, Sendable {
-    /// Known, but not connected: it is told to connect when something is for it.
+    /// Known, but not connected: it is told to connect when a notification is for it.
     case unattached = 0
     /// Connected, not on screen.
     case background = 1
@@ -31,7 +31,7 @@ public enum ActivationState: UInt8, CaseIterable, Comparable, Sendable {
     public static func < (lhs: ActivationState, rhs: ActivationState) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// How a receiver came to be the best one.
+/// The reason why a receiver is the best one.
 public enum Tier: String, CaseIterable, Sendable {
     /// A session whose *prefers* predicate holds.
     case prefers
@@ -39,7 +39,7 @@ public enum Tier: String, CaseIterable, Sendable {
     case can
     /// No session can, but the manifest allows a new one.
     case newSession
-    /// Nobody can have it.
+    /// No session can have it.
     case undeliverable
 }
 
@@ -47,19 +47,19 @@ public enum Tier: String, CaseIterable, Sendable {
 public struct Candidate: Hashable, Sendable {
     /// The session.
     public let session: SessionID
-    /// The device it is registered for, if any.
+    /// The device that it is registered for, if any.
     public let device: DeviceID?
     /// The scene role, such as `windowApplication`.
     public let role: String
     /// The name of its scene configuration.
     public let configuration: String
-    /// How close to the person it is.
+    /// Its distance from the person.
     public let activationState: ActivationState
     /// When it last became active; nil if it never was.
     public let lastActivatedAt: Timestamp?
     /// The preference level of its conditions; counts in tier `prefers` only.
     public let preferenceLevel: Int
-    /// The tier in which it stands.
+    /// The tier of the candidate.
     public let tier: Tier
 
     /// All parts at once.

@@ -1,10 +1,11 @@
-/// What a person does in an application, as far as a router has to know it: UIKit's `NSUserActivity`.
+/// A person's activity in an application, with the fields that a router needs: UIKit's `NSUserActivity`.
 public struct UserActivity: Hashable, Sendable {
     /// In reverse DNS notation, such as `com.example.gallery.openDetail`.
     public let activityType: String
-    /// What it is about: `targetContentIdentifier`, or else the text of `webpageURL`; nil if it does not say.
+    /// The target content identifier of the activity: `targetContentIdentifier`, or else the text of `webpageURL`; nil
+    /// if it has neither.
     public let contentID: ContentID?
-    /// The whole of it.
+    /// The whole object.
     public let value: JSONValue
 
     /// Reads an object with `activityType`, and `targetContentIdentifier`, `webpageURL`, `title` and `userInfo` if they
@@ -36,9 +37,9 @@ public struct UserActivity: Hashable, Sendable {
 
 /// A URL that a scene is to open: UIKit's `UIOpenURLContext`.
 public struct OpenURLContext: Hashable, Sendable {
-    /// The URL's text, which is what it is about.
+    /// The URL's text, which is the content id.
     public let contentID: ContentID
-    /// The whole of it.
+    /// The whole object.
     public let value: JSONValue
 
     /// Reads an object with `url`, and `options` with `sourceApplication` and `openInPlace` if they are there.
@@ -62,9 +63,9 @@ public struct OpenURLContext: Hashable, Sendable {
 
 /// A quick action: UIKit's `UIApplicationShortcutItem`.
 public struct ShortcutItem: Hashable, Sendable {
-    /// What it is about; nil if it does not say.
+    /// The target content identifier; nil if it has none.
     public let contentID: ContentID?
-    /// The whole of it.
+    /// The whole object.
     public let value: JSONValue
 
     /// Reads an object with `type`, and `localizedTitle`, `localizedSubtitle`, `targetContentIdentifier` and `userInfo`
@@ -84,7 +85,7 @@ public struct ShortcutItem: Hashable, Sendable {
     }
 }
 
-/// Reads the members of an object one by one, and then refuses what nobody asked for.
+/// Reads the members of an object one by one, and then refuses those that were not read.
 private struct SceneFields {
     private let object: JSONObject
     private let name: String
@@ -136,7 +137,7 @@ private struct SceneFields {
         SourceError(code: "missing-field", message: "The field \(key) is missing, or empty.")
     }
 
-    /// What is not there is about nothing in particular.
+    /// The content id of a text; nil if the text is missing.
     static func contentID(_ text: String?) throws(SourceError) -> ContentID? {
         guard let text else { return nil }
         do { return try ContentID(text) } catch {

@@ -1,20 +1,21 @@
-/// Something that has happened and is durable: an entry of the feed that streams and observers are told from.
+/// A committed event: an entry of the feed that streams and observers receive.
 ///
-/// It names what it is about, and holds nothing of what was said: no payload, no `userInfo`, no secret, no passcode.
+/// The event names its subjects and holds none of their content: no payload, no `userInfo`, no secret, no passcode.
 public struct RouterEvent: Hashable, Sendable {
-    /// Its place among all events of this run of the daemon. They grow; numbers are missing where nobody listened.
+    /// The event's place among all events of this run of the daemon. Numbers grow; some are missing where the feed had
+    /// no listener.
     public let sequence: Int64
-    /// What has happened.
+    /// The kind of event.
     public let type: RouterEventType
-    /// When it was committed.
+    /// The time of the commit.
     public let time: Timestamp
     /// The tenant.
     public let application: ApplicationID
-    /// The session that it happened to, or that has to do with it; nil if it is about no session.
+    /// The session that the event is about, or that has to do with it; nil if it is about no session.
     public let session: SessionID?
     /// The device of the session, of the notification or of the gate; nil if there is none.
     public let device: DeviceID?
-    /// What there is to say beside.
+    /// Further facts of the event.
     public let detail: RouterEventDetail
 
     /// All parts at once.
@@ -32,25 +33,25 @@ public struct RouterEvent: Hashable, Sendable {
     }
 }
 
-/// What an event says beside who it is about. Words are those of the HTTP API.
+/// The facts of an event beyond its subjects. Words are those of the HTTP API.
 public enum RouterEventDetail: Hashable, Sendable {
-    /// Nothing.
+    /// No further facts.
     case none
-    /// Where the session stands after it.
+    /// The state of the session after the event.
     case session(ActivationState)
-    /// Why the session takes no part, such as `gone`.
+    /// The reason why the session takes no part, such as `gone`.
     case disabled(reason: String)
-    /// What the session shows: `app`, `onboarding` or `screenshot`.
+    /// The screen of the session: `app`, `onboarding` or `screenshot`.
     case screen(String)
-    /// How the gate stands.
+    /// The state of the gate.
     case gate(GateView)
-    /// How far it has come at the gate.
+    /// The progress of onboarding at the gate.
     case progress(ProgressReport)
-    /// How a notification was decided.
+    /// The decision on a notification.
     case decision(DeliveryView, tier: Tier, state: String)
-    /// What came of an attempt.
+    /// The outcome of an attempt.
     case attempt(DeliveryView, AttemptView)
-    /// How a delivery ended; the reason is that of a dead letter.
+    /// The end of a delivery; the reason is that of a dead letter.
     case settlement(DeliveryView, reason: String?)
 }
 
@@ -76,7 +77,7 @@ public struct AttemptView: Hashable, Sendable {
     public let status: Int?
     /// The kind of failure in kebab-case; nil if there was an answer.
     public let failure: String?
-    /// How long it took.
+    /// The duration of the attempt.
     public let milliseconds: Int64
 
     /// All parts at once.
@@ -90,11 +91,11 @@ public struct AttemptView: Hashable, Sendable {
 
 /// A gate as events show it.
 public struct GateView: Hashable, Sendable {
-    /// Such as `onboarding` or `opened`.
+    /// The state of the gate, such as `onboarding` or `opened`.
     public let state: String
-    /// Who is responsible; nil if nobody is.
+    /// The responsible session; nil if there is none.
     public let responsible: SessionID?
-    /// How often somebody became responsible.
+    /// The number of times that a session became responsible.
     public let term: Int64
 
     /// All parts at once.

@@ -1,13 +1,13 @@
-/// The kind of something that has happened. Where webhooks have a name for it, it is that name.
+/// The kind of an event. Where webhooks have a name for it, it is that name.
 public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
-    /// An application was put, for the first time or anew.
+    /// An application was put, for the first time or again.
     case applicationRegistered = "application.registered"
     /// An application is gone, and its sessions with it.
     case applicationDeleted = "application.deleted"
 
-    /// A session was put: it is new, or says that it stands elsewhere without having moved there.
+    /// A session was put: it is new, or reports another state without having moved there.
     case sessionRegistered = "session.registered"
-    /// What a session can show, where it is reached or what it keeps is other than before; its state is not.
+    /// The conditions, endpoint, configuration, device or stored data of a session have changed; its state has not.
     case sessionChanged = "session.changed"
     /// A session is gone for good.
     case sessionDiscarded = "session.discarded"
@@ -16,7 +16,7 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     /// A session takes part again.
     case sessionEnabled = "session.enabled"
 
-    /// A session is connected: it stands in the background.
+    /// A session is connected: it is in the background.
     case sceneWillConnect = "scene.willConnect"
     /// A session goes to the foreground.
     case sceneWillEnterForeground = "scene.willEnterForeground"
@@ -24,7 +24,7 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     case sceneDidBecomeActive = "scene.didBecomeActive"
     /// A session is not used any more.
     case sceneWillResignActive = "scene.willResignActive"
-    /// A session stands in the background.
+    /// A session is in the background.
     case sceneDidEnterBackground = "scene.didEnterBackground"
     /// A session is not connected any more, and is kept.
     case sceneDidDisconnect = "scene.didDisconnect"
@@ -35,14 +35,14 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     case onboardingSceneDidChange = "application.onboardingSceneDidChange"
     /// Another session, or none, asks for the passcode.
     case passcodeSceneDidChange = "application.passcodeSceneDidChange"
-    /// A gate stands in another state.
+    /// A gate has changed its state.
     case gateDidChange = "gate.didChange"
-    /// What is done at a gate has come a step further.
+    /// Onboarding at a gate has come a step further.
     case gateDidProgress = "gate.didProgress"
 
     /// A notification was accepted and decided.
     case notificationAccepted = "notification.accepted"
-    /// A notification was decided anew.
+    /// A notification was decided again.
     case notificationReassigned = "notification.reassigned"
     /// An attempt has come to its end.
     case attemptEnded = "attempt.ended"
@@ -52,9 +52,9 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     case notificationExpired = "notification.expired"
     /// It was given up.
     case notificationDeadLettered = "notification.deadLettered"
-    /// A newer one took its place.
+    /// A newer one replaced it.
     case notificationSuperseded = "notification.superseded"
-    /// Somebody called it back.
+    /// A client cancelled it.
     case notificationCancelled = "notification.cancelled"
 
     /// The types that a name means: its own, or with a `*` at the end all that begin so; none if there are no such types.

@@ -19,8 +19,7 @@ public protocol DeliveryFormat: Sendable {
 
 /// Bounds of what formats make.
 public enum DeliveryFormatLimits: Sendable {
-    /// The greatest body in bytes. A payload of the greatest size fits into it in Base64 and with all that stands
-    /// around it.
+    /// The greatest body in bytes. A payload of the greatest size fits into it in Base64 and with everything around it.
     public static let bodyBytes = 1024 * 1024
     /// The greatest number of header fields.
     public static let headers = 32

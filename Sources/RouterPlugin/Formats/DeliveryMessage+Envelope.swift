@@ -1,8 +1,9 @@
 extension DeliveryMessage {
     /// The standard envelope: Standard Webhooks' `type`, `timestamp` and `data`, with the payload spliced in as received.
     ///
-    /// Receivers rely on every byte of it. A push payload stands at `data.payload`, whatever the type; all else stands
-    /// where UIKit has it. A payload that is no JSON stands in Base64 at `data.payloadBase64`, beside its media type.
+    /// Receivers rely on every byte of it. A push payload stands at `data.payload`, whatever the type; all other
+    /// content stands where UIKit has it. A payload that is not JSON stands in Base64 at `data.payloadBase64`, beside
+    /// its media type.
     public var standardEnvelope: [UInt8] {
         let length = notification.map { $0.payload.count } ?? 0
         return JSONWriter.object(reserving: length + Self.usualLength) { body in

@@ -1,5 +1,5 @@
-/// Everything that a receiver can be told in one request: a notification with the decision that routed it, or an event
-/// of a session's or an application's life.
+/// The content of one request to a receiver: a notification with the decision that routed it, or an event of a
+/// session's or an application's life.
 public struct DeliveryMessage: Hashable, Sendable {
     /// The id of the delivery, `webhook-id` on the wire; the same over all attempts.
     public var id: String
@@ -78,7 +78,7 @@ public struct DeliveredNotification: Hashable, Sendable {
         self.payloadContentType = payloadContentType
     }
 
-    /// The payload as a JSON value, parsed anew; nil if it is none.
+    /// The payload as a JSON value, parsed at each call; nil if it is not JSON.
     public var payloadValue: JSONValue? {
         guard MediaType.isJSON(payloadContentType) else { return nil }
         return try? JSONValue(parsing: payload)

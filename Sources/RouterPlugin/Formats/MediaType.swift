@@ -1,4 +1,4 @@
-/// Questions about media types, as far as formats ask them.
+/// Questions about media types that formats ask.
 public enum MediaType: Sendable {
     /// Whether content of the type is JSON: `application/json`, `text/json` and every type that ends in `+json`.
     public static func isJSON(_ contentType: String) -> Bool {

@@ -1,12 +1,11 @@
-/// The keys of all objects that are open, to find one that occurs twice.
+/// The keys of all open objects, for finding one that occurs twice.
 ///
 ///     { "a": { "b": 1, "c": { "d": …      keys   [ a | b c | d ]      one run per open object
 ///                                         marks  [ # | # # | # ]      a hash of each, beside it
 ///
 /// Up to `narrow` keys of an object are compared one by one through their marks, which for so few is faster than any
-/// table. Marks are cheap and can be forged; with `narrow` as the bound that costs a constant factor at most. Beyond
-/// it a set takes over, hashed with the process's random seed, so that nobody can write a document that costs more
-/// than linear work.
+/// table. Marks are cheap and can be forged; with `narrow` as the bound that costs a constant factor at most. Beyond it
+/// a set takes over, hashed with the process's random seed, so that no document can cost more than linear work.
 struct JSONKeyLedger {
     private static let narrow = 128
 
@@ -53,7 +52,7 @@ struct JSONKeyLedger {
     /// Forgets the innermost object, whose run begins at `first`.
     mutating func close(first: Int) {
         if keys.count - first > Self.narrow { wide.removeLast() }
-        // One by one: removing a range moves what is behind it, and here nothing is.
+        // Removed one by one: removing a range moves the elements behind it, and there are none.
         while keys.count > first {
             keys.removeLast()
             marks.removeLast()

@@ -1,6 +1,6 @@
-/// What a JSON document may cost.
+/// The limits on the cost of a JSON document.
 ///
-/// Every limit is checked while reading, before memory is spent on what it forbids.
+/// Every limit is checked while reading, before the memory beyond it would be taken.
 public struct JSONLimits: Hashable, Sendable {
     /// The greatest size in bytes.
     public let maximumBytes: Int

@@ -2,7 +2,7 @@
 ///
 /// It takes and refuses exactly what `JSONValue(parsing:)` does. A lookup is immutable and may be shared.
 public struct JSONLookup: Sendable {
-    /// What stands at a place.
+    /// The value at a place.
     public enum Finding: Hashable, Sendable {
         /// The place does not exist.
         case absent
@@ -12,15 +12,15 @@ public struct JSONLookup: Sendable {
         case notAString(JSONKind, offset: Int)
     }
 
-    /// What a document holds.
+    /// The result of a lookup.
     public struct Answer: Hashable, Sendable {
-        /// What sort of value the document is.
+        /// The kind of value that the document is.
         public let root: JSONKind
-        /// What stands at each place, in the order in which the lookup was given them.
+        /// The value at each place, in the order in which the lookup was given them.
         public let findings: [Finding]
     }
 
-    /// At most so many places can be looked up at once.
+    /// The greatest number of places that can be looked up at once.
     public static let maximumPaths = 64
 
     private let paths: [[[UInt8]]]

@@ -1,4 +1,4 @@
-/// A number as it was written: `1e400`, `0.1`, `-0.0` and `12345678901234567890` stay what they are.
+/// A number as it was written: `1e400`, `0.1`, `-0.0` and `12345678901234567890` keep their text.
 ///
 /// Equality is that of the text: `1.0` and `1` are different numbers here.
 public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
@@ -42,7 +42,7 @@ public struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
 
     /// The number, if it is whole and fits.
     ///
-    /// What counts is the value, not how it is written: `1.0`, `1e2` and `100e-2` are whole, `1.5` is not.
+    /// The value decides, not the notation: `1.0`, `1e2` and `100e-2` are whole, `1.5` is not.
     public var asInt64: Int64? {
         let decimal = Decimal(text)
         guard !decimal.digits.isEmpty else { return 0 }

@@ -24,7 +24,7 @@ public struct JSONObject: Hashable, Sendable {
         }
     }
 
-    /// Up to so many members are searched one by one, which beats hashing.
+    /// The number of members up to which a linear search beats hashing.
     private static let narrow = 16
 
     /// The members in order.

@@ -86,7 +86,7 @@ extension JSONScanner {
     }
 
     /// A character of two to four bytes; returns where it ends. The ranges are those of Unicode's table 3-7, which
-    /// leaves out overlong forms, surrogates and what is beyond U+10FFFF.
+    /// leaves out overlong forms, surrogates and values beyond U+10FFFF.
     private mutating func multibyte(at start: Int) throws(JSONError) -> Int {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xBF

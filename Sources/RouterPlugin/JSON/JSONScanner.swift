@@ -1,7 +1,7 @@
 /// The grammar of RFC 8259 over bytes, a method per rule.
 ///
-/// It builds nothing: a visitor is told what comes. Nesting is kept in `parents`, not on the call stack, so no
-/// document can overflow it.
+/// The scanner builds nothing: it reports each value to a visitor. Nesting is kept in `parents`, not on the call stack,
+/// so no document can overflow it.
 ///
 ///     { "a": [ 1, 2 …        parents  [ document, object ]      frame  array
 ///
@@ -10,9 +10,9 @@ struct JSONScanner<Visitor: JSONVisitor> {
     /// An open array or object; nil is the document around it all.
     struct Frame {
         let container: JSONContainer?
-        /// How many members or elements have begun.
+        /// The number of members or elements that have begun.
         var count = 0
-        /// Where the run of its keys begins in the ledger.
+        /// The start of the run of its keys in the ledger.
         let firstKey: Int
     }
 
@@ -125,8 +125,8 @@ struct JSONScanner<Visitor: JSONVisitor> {
 
     // MARK: Bytes
 
-    // What runs for every byte is `mutating` even where it changes nothing: the compiler hands a method that is not a
-    // copy of the whole scanner, which took a fifth of the time.
+    // Methods that run for every byte are `mutating` even where they change nothing: the compiler gives a method that
+    // is not a copy of the whole scanner, which took a fifth of the time.
 
     /// The byte at the position; there must be one.
     mutating func current() throws(JSONError) -> UInt8 {
@@ -151,7 +151,7 @@ struct JSONScanner<Visitor: JSONVisitor> {
         JSONError(fault, offset: offset, pointer: pointer())
     }
 
-    /// RFC 6901, from the last key or index of every open container; nil if longer than is of use to anybody.
+    /// RFC 6901, from the last key or index of every open container; nil if longer than is useful.
     private func pointer() -> String? {
         var pointer = ""
         let frames = parents + [frame]

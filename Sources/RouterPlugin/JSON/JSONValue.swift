@@ -25,7 +25,7 @@ public enum JSONValue: Hashable, Sendable {
         self = try JSONScanner<JSONTreeBuilder>.run(over: bytes, limits: limits, visitor: JSONTreeBuilder()).result
     }
 
-    /// What sort of value it is.
+    /// The kind of value.
     public var kind: JSONKind {
         switch self {
         case .null: .null
@@ -85,7 +85,7 @@ public enum JSONValue: Hashable, Sendable {
     }
 }
 
-/// The six sorts of JSON values.
+/// The six kinds of JSON values.
 public enum JSONKind: String, CaseIterable, Sendable {
     /// `null`
     case null

@@ -1,7 +1,7 @@
-/// Is told what a document holds, in the order in which it is written.
+/// Receives the values of a document, in the order in which they are written.
 ///
-/// What it is told of is valid so far, but the document may still turn out to be broken: a visitor's result counts only
-/// once the scanner has returned.
+/// The values are valid so far, but the document may still turn out to be broken: a visitor's result counts only once
+/// the scanner has returned.
 protocol JSONVisitor {
     /// `null`, `true` or `false`.
     mutating func literal(_ value: JSONValue, at offset: Int)
@@ -17,14 +17,14 @@ protocol JSONVisitor {
     mutating func end(_ container: JSONContainer, at offset: Int)
 }
 
-/// What holds other values.
+/// The kind of a value that holds other values.
 enum JSONContainer: Sendable {
     case array, object
 
     var closing: UInt8 { self == .object ? UInt8(ascii: "}") : UInt8(ascii: "]") }
 }
 
-/// Where a string stands in a document, without its quotes.
+/// The place of a string in a document, without its quotes.
 ///
 /// The bytes are valid: the scanner has looked at each. Most strings have no escape and are used where they stand.
 struct JSONText: Sendable {

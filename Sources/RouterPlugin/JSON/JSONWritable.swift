@@ -1,4 +1,4 @@
-/// What can be written as a JSON value.
+/// A value that can be written as JSON.
 public protocol JSONWritable {
     /// Appends one JSON document to the bytes.
     func appendJSON(to bytes: inout [UInt8])

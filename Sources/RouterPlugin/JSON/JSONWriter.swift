@@ -7,8 +7,8 @@
 ///     }
 ///
 /// The output is compact and the same for the same calls. Strings are escaped as little as possible: quote, backslash
-/// and control characters. U+2028 and U+2029 stay as they are, since nothing here is pasted into a script; whoever
-/// does that must escape `<` as well.
+/// and control characters. U+2028 and U+2029 stay as they are, since the output is never pasted into a script; code
+/// that does so must escape `<` as well.
 public enum JSONWriter: Sendable {
     /// An object with the members that the closure adds.
     ///
@@ -84,7 +84,7 @@ public enum JSONWriter: Sendable {
     }
 }
 
-/// Adds the members of an object. Not adding a key twice is up to the caller.
+/// Adds the members of an object. The caller must not add a key twice.
 public struct JSONObjectWriter: Sendable {
     fileprivate var bytes: [UInt8]
     private var isFirst = true

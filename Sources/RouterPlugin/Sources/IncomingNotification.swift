@@ -1,8 +1,8 @@
-/// What a source makes of a request: everything the router needs to know of a payload, and the payload itself.
+/// A source's result for a request: the facts that the router needs about a payload, and the payload itself.
 public struct IncomingNotification: Hashable, Sendable {
-    /// What it is to its receiver.
+    /// The kind of payload: a push, a user activity, a URL or a shortcut item.
     public var kind: NotificationKind
-    /// What the notification is about; nil if the payload does not name it.
+    /// The target content identifier; nil if the payload does not name one.
     public var contentID: ContentID?
     /// The bytes as received; they are stored and forwarded as they are.
     public var payload: [UInt8]
@@ -11,11 +11,11 @@ public struct IncomingNotification: Hashable, Sendable {
         get { otherContentType ?? Self.jsonContentType }
         set { otherContentType = sameBytes(newValue, Self.jsonContentType) ? nil : newValue }
     }
-    /// How urgent it is.
+    /// The urgency.
     public var priority: Priority
-    /// Until when it is worth delivering.
+    /// The end of the time in which delivering is worthwhile.
     public var expiration: Expiration
-    /// Notifications with the same collapse id stand for one another; the newest counts.
+    /// Notifications with the same collapse id replace one another; the newest counts.
     public var collapseID: String?
     /// Keys under which the sender may repeat the request; unique per application and source.
     public var dedupeKeys: [String]
@@ -40,14 +40,14 @@ public struct IncomingNotification: Hashable, Sendable {
     }
 }
 
-/// What a notification is to its receiver: a scene takes each of them by a callback of its own, and UIKit chooses the
+/// The kind of a notification for its receiver: a scene takes each kind by a callback of its own, and UIKit chooses the
 /// scene for all of them in one way.
 ///
 /// Source: Apple, `UISceneDelegate` and `UIScene.ConnectionOptions`.
 public enum NotificationKind: String, CaseIterable, Hashable, Sendable {
     /// A push payload.
     case notification
-    /// Something that a person does, and goes on with here: `NSUserActivity`.
+    /// An activity that a person continues in the scene: `NSUserActivity`.
     case userActivity
     /// A URL to open: `UIOpenURLContext`.
     case url
@@ -55,7 +55,7 @@ public enum NotificationKind: String, CaseIterable, Hashable, Sendable {
     case shortcutItem
 }
 
-/// How urgent a notification is: the values of APNs' `apns-priority`.
+/// The urgency of a notification: the values of APNs' `apns-priority`.
 public enum Priority: Int, CaseIterable, Sendable {
     /// Power considerations come first; may wait.
     case low = 1
@@ -65,7 +65,7 @@ public enum Priority: Int, CaseIterable, Sendable {
     case high = 10
 }
 
-/// Until when a notification is worth delivering: APNs' `apns-expiration`.
+/// The end of the time in which delivering a notification is worthwhile: APNs' `apns-expiration`.
 public enum Expiration: Hashable, Sendable {
     /// Try until the retry schedule ends.
     case never

@@ -23,7 +23,8 @@ public protocol PayloadSource: Sendable {
     /// that is answered here is neither verified nor decoded.
     func handshake(_ request: SourceRequest) -> SourceResponse?
 
-    /// Checks on the raw bytes that one of the secrets' holders has sent the request. All comparisons take constant time.
+    /// Checks on the raw bytes that a holder of one of the secrets has sent the request. All comparisons take constant
+    /// time.
     ///
     /// - Parameter secrets: The secrets that are good at the time of the request; never empty.
     /// - Throws: An error of the kind `unauthenticated`, which names the fault without helping a forger.
@@ -67,7 +68,7 @@ public struct SourceDefaults: Hashable, Sendable {
 public struct PayloadSourceKind: Sendable {
     /// Whether a configured source needs secrets.
     public enum Secrets: String, Sendable {
-        /// The sender proves itself by none of its own; the request needs an API key.
+        /// The sender has no proof of its own; the request needs an API key.
         case none
         /// With secrets they are verified; without, the request needs an API key.
         case optional
@@ -79,7 +80,7 @@ public struct PayloadSourceKind: Sendable {
     public let manifest: PluginManifest
     /// Whether configured sources have secrets.
     public let secrets: Secrets
-    /// Why a text cannot be a secret of this kind; nil if it can. The reason completes "The secret …".
+    /// The reason why a text cannot be a secret of this kind; nil if it can. The reason completes "The secret …".
     public let secretFault: @Sendable (SourceSecret) -> String?
     /// Makes a source of an object of options.
     public let make: @Sendable (JSONValue) throws(PluginConfigurationError) -> any PayloadSource

@@ -37,7 +37,7 @@ public struct SourceEvent: Hashable, Sendable {
         }
     }
 
-    /// An event of which nothing is known but its bytes.
+    /// An event with nothing known but its bytes.
     public init(
         kind: NotificationKind = .notification, type: String? = nil, contentID: ContentID? = nil, payload: [UInt8],
         contentType: String = "application/json", priority: Priority? = nil, expiration: Expiration? = nil,
@@ -69,6 +69,6 @@ public struct SourceDecoding: Hashable, Sendable {
         self.response = response
     }
 
-    /// A request that carries nothing and only wants an answer, such as a handshake.
+    /// A request that carries no event and only wants an answer, such as a handshake.
     public static func answer(_ response: SourceResponse) -> SourceDecoding { SourceDecoding([], response: response) }
 }

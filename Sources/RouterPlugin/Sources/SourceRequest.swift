@@ -28,7 +28,7 @@ public struct SourceRequest: Sendable {
 
     /// The value of a header that may occur once.
     ///
-    /// Header fields reach a source as text. Bytes that are none have become U+FFFD on the way, and two values one.
+    /// Header fields reach a source as text. Bytes that are not text have become U+FFFD on the way, and two values one.
     ///
     /// - Throws: `duplicate-header` if it occurs more than once, `header-not-utf8` if it was no text.
     public func header(_ name: String) throws(SourceError) -> String? {
