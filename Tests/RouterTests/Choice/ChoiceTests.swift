@@ -15,10 +15,10 @@ struct ChoiceTests {
 
     // MARK: Rank
 
-    /// In each row the first session wins although everything that counts less speaks for the second one, which was
+    /// In each row the first session wins although every less significant property favours the second one, which was
     /// also created first.
     @Test(
-        "What counts more wins against everything that counts less",
+        "A more significant property outweighs all less significant ones",
         arguments: [
             ("level", Scene("w", .unattached, level: 1), Scene("l", .foregroundActive, level: 0, activated: 9)),
             (
@@ -55,7 +55,7 @@ struct ChoiceTests {
 
     // MARK: Content
 
-    @Test("An empty content id cannot be made, so that it is absent")
+    @Test("An empty content id cannot be created, and so it counts as absent")
     func emptyContent() {
         let empty = ""
         #expect(throws: InvalidIdentifier.self) { try ContentID(empty) }
@@ -76,7 +76,7 @@ struct ChoiceTests {
         #expect(choose(scenes, ContentID(unchecked: decomposed)).outcome == .session("nfd"))
     }
 
-    @Test("Sessions and devices with canonically equivalent names are two")
+    @Test("Sessions and devices with canonically equivalent names are distinct")
     func normalisedNames() {
         let (composed, decomposed) = (SessionID(unchecked: "\u{E9}"), SessionID(unchecked: "e\u{301}"))
         let tenant = Tenant(
@@ -89,7 +89,7 @@ struct ChoiceTests {
 
     // MARK: Scope
 
-    @Test("A device narrows the choice to its sessions, even if nobody is left")
+    @Test("A device narrows the choice to its sessions, even if none is left")
     func device() {
         let scenes = [
             Scene("none", prefers: "TRUEPREDICATE", .foregroundActive), Scene("mine", device: "phone"),
@@ -128,7 +128,7 @@ struct ChoiceTests {
         #expect(choose([scene], "x").decision.reason == word + Predicate.format(predicate).description)
     }
 
-    @Test("The reason of a long predicate is cut")
+    @Test("The reason with a long predicate is cut")
     func longReason() {
         let predicate = "SELF == '" + String(repeating: "é", count: 300) + "' OR TRUEPREDICATE"
         let reason = choose([Scene("A", can: predicate)], "x").decision.reason

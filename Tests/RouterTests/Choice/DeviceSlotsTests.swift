@@ -5,7 +5,7 @@ import Testing
 @testable import Router
 
 @Suite("Sessions of devices") struct DeviceSlotsTests {
-    @Test("Each device has the sessions that came to it and have not left", arguments: 0..<4 as Range<UInt64>)
+    @Test("Each device has the sessions that were added to it and not removed", arguments: 0..<4 as Range<UInt64>)
     func history(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var devices = DeviceSlots()
@@ -17,7 +17,7 @@ import Testing
                 devices.remove(slot, home.number)
                 expected[home.device]?.remove(slot)
             } else if step < 2500 {
-                // Of five devices one has most of the sessions.
+                // One of the five devices has most of the sessions.
                 let device = DeviceID(unchecked: "d\(max(Int.random(in: -8..<5, using: &random), 0))")
                 homes[slot] = (devices.insert(slot, device), device)
                 expected[device, default: []].insert(slot)

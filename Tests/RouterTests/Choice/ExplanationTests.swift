@@ -5,7 +5,7 @@ import Testing
 
 @testable import Router
 
-/// What explanations say, compared with asking every session, and what they may take, counted and never timed.
+/// Explanations, compared with evaluating every session; their effort is counted and never timed.
 @Suite("Explanations")
 struct ExplanationTests {
     private static func tenant(_ scenes: [Scene], strict: Bool = false) -> Tenant {
@@ -30,7 +30,7 @@ struct ExplanationTests {
         }
     }
 
-    /// By brute force: every session is asked by the evaluator, and sorted.
+    /// The expected sessions by brute force: the evaluator evaluates every session, and the results are sorted.
     private static func expected(_ tenant: Tenant, _ content: String, _ device: DeviceID?) -> [ExaminedSession] {
         let strict = tenant.application.routing.prefersRequiresCan
         let asked = tenant.sessions.values.filter { device == nil || $0.device == device }.map {
@@ -47,7 +47,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test("An explanation says what asking every session does", arguments: 0..<100 as Range<UInt64>)
+    @Test("An explanation agrees with evaluating every session", arguments: 0..<100 as Range<UInt64>)
     func bruteForce(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let tenant = Self.tenant(Self.scenes(&generator), strict: Bool.random(using: &generator))
@@ -69,7 +69,7 @@ struct ExplanationTests {
         }
     }
 
-    /// What it takes to show so many sessions, and how many were shown.
+    /// The effort of showing this many sessions, and how many were shown.
     private static func effort(
         _ tenant: Tenant, _ content: ContentID, hasCandidates: Bool = true, steps: Int = .max, limit: Int = .max,
         device: DeviceID? = nil
@@ -83,7 +83,7 @@ struct ExplanationTests {
         return (effort, shown)
     }
 
-    @Test("A predicate is asked once, however many sessions share it", arguments: [nil, "d"] as [DeviceID?])
+    @Test("A predicate is evaluated once, however many sessions share it", arguments: [nil, "d"] as [DeviceID?])
     func shared(device: DeviceID?) {
         let scenes = (0..<300).map {
             Scene(
@@ -94,7 +94,7 @@ struct ExplanationTests {
         #expect(shown == 300 && effort.asked == 2)
     }
 
-    @Test("Each session's predicates are asked of the index, and of no more sessions than are shown")
+    @Test("Each session's predicates are evaluated by the index, and for no more sessions than are shown")
     func nobody() {
         let scenes = (0..<300).map {
             Scene(SessionID(unchecked: "s\($0)"), can: "SELF > 'z\($0)'", prefers: "SELF > 'y\($0)'")
@@ -103,7 +103,7 @@ struct ExplanationTests {
         #expect(shown == 50 && effort.asked == 100)
     }
 
-    @Test("Patterns with a question mark behind stars take what they take in a decision")
+    @Test("Patterns with a question mark behind stars cost the same as in a decision")
     func hostilePatterns() {
         let patterns = (0..<14).map { "SELF LIKE '*\(String(repeating: "?", count: 1000 - $0))ab?*'" }
         let scenes = (0..<3).map {
@@ -115,7 +115,7 @@ struct ExplanationTests {
         #expect(effort.compared > 0 && effort.compared <= 3 * 15 * (40 * id.utf8.count + 256 * 1001 + 24_576))
     }
 
-    @Test("An explanation ends when it has taken its steps", arguments: [nil, "d"] as [DeviceID?])
+    @Test("An explanation ends when it has used up its steps", arguments: [nil, "d"] as [DeviceID?])
     func steps(device: DeviceID?) {
         func texts(_ number: Int) -> String {
             "ANY {\((0..<200).map { "'\(number)-\($0)-'" }.joined(separator: ","))} IN SELF"
@@ -130,7 +130,8 @@ struct ExplanationTests {
             for part in [2, 5, 20] {
                 let (effort, shown) = Self.effort(
                     tenant, id, hasCandidates: hasCandidates, steps: all / part, device: device)
-                // One session's predicates may be asked beyond it, and to begin with everybody if there may be candidates.
+                // The predicates of one session beyond it may be evaluated; at the start, those of all sessions, if
+                // there may be candidates.
                 if hasCandidates {
                     #expect(shown >= 1 && effort.compared <= all)
                 } else {

@@ -9,7 +9,7 @@ struct InvarianceTests {
     static let seeds = Array(0..<150) as [UInt64]
     static let contents: [ContentID?] = [nil, "doc/1", "doc/2", "x"]
 
-    /// Random scenes with a fixed order of creation, so that they can be put in any order.
+    /// Random scenes with a fixed order of creation, so that they can be inserted in any order.
     private static func scenes(_ generator: inout SeededGenerator) -> [SceneSession] {
         let predicates = [
             "TRUEPREDICATE", "FALSEPREDICATE", "SELF == 'x'", "SELF BEGINSWITH 'doc/'", "SELF == 'doc/2'",
@@ -58,14 +58,14 @@ struct InvarianceTests {
         ).session(created: -1)
         for content in Self.contents where content != nil {
             let without = Chooser().choose(for: .about(content), from: Self.tenant(sessions), at: .epoch).outcome
-            // With no session at all a single-scene application may make one; a bystander is a session.
+            // Without any session a single-scene application may create one; a bystander is a session.
             if case .newSession = without { continue }
             let with = Chooser().choose(for: .about(content), from: Self.tenant([bystander] + sessions), at: .epoch)
             #expect(with.outcome == without)
         }
     }
 
-    @Test("Removing everybody but the winner leaves the winner", arguments: seeds)
+    @Test("Removing all sessions but the winner leaves the winner", arguments: seeds)
     func winnerAlone(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let sessions = Self.scenes(&generator)
@@ -92,7 +92,7 @@ struct InvarianceTests {
         }
     }
 
-    @Test("An explanation comes to the same decision and puts its winner first", arguments: seeds)
+    @Test("An explanation makes the same decision and puts its winner first", arguments: seeds)
     func explanation(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let sessions = Self.scenes(&generator)

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// What happens when no session can have it.
+/// Choices for which no session is a candidate.
 @Suite("The choice: new sessions")
 struct NewSessionTests {
     struct Case: CustomTestStringConvertible, Sendable {
@@ -61,7 +61,7 @@ struct NewSessionTests {
             .newSession(configuration: .named("Default"))),
     ]
 
-    @Test("Whether a session is made, and with which configuration", arguments: cases)
+    @Test("Whether a session is created, and with which configuration", arguments: cases)
     func outcome(_ row: Case) {
         let application = Application.gallery(multipleScenes: row.multipleScenes, configurations: row.configurations)
         let tenant = Tenant(application, row.scenes)
@@ -109,7 +109,7 @@ struct NewSessionTests {
         #expect(isNew())
     }
 
-    @Test("Without a content id any session can, so that no session is made")
+    @Test("Without a content id any session can, so that no session is created")
     func absentContent() {
         let tenant = Tenant(.gallery(multipleScenes: true), [Self.cannot])
         #expect(Chooser().choose(for: .about(nil), from: tenant, at: .epoch).outcome == .session("A"))

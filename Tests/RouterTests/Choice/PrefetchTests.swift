@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Prefetch")
 struct PrefetchTests {
-    /// More than the threshold below which nothing is prefetched.
+    /// More than the threshold below which no memory is prefetched.
     private static let sessions = 17_000
     private static let contents = 600
 
@@ -29,7 +29,7 @@ struct PrefetchTests {
         for number in 0..<Self.sessions { single.insert(try Self.entry(number)) }
         batched.apply(try (0..<Self.sessions).map { .insert(try Self.entry($0)) })
         for round in 0..<20 {
-            // One in nine names no session.
+            // One in nine ids belongs to no session.
             let numbers = (0..<40).map { ($0 * 7919 + round * 104_729) % (Self.sessions * 9 / 8) }
             let changes = try numbers.enumerated().map { place, number -> RegistryChange in
                 let (name, state) = (Self.name(number), ActivationState.allCases[(number + round) % 4])

@@ -3,10 +3,10 @@ import Router
 import RouterPlugin
 import Testing
 
-/// What rules can do to a choice.
+/// The effects of rules on a choice.
 @Suite("Rules")
 struct RuleTests {
-    /// Best first: two that prefer, two that can.
+    /// Best first: two sessions that prefer, then two that can.
     static let scenes = [
         Scene("p1", prefers: "SELF == 'x'", .foregroundActive), Scene("p2", prefers: "SELF == 'x'"),
         Scene("c1", .foregroundActive), Scene("c2"),
@@ -45,7 +45,7 @@ struct RuleTests {
         #expect(result.decision.vetoes.count == 2)
     }
 
-    @Test("Vetoes are recorded with the rule that made them")
+    @Test("Vetoes are recorded with their rule")
     func veto() {
         let result = choose([
             SayingRule(named: "test.first", ["p1": .veto(reason: "busy")]),
@@ -66,7 +66,7 @@ struct RuleTests {
         #expect(witness.sessions == ["p2"])
     }
 
-    @Test("When all were vetoed none is made in their place: it would be vetoed in its turn")
+    @Test("When all candidates are vetoed no session is created in their place: it would be vetoed in its turn")
     func vetoToNoSession() {
         let tenant = Tenant(.gallery(multipleScenes: true), Self.scenes)
         let rule = SayingRule { _ in .veto(reason: "no") }
@@ -85,7 +85,7 @@ struct RuleTests {
 
     // MARK: Prefer
 
-    @Test("A rule that looks ahead may take a candidate before better ones of its tier")
+    @Test("A rule that looks ahead may take a candidate before better candidates of its tier")
     func prefer() {
         let result = choose([SayingRule(looksAhead: true, ["p2": .prefer(reason: "idle")])])
         #expect(result.outcome == .session("p2"))
@@ -93,7 +93,7 @@ struct RuleTests {
         #expect(result.decision.vetoes.isEmpty)
     }
 
-    @Test("It cannot prefer across tiers")
+    @Test("A rule that looks ahead cannot prefer across tiers")
     func preferAcrossTiers() {
         #expect(choose([SayingRule(looksAhead: true, ["c1": .prefer(reason: "idle")])]).outcome == .session("p1"))
     }
@@ -105,7 +105,7 @@ struct RuleTests {
         #expect(result.decision.reason == "prefers: \(Predicate.format("SELF == 'x'"))")
     }
 
-    @Test("A later rule's veto counts for more than an earlier one's preference")
+    @Test("A later rule's veto outweighs an earlier rule's preference")
     func preferThenVeto() {
         let rules = [
             SayingRule(named: "test.prefer", looksAhead: true, ["p2": .prefer(reason: "idle")]),
@@ -127,7 +127,7 @@ struct RuleTests {
         #expect(witness.sessions.count == max(RoutingLimits.lookAhead, vetoed + 1))
     }
 
-    @Test("A hold, a drop or a redirect of a worse candidate does not touch the one in hand")
+    @Test("A hold, a drop or a redirect on a worse candidate does not affect the one in hand")
     func inHand() {
         for verdict in [
             RoutingVerdict.hold(until: .second(9), reason: ""), .drop(reason: ""), .redirect(to: "c2", reason: ""),

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// The verdicts that end a choice, and how much of a choice a rule gets to see.
+/// Verdicts that end a choice, and how many candidates a rule sees.
 @Suite("Rules: redirect, hold, drop, laziness")
 struct RuleVerdictTests {
     private func choose(
@@ -24,7 +24,7 @@ struct RuleVerdictTests {
     }
 
     @Test(
-        "A redirect that leads nowhere is not one",
+        "A redirect to a session that cannot receive the notification is ignored",
         arguments: [
             ("to an unknown session", "unknown", nil), ("to a disabled one", "disabled", nil), ("to itself", "A", nil),
             ("out of the device's scope", "elsewhere", "phone"), ("to one without device", "loose", "phone"),
@@ -42,7 +42,7 @@ struct RuleVerdictTests {
 
     // MARK: Hold and drop
 
-    @Test("A hold names nobody and says until when")
+    @Test("A hold names no session and has an end")
     func hold() {
         let result = choose([SayingRule(["A": .hold(until: .second(60), reason: "quiet hours")])], [Scene("A")])
         #expect(result.outcome == .held(until: .second(60)))
@@ -51,13 +51,13 @@ struct RuleVerdictTests {
         #expect(result.decision.reason == "test.rule: quiet hours")
     }
 
-    @Test("A hold into the past, or until now, is none", arguments: [-1, 0] as [Int64])
+    @Test("A hold that has already ended is ignored", arguments: [-1, 0] as [Int64])
     func holdIntoThePast(second: Int64) {
         let result = choose([SayingRule(["A": .hold(until: .second(second), reason: "")])], [Scene("A")])
         #expect(result.outcome == .session("A"))
     }
 
-    @Test("A drop ends the choice, earlier vetoes are kept")
+    @Test("A drop ends the choice and keeps earlier vetoes")
     func drop() {
         let rule = SayingRule(["A": .veto(reason: "no"), "B": .drop(reason: "spam")])
         let result = choose([rule], [Scene("A"), Scene("B"), Scene("C")])
@@ -67,7 +67,7 @@ struct RuleVerdictTests {
         #expect(result.decision.vetoes.map(\.session) == ["A"])
     }
 
-    @Test("The first rule with something to say is heard")
+    @Test("The first rule with a verdict other than accept decides")
     func firstRule() {
         let hold = SayingRule(named: "test.hold", ["A": .hold(until: .second(9), reason: "")])
         let drop = SayingRule(named: "test.drop", ["A": .drop(reason: "")])
@@ -85,7 +85,7 @@ struct RuleVerdictTests {
     // MARK: Reasons
 
     @Test(
-        "An over-long reason is cut where a scalar ends",
+        "An over-long reason is cut at the end of a scalar",
         arguments: [
             ("a", 256), ("é", 256), ("€", 255), ("😀", 256), ("a\u{301}", 256),
         ] as [(String, Int)])
@@ -98,7 +98,7 @@ struct RuleVerdictTests {
         #expect(result.decision.reason == "test.rule: " + cut)
     }
 
-    @Test("A reason of just the limit is kept whole")
+    @Test("A reason of exactly the limit is kept whole")
     func longestReason() {
         let reason = String(repeating: "a", count: RouterLimits.reasonBytes)
         let result = choose([SayingRule(["A": .drop(reason: reason)])], [Scene("A")])

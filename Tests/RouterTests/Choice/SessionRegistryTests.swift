@@ -7,26 +7,26 @@ import Testing
 
 @Suite("Session registries")
 struct SessionRegistryTests {
-    @Test("The linear registry is the plain list", arguments: 0..<8 as Range<UInt64>)
+    @Test("The linear registry agrees with the plain list", arguments: 0..<8 as Range<UInt64>)
     func linear(share: UInt64) {
         for seed in share * 5..<(share + 1) * 5 {
             #expect(SessionRegistryLaws.violations(of: LinearRegistry.self, seed: seed, steps: 25) == [])
         }
     }
 
-    @Test("The indexed registry is the plain list", arguments: 0..<8 as Range<UInt64>)
+    @Test("The indexed registry agrees with the plain list", arguments: 0..<8 as Range<UInt64>)
     func indexed(share: UInt64) {
         for seed in share * 5..<(share + 1) * 5 {
             #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, steps: 25) == [])
         }
     }
 
-    @Test("Hundreds of sessions come and go", arguments: 0..<3 as Range<UInt64>)
+    @Test("Hundreds of sessions are inserted and removed", arguments: 0..<3 as Range<UInt64>)
     func crowd(seed: UInt64) {
         #expect(SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: seed, crowd: 600) == [])
     }
 
-    /// `make verify-index` says how many.
+    /// `make verify-index` sets the number.
     @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
     func long(share: UInt64) {
         for seed in stride(from: 1000 + share, to: 1000 + Self.longSeeds, by: 64) {
@@ -36,9 +36,9 @@ struct SessionRegistryTests {
 
     private static let longSeeds = getenv("ROUTERD_INDEX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 0
 
-    @Test("Room for sessions that are expected is room for as many predicates as they have")
+    @Test("A reservation for sessions includes as many predicates as they have")
     func expected() throws {
-        /// What decisions look at, less the records of the sessions.
+        /// The memory that decisions read, without the records of the sessions.
         func bytes(predicates: Int, isExpected: Bool) throws -> Int {
             let sessions = 24_000
             var registry = IndexedRegistry()
@@ -56,7 +56,7 @@ struct SessionRegistryTests {
         let (own, ownExpected) = try (
             bytes(predicates: 24_000, isExpected: false), bytes(predicates: 24_000, isExpected: true)
         )
-        // A table that is made for 24,480 keys has 39,168 places of 8 bytes; one that doubles has 65,536.
+        // A table made for 24,480 keys has 39,168 places of 8 bytes; a table that doubles has 65,536.
         #expect(ownExpected <= own - 8 * (65_536 - 39_200))
         let (shared, sharedExpected) = try (
             bytes(predicates: 10, isExpected: false), bytes(predicates: 10, isExpected: true)
@@ -64,7 +64,7 @@ struct SessionRegistryTests {
         #expect(sharedExpected <= shared + 4096)
     }
 
-    @Test("What is expected is judged by all, not by those that come first", arguments: [true, false])
+    @Test("The estimate uses all sessions, not only the first ones", arguments: [true, false])
     func expectedAndUnlike(areFirstLarge: Bool) throws {
         func bytes(isExpected: Bool) throws -> Int {
             let sessions = 17_000
@@ -83,11 +83,11 @@ struct SessionRegistryTests {
             return registry.decisionBytes - 32 * (isExpected ? sessions : 1 << 15)
         }
         let (grown, expected) = try (bytes(isExpected: false), bytes(isExpected: true))
-        // A fiftieth more than is needed is made room for.
+        // The reservation is a fiftieth larger than needed.
         #expect(expected <= grown + grown / 50, "\(expected) and not \(grown)")
     }
 
-    @Test("A copy answers as when it was made, while its original changes and others read it")
+    @Test("A copy answers as when it was made, while its original changes and other threads read it")
     func concurrentReaders() async {
         var registry = IndexedRegistry()
         func entry(_ number: Int, _ level: Int = 0) -> RegistryEntry {
@@ -125,7 +125,7 @@ struct SessionRegistryTests {
         }
     }
 
-    @Test("The laws notice a registry that is wrong")
+    @Test("The laws detect a defective registry")
     func wrong() {
         func isFound<Registry: SessionRegistry>(_ type: Registry.Type) -> Bool {
             (0..<20 as Range<UInt64>).contains {
@@ -137,7 +137,7 @@ struct SessionRegistryTests {
     }
 }
 
-/// A registry like the linear one, wrong in one place.
+/// A registry like the linear one with one defect.
 private protocol WrongRegistry: SessionRegistry {
     var base: LinearRegistry { get set }
 }
@@ -158,7 +158,7 @@ extension WrongRegistry {
     func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) { base.visitAll(device: device, visit) }
 }
 
-/// Looks at devices in `visit` only.
+/// Respects devices in `visit` only.
 private struct Forgetful: WrongRegistry {
     var base = LinearRegistry()
     func best(for query: RegistryQuery) -> RegistryMatch? {

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// The worked cases of scene routing, as UIKit's documentation, samples and field reports have them.
+/// The worked cases of scene routing from UIKit's documentation, samples and field reports.
 @Suite("The choice: UIKit's worked cases")
 struct WorkedCasesTests {
     struct Case: CustomTestStringConvertible, Sendable {
@@ -28,7 +28,7 @@ struct WorkedCasesTests {
         var testDescription: String { "case \(number)" }
     }
 
-    /// A shows everything and is active; B is for `x` alone.
+    /// A can show everything and is active; B is for `x` alone.
     static let defaultAndDocument = [
         Scene("A", .foregroundActive), Scene("B", can: "SELF == 'x'", prefers: "SELF == 'x'"),
     ]
@@ -90,7 +90,7 @@ struct WorkedCasesTests {
         #expect(decision.tier == worked.tier)
     }
 
-    @Test("A session that was discarded before has no part in it")
+    @Test("A session that was discarded before does not take part")
     func discarded() {
         var tenant = Tenant(.gallery(), Self.defaultAndDocument)
         #expect(Chooser().choose(for: .about("x"), from: tenant, at: .epoch).outcome == .session("B"))

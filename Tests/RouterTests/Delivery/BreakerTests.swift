@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Every state, every event.
+/// Every state with every event.
 @Suite("Breaker")
 struct BreakerTests {
     private static let failure = Breaker.Signal.failed(.status(500))
@@ -28,7 +28,7 @@ struct BreakerTests {
         return breaker
     }
 
-    @Test("Five failures in a row open it, an answer in between does not count")
+    @Test("Five failures in a row open it, unless an answer came in between")
     func inARow() {
         var breaker = Breaker()
         for _ in 0..<4 { #expect(Self.end(&breaker, Self.failure) == nil) }
@@ -40,7 +40,7 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: .second(5)))
     }
 
-    @Test("Every other one of twenty opens it, fewer do not")
+    @Test("Every second failure of twenty opens it, fewer do not")
     func share() {
         for (answers, isOpening) in [(1, true), (2, false)] {
             var breaker = Breaker()
@@ -60,7 +60,7 @@ struct BreakerTests {
         #expect(other == breaker)
     }
 
-    @Test("While it is open nothing starts; when its time has come one attempt does")
+    @Test("While it is open no attempt starts; at its time one attempt does")
     func probe() {
         var breaker = Self.opened()
         #expect(breaker.admits(underWay: 0, at: .millisecond(4999)) == .wait(until: .second(5)))
@@ -70,7 +70,7 @@ struct BreakerTests {
         #expect(breaker.admits(underWay: 1, at: .second(99)) == .waitForOthers)
     }
 
-    @Test("A probe that fails opens it for twice as long, up to ten minutes")
+    @Test("A failed probe opens it for twice as long, up to ten minutes")
     func backOff() {
         var breaker = Self.opened()
         var now = Timestamp.epoch
@@ -84,7 +84,7 @@ struct BreakerTests {
         #expect(waits == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600])
     }
 
-    @Test("Probes of endpoints that failed together are not made together, and none is early")
+    @Test("Probes of endpoints that failed together are spread out, and none is early")
     func jitter() {
         var times: Set<Timestamp> = []
         for seed in 0..<50 as Range<UInt64> {
@@ -108,14 +108,14 @@ struct BreakerTests {
         }
     }
 
-    @Test("Nothing came of the probe: the next one may be made at once")
+    @Test("A probe without an outcome lets the next one start at once")
     func unsent() {
         var breaker = Self.halfOpen()
         #expect(Self.end(&breaker, .nothing, probe: true, at: .second(6))?.to == .open)
         #expect(breaker.admits(underWay: 0, at: .second(6)) == .start)
     }
 
-    @Test("After recovery one more is let through with every answer, and then all")
+    @Test("After recovery each answer admits one more attempt, until there is no limit")
     func ramp() {
         var breaker = Self.halfOpen()
         #expect(Self.end(&breaker, .answered, probe: true)?.reason == .answered)
@@ -130,7 +130,7 @@ struct BreakerTests {
         #expect(breaker.admits(underWay: 10_000, at: .epoch) == .start)
     }
 
-    @Test("While it recovers one failure is enough, and the wait goes on growing")
+    @Test("While it recovers one failure opens it, and the wait goes on growing")
     func relapse() {
         var breaker = Self.halfOpen()
         _ = Self.end(&breaker, .answered, probe: true)
@@ -138,7 +138,7 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: .second(10)))
     }
 
-    @Test("After a pause that was asked for, one failure is not enough")
+    @Test("After a requested pause, one failure does not open it")
     func pause() {
         var breaker = Breaker()
         breaker.pause()
@@ -147,7 +147,7 @@ struct BreakerTests {
         #expect(Self.end(&breaker, Self.failure)?.to == .open)
     }
 
-    @Test("By hand it is closed at once, and told so", arguments: [opened(), halfOpen()])
+    @Test("An operator closes it at once, and the transition is reported", arguments: [opened(), halfOpen()])
     func resumed(breaker: Breaker) {
         var breaker = breaker
         #expect(breaker.resume(at: .second(1))?.reason == .resumed)

@@ -30,15 +30,15 @@ struct ConnectingTests {
         #expect(lane.nextConnect(Self.terms(isGated: false, connects: false), at: .epoch) == nil)
     }
 
-    @Test("An event goes past gated notifications, and connects")
+    @Test("An event passes gated notifications, and connects")
     func event() {
         let lane = Self.lane([2: .willConnect], of: [1, 2])
         #expect(lane.nextConnect(Self.terms(isGated: true), at: .epoch) == 2)
-        // Before that event the session is not connected: so the notification connects it.
+        // Before that event the session is not connected, so the notification connects it.
         #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == 1)
     }
 
-    @Test("A notification that waits until the session was told of the open gate does not connect")
+    @Test("A notification that waits until the session has been told of the open gate does not connect")
     func opening() {
         let lane = Self.lane([2: .showApplicationScreen], of: [1, 2])
         #expect(lane.nextConnect(Self.terms(isGated: false), at: .epoch) == nil)

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// Formats as endpoints choose them, and as deliveries find them.
+/// The choice of a format for an endpoint, and its use in deliveries.
 @Suite("Delivery formats")
 struct DeliveryFormatsTests {
     private struct Stamp: DeliveryFormat {
@@ -49,13 +49,13 @@ struct DeliveryFormatsTests {
         (["id": "stamp", "text": .string(String(repeating: "x", count: 32 * 1024))], "invalid-value", ""),
     ]
 
-    @Test("A choice that will not do is refused, with its place", arguments: faults)
+    @Test("An invalid choice is refused, with its place", arguments: faults)
     func refused(value: JSONValue, code: String, pointer: String) {
         let error = #expect(throws: PluginConfigurationError.self) { try Self.formats.choice(reading: value) }
         #expect(error?.code == code && error?.pointer == pointer)
     }
 
-    @Test("A format that the daemon has no more, or that refuses its options by now, fails with a code")
+    @Test("A format that the daemon no longer has, or that now refuses its options, fails with a code")
     func gone() throws {
         let unknown = #expect(throws: DeliveryFormatError.self) { try Self.formats.format(DeliveryFormatChoice("a.b")) }
         #expect(unknown?.code == "unknown-format")
@@ -69,7 +69,7 @@ struct DeliveryFormatsTests {
 
     private static let raw = DeliveryFormatChoice("routerd.format.raw")
 
-    @Test("A replacement without a format has the standard one; a patch without one leaves it")
+    @Test("A replacement without a format has the standard one; a patch without one keeps the format")
     func endpoints() throws {
         let existing = Endpoint(url: "https://a", keys: SigningKeys("whsec_a"), format: Self.raw)
         let draft = EndpointDraft(url: "https://a", secret: nil, freshSecret: "f")
@@ -91,7 +91,7 @@ struct DeliveryFormatsTests {
         #expect(patch.applied(to: existing)?.format == DeliveryFormatChoice("a.b"))
     }
 
-    @Test("An attempt has the format of its endpoint, over a crash, an exchange of its secret, and for the delegate")
+    @Test("An attempt has the format of its endpoint, over a crash, a rotation of its secret, and for the delegate")
     func attempts() throws {
         var application = Application.gallery(
             delegate: Endpoint(url: "https://d.example/", keys: SigningKeys("whsec_ZA=="), format: Self.raw),
@@ -116,7 +116,7 @@ struct DeliveryFormatsTests {
 
     // MARK: Failures
 
-    @Test("A delivery that cannot be rendered is given up at once, shown with the error, and may be sent once more")
+    @Test("A delivery that cannot be rendered is given up at once, shown with the error, and can be replayed")
     func failure() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()
@@ -131,7 +131,7 @@ struct DeliveryFormatsTests {
         #expect(try bench.run(.accept(again)).accepted?.payload == stored.payload)
     }
 
-    @Test("A payload keeps its media type on all its ways")
+    @Test("A payload keeps its media type everywhere")
     func contentType() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         var request = AcceptRequest.of("x", payload: "<a/>")
@@ -147,7 +147,7 @@ struct DeliveryFormatsTests {
 
     // MARK: Facts that are kept
 
-    @Test("Facts are read as they were kept, and damaged ones are none")
+    @Test("Kept facts are read back, and damaged ones are refused")
     func facts() throws {
         let session = SessionView(
             id: "é\"", role: "r", configuration: "", activationState: .background)

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Every state, every event, legal or not.
+/// Every state with every event, legal or not.
 @Suite("Delivery state machine")
 struct DeliveryStateMachineTests {
     typealias Machine = DeliveryStateMachine
@@ -48,7 +48,7 @@ struct DeliveryStateMachineTests {
 
     // MARK: Start
 
-    @Test("Start: waiting sends the next attempt, and nothing else sends")
+    @Test("Start: only a waiting delivery sends its next attempt")
     func start() {
         var waiting = Self.machine(.never, DeliveryProgress(attempts: 4))
         #expect(waiting.start(at: .epoch) == .send(attempt: 5))
@@ -61,7 +61,7 @@ struct DeliveryStateMachineTests {
     }
 
     @Test(
-        "Start: not before its time, not when it has expired",
+        "Start: not before its time, and not after it has expired",
         arguments: [
             (.never, nil, .send(attempt: 1)),
             (.never, .second(-1), .send(attempt: 1)),
@@ -115,7 +115,7 @@ struct DeliveryStateMachineTests {
         #expect(Self.finish(Self.inFlight(), outcome) == action)
     }
 
-    @Test("Finished changes nothing: the answer takes effect when it is committed", arguments: outcomes)
+    @Test("Finished changes nothing: the outcome takes effect when it is committed", arguments: outcomes)
     func pure(outcome: ResponseClass) {
         let machine = Self.inFlight()
         _ = Self.finish(machine, outcome)
@@ -140,7 +140,7 @@ struct DeliveryStateMachineTests {
         #expect(failures == Self.policy.maximumFailures)
     }
 
-    @Test("Three rejections are enough, whatever else has failed")
+    @Test("Three rejections end the delivery, whatever other failures it had")
     func rejections() {
         let policy = RetryPolicy(schedule: Array(repeating: 1, count: 50))
         let twice = DeliveryProgress(attempts: 7, failures: 7, rejections: 2)
@@ -163,7 +163,7 @@ struct DeliveryStateMachineTests {
 
     // MARK: Back-pressure
 
-    @Test("Back-pressure uses up nothing while there is patience, and a failure each time after that")
+    @Test("Back-pressure uses up nothing during the patience, and a failure each time after that")
     func patience() {
         let pressure = ResponseClass.backPressure(retryAfterSeconds: 10)
         let used = DeliveryProgress(attempts: 400, failures: 2, rejections: 2)
@@ -184,7 +184,7 @@ struct DeliveryStateMachineTests {
 
     // MARK: Expiration
 
-    @Test("A delivery to be tried once is not retried, unless it was not tried", arguments: outcomes)
+    @Test("A delivery with a single attempt is not retried, unless the attempt was not sent", arguments: outcomes)
     func immediate(outcome: ResponseClass) {
         let action = Self.finish(Self.inFlight(.immediate), outcome)
         let expected: Machine.FinishAction =
@@ -202,7 +202,7 @@ struct DeliveryStateMachineTests {
         #expect(action == expected)
     }
 
-    @Test("A retry that would come too late is not waited for", arguments: [4, 5, 6] as [Int64])
+    @Test("A retry after the expiration is not waited for", arguments: [4, 5, 6] as [Int64])
     func tooLate(end: Int64) {
         let retry = Machine.FinishAction.retry(DeliveryProgress(attempts: 1, failures: 1, notBefore: .second(5)))
         let expected = end > 5 ? retry : .settle(.expired)
@@ -212,7 +212,7 @@ struct DeliveryStateMachineTests {
 
     // MARK: Committed
 
-    @Test("Where a session has moved nothing is waited for, and nothing else changes", arguments: outcomes)
+    @Test("After its session has moved a delivery is retried at once, and nothing else changes", arguments: outcomes)
     func moved(outcome: ResponseClass) {
         for expiration in [.never, .at(.second(4)), .immediate] as [Expiration] {
             let machine = Self.inFlight(expiration)
@@ -253,7 +253,7 @@ struct DeliveryStateMachineTests {
         #expect(machine.start(at: .second(5)) == .send(attempt: 2))
     }
 
-    @Test("Waiting can be settled: it has expired, or its application is gone")
+    @Test("A waiting delivery can be settled: it has expired, or its application was deleted")
     func settledWhileWaiting() {
         var machine = Self.machine()
         machine.settled(.expired)

@@ -33,7 +33,7 @@ struct DispatcherTests {
         return dispatcher
     }
 
-    @Test("Releasing a resource grants it to the lane that has been blocked longest, and to no other one")
+    @Test("Releasing a resource grants it to the lane that has been blocked longest, and to no other lane")
     func releaseWakesTheHead() {
         var dispatcher = Self.crowded([.gallery("A"), .gallery("B")])
         let origin = Self.endpoint("A").origin
@@ -86,7 +86,7 @@ struct DispatcherTests {
         #expect(Self.turns(&dispatcher) == [.gallery("A")] + (isElsewhere ? [.gallery("B")] : []))
     }
 
-    @Test("A lane that is not blocked any more is skipped in the wait list")
+    @Test("A lane that is no longer blocked is skipped in the wait list")
     func unblocked() {
         var dispatcher = Self.crowded([.gallery("A"), .gallery("B")])
         dispatcher.unblock(.gallery("A"))
@@ -94,7 +94,7 @@ struct DispatcherTests {
         #expect(Self.turns(&dispatcher) == [.gallery("B")])
     }
 
-    @Test("Of each class of priority one lane is granted the resource")
+    @Test("In each class of priority one lane is granted the resource")
     func classes() {
         var dispatcher = Self.crowded([.gallery("A")])
         let endpoint = Self.endpoint("B")

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// Bodies as receivers have always got them: not a byte of the standard format may change.
+/// Snapshots of webhook bodies: no byte of the standard format may change.
 @Suite("Envelope snapshots")
 struct EnvelopeSnapshotTests {
     private static func snapshot() throws -> [String] {
@@ -25,7 +25,7 @@ struct EnvelopeSnapshotTests {
         #expect(Set(kinds).subtracting(types) == ["application.passcodeSceneDidChange"])
     }
 
-    @Test("The data of an event in the snapshot is read as facts, and written again byte for byte")
+    @Test("The data of an event in the snapshot is read as facts, and written back byte for byte")
     func kept() throws {
         var count = 0
         for line in try Self.snapshot() {
@@ -34,7 +34,7 @@ struct EnvelopeSnapshotTests {
             guard data["decision"] == nil, let kind = body["type"]?.asString.flatMap(SceneEventKind.init) else {
                 continue
             }
-            // User info and restoration activity of a scene that connects are no facts of the event.
+            // User info and restoration activity of a connecting scene are not facts of the event.
             guard data["session"]?["userInfo"] == nil, data["connectionOptions"]?["stateRestorationActivity"] == nil
             else {
                 continue

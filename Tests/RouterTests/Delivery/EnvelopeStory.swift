@@ -139,6 +139,6 @@ struct EnvelopeStory {
 }
 
 extension Reply {
-    /// The gate as it stands after a request to it.
+    /// The gate after a request to it.
     fileprivate var standing: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
 }

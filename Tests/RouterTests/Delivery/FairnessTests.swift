@@ -44,14 +44,14 @@ struct FairnessTests {
             }
         }
 
-        /// All that may start now.
+        /// All attempts that may start now.
         mutating func all() -> [QueuedDelivery] {
             var all: [QueuedDelivery] = []
             while let delivery = next() { all.append(delivery) }
             return all
         }
 
-        /// Attempts one after another, each of which is taken.
+        /// Makes attempts one after another, each of which succeeds.
         mutating func serve(_ count: Int) -> [UnsettledNotification] {
             (0..<count).compactMap { _ in
                 guard let delivery = next() else { return nil }
@@ -70,8 +70,8 @@ struct FairnessTests {
         }
     }
 
-    /// One had stood there with many lanes before the other came.
-    @Test("Applications take turns at an origin where little may be under way at once")
+    /// One application had many lanes there before the other one arrived.
+    @Test("Applications take turns at an origin with a low limit of attempts")
     func turnsAtAnOrigin() throws {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 1))
         for number in 0..<9 {
@@ -109,8 +109,9 @@ struct FairnessTests {
         }
     }
 
-    /// A lane with more to send does not take the resource again that it gives back, while others are blocked on it.
-    @Test("Lanes that always have more take turns at a scarce resource", arguments: Scarcity.allCases)
+    /// A lane with more to send does not take the resource that it has just released, while other lanes are blocked on
+    /// it.
+    @Test("Lanes that always have more to send take turns at a scarce resource", arguments: Scarcity.allCases)
     func turnsOfLanes(_ scarcity: Scarcity) throws {
         var bench = Bench(scarcity.caps)
         for number in 0..<30 {
@@ -136,7 +137,7 @@ struct FairnessTests {
         #expect(most - least <= 1, "\(least) to \(most)")
     }
 
-    @Test("An application with fifty lanes gets no more than one with a single lane")
+    @Test("An application with fifty lanes gets no more than an application with a single lane")
     func applications() {
         var bench = Bench(DeliveryCaps(slots: 1))
         for lane in 0..<50 { bench.add(4, to: SessionID(unchecked: "s\(lane)")) }
@@ -146,7 +147,7 @@ struct FairnessTests {
         #expect(zip(served, served.dropFirst()).allSatisfy { $0 != $1 }, "In turn, one each.")
     }
 
-    @Test("A weight is how many in a turn")
+    @Test("A weight is the number of attempts in a turn")
     func weights() {
         var bench = Bench(DeliveryCaps(slots: 1))
         bench.weights = [.gallery: 3]
@@ -174,7 +175,7 @@ struct FairnessTests {
     @Test("Slots are kept free for each class")
     func reserved() {
         var bench = Bench(DeliveryCaps(slots: 32, perOrigin: 32))
-        // Of many applications, so that the share of one is not what limits them.
+        // Uses many applications, so that no application's share is the limit.
         func application(_ lane: Int) -> ApplicationID { ApplicationID(unchecked: "app\(lane)") }
         for lane in 0..<100 { bench.add(1, of: application(lane), to: SessionID(unchecked: "low\(lane)"), .low) }
         #expect(bench.all().count == 32 - 4 - 2, "An eighth is for high, a sixteenth for normal.")
@@ -185,7 +186,7 @@ struct FairnessTests {
         #expect(bench.planner.inFlight == 32)
     }
 
-    @Test("An urgent delivery lifts the deliveries before it in its lane")
+    @Test("An urgent delivery raises the class of the deliveries before it in its lane")
     func inheritance() {
         var bench = Bench(DeliveryCaps(slots: 1))
         bench.add(1, to: "A", .low)
@@ -194,7 +195,7 @@ struct FairnessTests {
         #expect(bench.serve(2).map(\.priority) == [.low, .high])
     }
 
-    @Test("One origin gets no more than its share, and the others go on")
+    @Test("An origin gets no more than its share, and other origins go on")
     func origins() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 3))
         for lane in 0..<10 {
@@ -222,7 +223,7 @@ struct FairnessTests {
         #expect((Origin(url: one) == Origin(url: other)) == isSame)
     }
 
-    @Test("An endpoint whose attempt has run out of time is slow, however short that was, sent or not sent")
+    @Test("An endpoint whose attempt ran out of time is slow, however short the limit, sent or not sent")
     func outOfTime() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
         for lane in 0..<6 { bench.add(2, to: SessionID(unchecked: "s\(lane)")) }
@@ -235,7 +236,7 @@ struct FairnessTests {
         #expect(bench.all().count == 2)
     }
 
-    @Test("Endpoints that are slow share few slots until they are quick again")
+    @Test("Slow endpoints share few slots until they are quick again")
     func slow() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
         for lane in 0..<6 { bench.add(9, to: SessionID(unchecked: "s\(lane)")) }
@@ -247,7 +248,7 @@ struct FairnessTests {
         let started = bench.all()
         #expect(started.count == 3 && started.contains { $0.notification.decision.session == "quick" })
         #expect(bench.planner.slowUnderWay == 2)
-        // Two are served at a time, each of them three times, until all are quick.
+        // Two are served at a time, each of them three times, until all are quick again.
         var underWay = started
         var rounds = 0
         while let delivery = underWay.popLast(), rounds < 99 {
@@ -260,8 +261,8 @@ struct FairnessTests {
         #expect(bench.planner.count == 0 && bench.planner.endpoints.values.allSatisfy { !$0.isSlow })
     }
 
-    /// As those at names that wait for a thread: each of them has a slot while it waits.
-    @Test("Endpoints to which nothing could be sent share few slots until something is, and are not slow")
+    /// For example, endpoints whose names wait for a look-up thread: each of them has a slot while it waits.
+    @Test("Endpoints whose attempts could not be sent share few slots until one is sent, and are not slow")
     func notSent() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64, slow: 2))
         for lane in 0..<6 { bench.add(1, to: SessionID(unchecked: "s\(lane)")) }
@@ -306,7 +307,7 @@ struct FairnessTests {
         #expect(bench.all().isEmpty)
         bench.now = .second(6)
         bench.planner.timeHasCome(for: endpoint, at: bench.now)
-        // The attempts that were under way when it opened are not over; they do not count.
+        // Attempts that were under way when the breaker opened have not ended; they do not count.
         let probe = bench.all()
         #expect(probe.count == 1)
         bench.learn(probe[0], .success, status: 200)
@@ -315,7 +316,7 @@ struct FairnessTests {
         #expect(bench.all().isEmpty, "Fifteen are under way still.")
     }
 
-    @Test("Retry-After blocks every lane of the endpoint, and no other one")
+    @Test("Retry-After blocks every lane of the endpoint, and no other lane")
     func gate() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 64))
         for id in ["A", "B", "C"] as [SessionID] {
@@ -336,7 +337,7 @@ struct FairnessTests {
         #expect(bench.all().map(\.notification.decision.session) == ["A"], "One at first.")
     }
 
-    @Test("Settled deliveries leave nothing behind")
+    @Test("Settled deliveries leave no state behind")
     func forgotten() {
         var bench = Bench(DeliveryCaps(slots: 4))
         bench.add(3, to: "A")
@@ -352,7 +353,7 @@ struct FairnessTests {
         #expect(bench.planner.endpoints.isEmpty)
     }
 
-    /// Attempts may take nearly as long as slow ones, and no slot becomes free until then.
+    /// Attempts may take nearly as long as slow ones, and no slot becomes free until they end.
     @Test("An application with many attempts under way leaves slots for others", arguments: [1, 2, 5])
     func shares(hogs: Int) {
         var bench = Bench(DeliveryCaps(slots: 256))
@@ -361,7 +362,7 @@ struct FairnessTests {
             for lane in 0..<300 { bench.add(2, of: hog, to: SessionID(unchecked: "s\(lane)"), .normal) }
         }
         let started = bench.all()
-        // Of the 208 slots that the normal class may use.
+        // Shares of the 208 slots that the normal class may use.
         #expect(started.count >= 208 * 8 * hogs / (8 * hogs + 1) && started.count <= 208 - 208 / (8 * hogs + 1) + 1)
         for hog in names {
             #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
@@ -369,14 +370,14 @@ struct FairnessTests {
         bench.add(1, of: "late", to: "a", .normal)
         bench.add(1, of: "late", to: "b", .normal)
         #expect(bench.all().map(\.notification.application) == ["late", "late"])
-        // One ends: another one starts, and the last slot is still free.
+        // One attempt ends: another one starts, and the last slot is still free.
         bench.planner.remove(started[0].notification.sequence)
         bench.add(1, of: "later", to: "a", .normal)
         let next = bench.all().map(\.notification.application)
         #expect(next.contains("later") && next.count <= 2)
     }
 
-    /// Of 64 slots at an origin that others have their receivers at too.
+    /// Shares of 64 slots at an origin that other applications use too.
     @Test("An application with many attempts under way at an origin leaves some for others", arguments: [1, 2, 5])
     func sharesOfAnOrigin(hogs: Int) {
         var bench = Bench(DeliveryCaps(slots: 1024, perOrigin: 64))
@@ -393,17 +394,17 @@ struct FairnessTests {
         for hog in names {
             #expect(abs(started.count { $0.notification.application == hog } - started.count / hogs) <= 8)
         }
-        // Their lanes at other origins go on.
+        // Lanes of the application at other origins go on.
         bench.add(1, of: names[0], to: "elsewhere", .normal)
         #expect(bench.all().map(\.notification.decision.session) == ["elsewhere"])
         add("late", "a")
         #expect(bench.all().map(\.notification.application) == ["late"])
-        // One ends: another one starts, and the last slot is still free.
+        // One attempt ends: another one starts, and the last slot is still free.
         bench.planner.remove(started[0].notification.sequence)
         add("later", "a")
         let next = bench.all()
         #expect(next.contains { $0.notification.application == "later" } && next.count <= 2)
-        // As they end, all the rest has its turn.
+        // As attempts end, all remaining deliveries have their turn.
         var underWay = started.dropFirst() + next
         var ended = 1
         while let delivery = underWay.popFirst() {
@@ -414,7 +415,7 @@ struct FairnessTests {
         #expect(ended == 200 * hogs)
     }
 
-    /// While its lanes wait, all that is under way there ends before anybody is called.
+    /// While its lanes wait, all attempts at the origin end before the next lane is called.
     @Test("An origin that is empty for a moment is shared as before")
     func anOriginThatWasEmpty() {
         var bench = Bench(DeliveryCaps(slots: 64, perOrigin: 9))

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Some endpoints hang; the others must hardly notice.
+/// Some endpoints hang; the healthy ones must hardly be affected.
 @Suite("The lane planner: one in a hundred hangs")
 struct HangingTests {
     /// Many endpoints with a session each, and a steady stream of notifications for them, in virtual time.
@@ -33,7 +33,7 @@ struct HangingTests {
 
         private var planner: LanePlanner
         private let hanging: Int
-        /// How many notifications come at a time for an endpoint that hangs, so that it always has more of them.
+        /// The number of notifications at a time for a hanging endpoint, so that its lane is never empty.
         private let burst: Int
         private let millisecondsToTimeOut: Int64
         private var lastSequence = NotificationSequence(0)
@@ -51,13 +51,13 @@ struct HangingTests {
             self.millisecondsToTimeOut = millisecondsToTimeOut
         }
 
-        /// The time within which so many of the healthy endpoints had their notifications, in milliseconds; and how many
-        /// are left in lanes.
+        /// The time in milliseconds within which this many healthy deliveries were made; and how many deliveries are
+        /// left in lanes.
         static func run(
             _ caps: DeliveryCaps, hanging: Int, burst: Int = 1, millisecondsToTimeOut: Int64 = 15_000
         ) -> (percentile99: Int64, left: Int) {
             var town = Town(caps, hanging: hanging, burst: burst, millisecondsToTimeOut)
-            // Sixty a second: half of what sixty-four slots can do.
+            // Sixty a second: half of the capacity of sixty-four slots.
             for number in 0..<24_000 as Range<Int64> { town.live(until: number * 1000 / 60) }
             let sorted = town.latencies.sorted()
             return (sorted[sorted.count * 99 / 100], town.planner.count)
@@ -133,10 +133,10 @@ struct HangingTests {
         #expect(hanging < 2 * baseline, "\(hanging) ms, \(baseline) ms without")
     }
 
-    /// Hanging endpoints always have more to receive, and would go on at once: one in a hundred, and more where an application
-    /// gives attempts up before they would count as slow by their length.
+    /// Hanging endpoints always have more to receive and retry at once: one endpoint in a hundred, and more where an
+    /// application's time limit ends attempts before they would count as slow by their duration.
     @Test(
-        "A backlog of those that hang is not felt either",
+        "A backlog of hanging endpoints does not slow the others either",
         arguments: [(share: 100, millisecondsToTimeOut: 15_000), (share: 33, millisecondsToTimeOut: 4900)])
     func backlog(share: Int, millisecondsToTimeOut: Int64) {
         let caps = DeliveryCaps(slots: 64, perOrigin: 64)
@@ -147,8 +147,8 @@ struct HangingTests {
         #expect(hanging.left > 50 * Town.endpoints / 100, "\(hanging.left) wait at the end")
     }
 
-    /// Otherwise the tests above would say nothing of the slots.
-    @Test("Without slots for slow endpoints they would take much longer", arguments: [1, 50])
+    /// Without this the tests above would prove nothing about the slots.
+    @Test("Without slots for slow endpoints the healthy deliveries take much longer", arguments: [1, 50])
     func unshielded(burst: Int) {
         let caps = DeliveryCaps(slots: 64, perOrigin: 64, slow: 64)
         let hanging = Town.run(caps, hanging: Town.endpoints / 100, burst: burst).percentile99

@@ -4,23 +4,23 @@ import Testing
 
 @testable import Router
 
-/// Deliveries that run out of time in a lane, beside a look at every delivery.
+/// Deliveries that expire in a lane, compared with a scan of every delivery.
 @Suite("Lane expiry")
 struct LaneExpiryTests {
-    @Test("The next to expire is the one that a look at all of them finds", arguments: 0..<40)
+    @Test("The next delivery to expire is the one that a scan of all of them finds", arguments: 0..<40)
     func asALookAtAll(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func draw(_ range: Range<Int64>) -> Int64 { .random(in: range, using: &generator) }
         var lane = Lane()
         var (now, sequence, ended) = (Timestamp.epoch, NotificationSequence(0), 0)
         var underWay: Set<NotificationSequence> = []
-        // Their ends are being committed, and others may come between.
+        // Their ends are being committed, and other operations may come between.
         var ending: [NotificationSequence] = []
         for _ in 0..<600 {
             switch draw(0..<10) {
             case 0..<4:
                 sequence = NotificationSequence(sequence.value + 1)
-                // Some have long, so that the others go before them.
+                // Some expire late, so that the others leave before them.
                 let end = now.advanced(byMilliseconds: draw(0..<4) == 0 ? 1_000_000 : draw(1..<400))
                 lane.enqueue(
                     QueuedDelivery(.numbered(sequence, expiration: draw(0..<5) == 0 ? .never : .at(end)), payload: nil))

@@ -11,7 +11,7 @@ struct LanePlannerTests {
         LaneTerms(url: "https://\(key.session).example/", maxInFlight: maxInFlight)
     }
 
-    /// Everything that the planner wants done now.
+    /// All steps that the planner returns now.
     private static func steps(
         _ planner: inout LanePlanner, at now: Timestamp = .epoch, maxInFlight: Int = 1
     ) -> [LanePlanner.Step] {
@@ -48,7 +48,7 @@ struct LanePlannerTests {
         #expect(Self.attempts(&planner, maxInFlight: 3) == [1, 7, 8, 2, 9, 3])
     }
 
-    @Test("A delivery called back before a crash ends at once, though every slot is taken")
+    @Test("A delivery recalled before a crash ends at once, though every slot is taken")
     func recalledEndsWithoutASlot() {
         var planner = Self.planner([("A", 1)], maximumInFlight: 1)
         #expect(Self.attempts(&planner) == [1])
@@ -68,7 +68,7 @@ struct LanePlannerTests {
         }
         var served: [SessionID] = []
         for round in 0..<300 as Range<Int64> {
-            // B's lane empties after each delivery and begins anew while it may still have a place in the turn.
+            // B's lane empties after each delivery and is created again while its name may still be in the turns.
             if planner.lanes[Self.key("B")] == nil {
                 let delivery = QueuedDelivery(.numbered(NotificationSequence(2000 + round), to: "B"), payload: nil)
                 planner.enqueue(delivery, in: Self.key("B"), sessionExists: true)
@@ -84,7 +84,7 @@ struct LanePlannerTests {
         #expect(turns.count <= 1, "Nobody is served twice in a row while the other waits.")
     }
 
-    @Test("No more are under way than the global limit, and a finished one makes room")
+    @Test("No more attempts are under way than the global limit, and a finished one frees its slot")
     func globalLimit() {
         var planner = Self.planner([("A", 1), ("B", 2), ("C", 3)], maximumInFlight: 2)
         #expect(Self.attempts(&planner) == [1, 2])
@@ -95,7 +95,7 @@ struct LanePlannerTests {
         #expect(planner.inFlight == 1)
     }
 
-    @Test("A lane that waits asks to be woken once, and goes on when it is")
+    @Test("A waiting lane asks for one timer, and goes on when it fires")
     func timers() {
         var planner = Self.planner([("A", 1), ("A", 2)])
         _ = Self.attempts(&planner)
@@ -111,7 +111,7 @@ struct LanePlannerTests {
         #expect(Self.steps(&planner, at: .second(5)) == [.wake(Self.key("A"), at: .second(305))])
     }
 
-    @Test("An expired delivery is told once, and the next one starts")
+    @Test("An expired delivery is reported once, and the next one starts")
     func expired() {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         let late = UnsettledNotification.numbered(1, expiration: .at(.epoch))
@@ -122,7 +122,7 @@ struct LanePlannerTests {
         #expect(planner.inFlight == 1)
     }
 
-    @Test("A closed lane starts nothing, a reopened one goes on")
+    @Test("A closed lane starts no attempt, a reopened one goes on")
     func closing() {
         var planner = Self.planner([("A", 1), ("A", 2)])
         planner.close(Self.key("A"))
@@ -137,7 +137,7 @@ struct LanePlannerTests {
         #expect(Self.attempts(&planner).isEmpty)
     }
 
-    @Test("A lane that was closed when its timer rang goes on when it is reopened")
+    @Test("A lane that was closed when its timer fired goes on when it is reopened")
     func closedAtItsTime() {
         var planner = Self.planner([("A", 1)])
         _ = Self.attempts(&planner)
@@ -149,7 +149,7 @@ struct LanePlannerTests {
         #expect(Self.attempts(&planner, at: .second(5)) == [1])
     }
 
-    @Test("A delivery for a session that is gone lies in a closed lane")
+    @Test("A delivery for a deleted session is in a closed lane")
     func nobody() {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         planner.enqueue(QueuedDelivery(.numbered(1), payload: nil), in: Self.key("A"), sessionExists: false)
@@ -169,7 +169,7 @@ struct LanePlannerTests {
 
     // MARK: Memory
 
-    @Test("Payloads in memory are counted in and out, whichever way they leave")
+    @Test("The count of payload bytes in memory includes every way in and out")
     func payloadBytes() {
         var planner = Self.planner([("A", 1), ("A", 2), ("B", 3)], payload: [1, 2, 3])
         #expect(planner.payloadBytes == 9)

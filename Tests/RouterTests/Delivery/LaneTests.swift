@@ -19,7 +19,7 @@ struct LaneTests {
         return offered
     }
 
-    @Test("First in, first out, as many at once as the lane carries", arguments: [1, 3])
+    @Test("First in, first out, with as many attempts at once as the lane allows", arguments: [1, 3])
     func order(maxInFlight: Int) {
         var lane = Self.lane([1, 2, 3, 4, 5])
         var sent: [Int64] = []
@@ -36,7 +36,7 @@ struct LaneTests {
         #expect(lane.inFlight == 0)
     }
 
-    @Test("A delivery that comes back takes the place of its acceptance")
+    @Test("A delivery that returns takes its place in the order of acceptance")
     func reinsertion() {
         var lane = Self.lane([10, 20, 30])
         lane.enqueue(QueuedDelivery(.numbered(25), payload: nil))
@@ -61,7 +61,7 @@ struct LaneTests {
         #expect(delivery.notification.sequence == 1)
     }
 
-    @Test("A failure among several under way lets those go on, and nothing new pass")
+    @Test("After a failure among several attempts under way, those go on and no later delivery starts")
     func failureAmongSeveral() {
         var lane = Self.lane([1, 2, 3, 4])
         #expect(Self.offers(&lane, maxInFlight: 3) == [1, 2, 3])
@@ -72,7 +72,7 @@ struct LaneTests {
         #expect(Self.offers(&lane, maxInFlight: 3, at: .second(5)) == [1, 4])
     }
 
-    /// A lane whose first delivery waits for its retry after that many attempts.
+    /// A lane whose first delivery waits for its retry after this many attempts.
     private static func waiting(after attempts: Int) -> Lane {
         var lane = lane([1, 2, 3])
         for number in 1...attempts {
@@ -84,7 +84,7 @@ struct LaneTests {
     }
 
     @Test(
-        "A delivery that waits may be overtaken after so many attempts, and comes first again in its time",
+        "A waiting delivery may be overtaken after the set number of attempts, and comes first again at its time",
         arguments: [(1, nil, false), (5, nil, false), (1, 2, false), (2, 2, true), (1, 1, true)] as [(Int, Int?, Bool)])
     func overtaking(attempts: Int, after: Int?, isOvertaken: Bool) {
         var lane = Self.waiting(after: attempts)
@@ -105,7 +105,7 @@ struct LaneTests {
         #expect(first.notification.sequence == 1)
     }
 
-    @Test("Only so many are overtaken at a time; then order holds again")
+    @Test("Only a limited number is overtaken at a time; then order holds again")
     func overtakingIsBounded() {
         let count = Int64(RouterLimits.overtakenDeliveries)
         var lane = Self.lane((1...count + 2).map { NotificationSequence($0) })
@@ -131,7 +131,7 @@ struct LaneTests {
         #expect(Self.offers(&lane, maxInFlight: 1, at: .second(7)) == [1])
     }
 
-    @Test("A lane is as urgent as the most urgent one that waits in it")
+    @Test("A lane is as urgent as its most urgent waiting delivery")
     func urgency() {
         var lane = Lane()
         #expect(lane.urgency == nil)
@@ -149,7 +149,7 @@ struct LaneTests {
         #expect(lane.urgency == nil && lane.inFlight == 1)
     }
 
-    @Test("An expired delivery is offered for its settlement once, and holds no other one back")
+    @Test("An expired delivery is offered for its settlement once, and does not hold back others")
     func expired() {
         var lane = Lane()
         lane.enqueue(QueuedDelivery(.numbered(1, expiration: .at(.second(0))), payload: nil))

@@ -52,7 +52,7 @@ struct MovingLanesTests {
         return planner
     }
 
-    @Test("Every delivery is in the lanes that are taken, in order, and none is left behind")
+    @Test("The taken lanes hold every delivery, in order, and none is left behind")
     func taken() throws {
         var planner = Self.busy()
         let taken = planner.takeLanes(of: .gallery)
@@ -67,7 +67,7 @@ struct MovingLanesTests {
         #expect(again == nil)
     }
 
-    @Test("A delivery whose attempt is under way is in doubt, and waits; one that waits or retries is as it was")
+    @Test("A delivery with an attempt under way is in doubt, and waits; waiting and retrying ones are unchanged")
     func inDoubt() throws {
         var planner = Self.busy()
         let before = (2...4).map { planner.delivery(NotificationSequence($0)) }
@@ -81,7 +81,7 @@ struct MovingLanesTests {
         #expect(others == before && others.allSatisfy { $0?.notification.isInDoubt == false })
     }
 
-    @Test("The other planner goes on: the attempt in doubt is made again under its number, the retry in its time")
+    @Test("The other planner goes on: it repeats the attempt in doubt under its number, and the retry at its time")
     func goesOn() throws {
         var (planner, other) = (Self.busy(), LanePlanner(caps: DeliveryCaps(slots: 9)))
         let taken = planner.takeLanes(of: .gallery)
@@ -117,7 +117,7 @@ struct MovingLanesTests {
         #expect(Self.steps(&planner).isEmpty && planner.lanes.isEmpty)
     }
 
-    @Test("The outcome of an attempt that was under way changes nothing in the planner that it has left")
+    @Test("The outcome of an attempt that was under way has no effect in the first planner")
     func lateOutcome() {
         var planner = Self.busy()
         let taken = planner.takeLanes(of: .gallery)
@@ -128,7 +128,7 @@ struct MovingLanesTests {
         #expect(planner.inFlight == 1 && planner.count == 1)
     }
 
-    @Test("A closed lane arrives closed, a leaving one leaving, and neither starts a notification")
+    @Test("A closed lane arrives closed, a leaving lane leaving, and neither starts a notification")
     func flags() throws {
         var (planner, other) = (Self.busy(), LanePlanner(caps: DeliveryCaps(slots: 9)))
         planner.close(.gallery("A"))
@@ -140,7 +140,7 @@ struct MovingLanesTests {
         #expect(other.lanes.filter(\.value.needsDraining).map(\.key).sorted() == [.gallery("A"), .gallery("B")])
     }
 
-    @Test("An end that was not committed, of time or by recall, is found again")
+    @Test("An uncommitted end, by expiration or recall, is found again")
     func ends() throws {
         var (planner, other) = (LanePlanner(caps: DeliveryCaps(slots: 9)), LanePlanner(caps: DeliveryCaps(slots: 9)))
         Self.enqueue(&planner, 1, to: "A", expiration: .at(.epoch))

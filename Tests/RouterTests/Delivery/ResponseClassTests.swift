@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Response classes")
 struct ResponseClassTests {
-    /// The table of `ResponseClass`, written down once more status by status.
+    /// The table of `ResponseClass`, written independently status by status.
     private func expected(_ status: Int, retryAfter: Int?) -> ResponseClass {
         switch status {
         case 200..<300: .success
@@ -25,13 +25,13 @@ struct ResponseClassTests {
     }
 
     @Test(
-        "The statuses that receivers are told of",
+        "The statuses documented for receivers",
         arguments: [400, 404, 405, 409, 411, 412, 413, 414, 415, 418, 422, 451])
     func rejected(status: Int) {
         #expect(ResponseClass(TransferResult.status(status).outcome) == .rejected)
     }
 
-    @Test("Nonsense for a status is a transient failure", arguments: [-1, 0, 99, 600, 999])
+    @Test("An invalid status is a transient failure", arguments: [-1, 0, 99, 600, 999])
     func nonsense(status: Int) {
         #expect(ResponseClass(TransferResult.status(status).outcome) == .transient(retryAfterSeconds: nil))
     }

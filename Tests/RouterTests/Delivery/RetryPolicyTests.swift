@@ -38,14 +38,14 @@ struct RetryPolicyTests {
         #expect(RetryPolicy(schedule: []).nextAttempt(afterFailures: 1, at: .epoch, using: &generator) == nil)
     }
 
-    @Test("A step of nothing is at once")
+    @Test("A step of zero seconds is immediate")
     func zero() {
         var generator = SeededGenerator(seed: 1)
         #expect(RetryPolicy(schedule: [0]).nextAttempt(afterFailures: 1, at: .epoch, using: &generator) == .epoch)
     }
 
     @Test(
-        "Retry-After is honoured up to a day; none, or nothing, takes the default",
+        "Retry-After is honoured up to a day; a missing or zero value takes the default",
         arguments: [
             (nil, 5), (0, 5), (-7, 5), (.min, 5), (1, 1), (30, 30), (86_400, 86_400), (86_401, 86_400), (.max, 86_400),
         ] as [(Int?, Int64)])
@@ -60,7 +60,7 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "Patience lasts as long as the schedule, and a day at least",
+        "Patience lasts as long as the schedule, and at least a day",
         arguments: [([], 86_400), ([5], 86_400), ([86_400, 1], 86_401)] as [([Int], Int)])
     func patience(schedule: [Int], seconds: Int) {
         #expect(RetryPolicy(schedule: schedule).patienceSeconds == seconds)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Split deque")
 struct SplitDequeTests {
-    @Test("It is the list that an array is", arguments: 0..<20)
+    @Test("It behaves like an array", arguments: 0..<20)
     func asAnArray(_ seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var (found, expected) = (SplitDeque<Int>(), [Int]())
@@ -33,8 +33,8 @@ struct SplitDequeTests {
         #expect(Array(found) == expected)
     }
 
-    /// Moved once each; if half of all moved each time, this would take minutes.
-    @Test("Many are put in one behind the other before many")
+    /// Each insertion moves one element; if each moved half of all elements, this would take minutes.
+    @Test("Many elements are inserted one behind the other, in front of many")
     func inOrder() {
         var found = SplitDeque<Int>()
         for number in 200_000..<400_000 { found.append(number) }

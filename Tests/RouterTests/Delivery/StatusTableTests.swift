@@ -9,7 +9,7 @@ struct StatusTableTests {
         return table
     }
 
-    @Test("A rule for a status goes before one for its hundred, and both before the usual")
+    @Test("A rule for a status takes precedence over one for its hundred, and both over the default")
     func precedence() throws {
         let table = try Self.table([("4xx", "retry"), ("404", "deadLetter"), ("503", "wait")])
         for status in 100..<600 {
@@ -31,7 +31,7 @@ struct StatusTableTests {
         #expect(ResponseClass(TransferResult.failure(.timedOut).outcome, statuses: table) == .unreachable(.timedOut))
     }
 
-    @Test("Every action can be had", arguments: StatusAction.allCases)
+    @Test("Every action can be configured", arguments: StatusAction.allCases)
     func actions(action: StatusAction) throws {
         let table = try Self.table([("404", action.rawValue)])
         #expect(ResponseClass(TransferResult.status(404).outcome, statuses: table).action == action)
@@ -39,7 +39,7 @@ struct StatusTableTests {
     }
 
     @Test(
-        "What cannot be a rule",
+        "Invalid rules",
         arguments: [
             ("200", "retry", .unknownStatus("200")), ("2xx", "retry", .unknownStatus("2xx")),
             ("600", "retry", .unknownStatus("600")), ("6xx", "retry", .unknownStatus("6xx")),
@@ -53,7 +53,7 @@ struct StatusTableTests {
         #expect(throws: error) { try Self.table([(pattern, action)]) }
     }
 
-    @Test("Rules are listed in one order, however they came")
+    @Test("Rules are listed in one order, however they were added")
     func words() throws {
         let rules = [("5xx", "wait"), ("500", "retry"), ("3xx", "deadLetter"), ("404", "moveOn")]
         let (one, other) = (try Self.table(rules), try Self.table(rules.reversed()))

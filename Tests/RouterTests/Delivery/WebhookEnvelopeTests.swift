@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// Golden bodies: receivers hold on to every byte of them.
+/// Golden bodies: receivers rely on every byte of them.
 @Suite("Webhook envelopes")
 struct WebhookEnvelopeTests {
     private func body(
@@ -21,7 +21,7 @@ struct WebhookEnvelopeTests {
     }
 
     @Test(
-        "A connected session is told of the notification",
+        "A connected session receives the notification",
         arguments: [
             ActivationState.background, .foregroundInactive, .foregroundActive,
         ])
@@ -37,7 +37,7 @@ struct WebhookEnvelopeTests {
                 """)
     }
 
-    @Test("An unattached session is told to connect, with the activity that it was doing")
+    @Test("An unattached session is told to connect, with its restoration activity")
     func willConnect() {
         var session = Scene("win-7", .unattached).session(created: 1)
         session.stateRestorationActivity = JSONDocument(["activityType": "edit", "userInfo": ["page": 3]])
@@ -64,7 +64,7 @@ struct WebhookEnvelopeTests {
     }
 
     @Test(
-        "The payload is spliced in byte for byte",
+        "The payload is inserted byte for byte",
         arguments: [
             "  { \"a\" :\t[ 1.0e5 , 1.00 ] }\r\n", #"{"caf\u00e9":"\/","b":"café"}"#, "\"text\"", "null",
             "{\"a\":1,\"b\":{}}",
@@ -91,7 +91,7 @@ struct WebhookEnvelopeTests {
         #expect(data?.asObject?.count == 6)
     }
 
-    @Test("The same over all attempts")
+    @Test("The body is the same in all attempts")
     func stable() {
         let session = Scene("A").session(created: 1)
         #expect(body(session) == body(session))

@@ -4,7 +4,7 @@ import Testing
 @testable import Router
 
 struct JSONDocumentTests {
-    @Test("A document is its value's bytes, and its value again")
+    @Test("A document holds its value's bytes, and gives the value back")
     func roundTrip() throws {
         let text = Array(#"{"b":[1.50,-0,1e400,null,true,"\u0001é"],"a":{"":{}},"e":"é"}"#.utf8)
         let value = try JSONValue(parsing: text)
@@ -14,7 +14,7 @@ struct JSONDocumentTests {
         #expect(JSONWriter.object { $0.field("x", document) } == Array(#"{"x":"#.utf8) + text + Array("}".utf8))
     }
 
-    @Test("A document reads back beyond the limits of what comes from the network")
+    @Test("A document reads back beyond the limits for input from the network")
     func limits() {
         var deep = JSONValue.null
         for _ in 1..<JSONLimits.deepest { deep = [deep] }
@@ -23,7 +23,7 @@ struct JSONDocumentTests {
         #expect(JSONDocument(long).value == long)
     }
 
-    @Test("A document keeps no room for more, and empty ones share their bytes")
+    @Test("A document keeps no spare capacity, and empty ones share their bytes")
     func room() {
         let value = JSONValue.array(Array(repeating: ["a": 1], count: 9000))
         let bytes = JSONDocument(value).bytes
@@ -34,7 +34,7 @@ struct JSONDocumentTests {
         #expect(places[0] == places[1])
     }
 
-    @Test("What is damaged is no document")
+    @Test("Damaged bytes are not a document")
     func damaged() {
         #expect(throws: JSONError.self) { try JSONDocument(parsing: Array("{".utf8)) }
     }

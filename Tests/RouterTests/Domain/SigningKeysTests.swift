@@ -43,7 +43,7 @@ struct SigningKeysTests {
         ([key("a", nil, 10), key("b", 5, 20), key("c", 21, nil)], 20),
     ]
 
-    @Test("There is no moment without a key: a gap is refused, and where it begins is told", arguments: gaps)
+    @Test("A gap without a valid key is refused, and its start is reported", arguments: gaps)
     func gap(_ row: (keys: [SigningKey], gap: Int64?)) throws {
         do throws(SigningKeysError) {
             let keys = try SigningKeys(row.keys, at: .epoch)
@@ -54,7 +54,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test("Keys are bounded, and those that have ended are forgotten")
+    @Test("The number of keys is limited, and keys that have ended are forgotten")
     func bounds() throws {
         let many = (0...RouterLimits.signingKeys).map { Self.key("\($0)", nil, nil) }
         #expect(throws: SigningKeysError.tooMany(limit: 10)) { try SigningKeys(many, at: .epoch) }
@@ -67,32 +67,32 @@ struct SigningKeysTests {
     }
 
     /// A clock that is set back must not leave webhooks unsigned.
-    @Test("Before the first one begins, the first one signs")
+    @Test("Before the first key begins, the first key signs")
     func clockSetBack() throws {
         let keys = try SigningKeys([Self.key("c", 9, nil), Self.key("b", 5, nil), Self.key("a", 5, 7)], at: .second(6))
         #expect(names(keys, at: 0) == ["b", "a"])
     }
 
-    @Test("After an exchange old and new sign until the overlap ends, then only the new one")
+    @Test("After a rotation old and new key sign until the overlap ends, then only the new one")
     func rotation() throws {
         let keys = try SigningKeys("old").rotated(
             to: "new", replacing: [.v1], overlapSeconds: 60, at: .second(100))
         #expect(names(keys, at: 100) == ["old", "new"])
         #expect(keys.signing(at: .millisecond(159_999)).map(\.secret) == ["old", "new"])
         #expect(names(keys, at: 160) == ["new"])
-        // Once more within the overlap: what was to end, ends when it was to.
+        // Another rotation within the overlap: keys with an end keep that end.
         let again = try keys.rotated(to: "newer", replacing: [.v1], overlapSeconds: 3600, at: .second(130))
         #expect(names(again, at: 159) == ["old", "new", "newer"])
         #expect(names(again, at: 160) == ["new", "newer"])
         #expect(names(again, at: 3730) == ["newer"])
-        // Without an overlap, at once.
+        // A rotation without an overlap ends the old keys at once.
         let alone = try keys.rotated(to: "alone", replacing: [.v1], overlapSeconds: 0, at: .second(130))
         #expect(alone == SigningKeys("alone"))
         #expect(
             try keys.rotated(to: "old", replacing: [.v1], overlapSeconds: 0, at: .second(130)) == SigningKeys("old"))
     }
 
-    @Test("An exchange leaves keys of the other version as they are, unless it is told to replace them")
+    @Test("A rotation leaves keys of the other version as they are, unless it is told to replace them")
     func versions() throws {
         let keys = try SigningKeys([SigningKey("whsec_a"), SigningKey("whsk_b")], at: .epoch)
         func rotate(
@@ -112,7 +112,7 @@ struct SigningKeysTests {
         #expect(try rotate(nil, nil, nil, of: SigningKeys("whsk_b")) == ["whsk_fresh"], "as the endpoint has them")
     }
 
-    @Test("What was planned for later and would begin only after the overlap is dropped")
+    @Test("A planned key that would begin only after the overlap is dropped")
     func plannedKeys() throws {
         let keys = try SigningKeys([Self.key("now", nil, 50), Self.key("later", 50, nil)], at: .epoch)
         let soon = try keys.rotated(to: "new", replacing: [.v1], overlapSeconds: 50, at: .epoch)
@@ -122,9 +122,9 @@ struct SigningKeysTests {
         #expect(names(late, at: 50) == ["later", "new"] && names(late, at: 51) == ["new"])
     }
 
-    /// However keys are exchanged, there is no moment at which a receiver that knows the newest one, or within the
-    /// overlap the one before, could not verify.
-    @Test("Random exchanges leave no moment unsigned")
+    /// However keys are rotated, a receiver that knows the newest key, or within the overlap the one before, can always
+    /// verify.
+    @Test("Random rotations leave no moment unsigned")
     func randomExchanges() throws {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<200 {
@@ -145,7 +145,7 @@ struct SigningKeysTests {
                     continue
                 }
                 #expect(names(rotated, at: now).contains(secret))
-                // Those of before sign as long as the overlap, or as they were to.
+                // The earlier keys sign as long as the overlap, or until their own end.
                 for old in before {
                     for second in now..<now + Int64(overlap) where names(keys, at: second).contains(old) {
                         #expect(names(rotated, at: second).contains(old), "\(old) at \(second)")
@@ -157,7 +157,7 @@ struct SigningKeysTests {
         }
     }
 
-    @Test("Nothing that prints shows a secret")
+    @Test("No printed form shows a secret")
     func printing() throws {
         let endpoint = Endpoint(url: "https://a", keys: SigningKeys("whsec_hidden"))
         var shown = "\(endpoint) \(endpoint.keys) \(endpoint.keys.all) \(String(reflecting: endpoint.keys))"

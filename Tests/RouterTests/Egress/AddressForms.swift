@@ -1,6 +1,6 @@
 import Router
 
-/// An address in one of its forms, and the rule that is to decide about it.
+/// An address in one of its forms, and the rule that has to decide it.
 struct AddressForm: Sendable, CustomStringConvertible {
     let text: String
     let rule: AddressClass
@@ -103,7 +103,7 @@ enum AddressForms {
         .init("64:ff9b::0.0.0.0", .thisNetwork), .init("64:ff9b::224.0.0.1", .multicast),
         .init("64:ff9b::8.8.8.8", .publicUnicast), .init("64:ff9b::1:8.8.8.8", .reserved),
         .init("64:ff9b:0:1::8.8.8.8", .reserved),
-        // NAT64 of the network's own, with a prefix of 96, 64, 56 and 48 bits.
+        // NAT64 with the network's own prefix, of 96, 64, 56 and 48 bits.
         .init("64:ff9b:1::8.8.8.8", .localTranslation), .init("64:ff9b:1::10.0.0.5", .localTranslation),
         .init("64:ff9b:1::224.0.0.1", .multicast), .init("64:ff9b:1:0:e0:0:100:0", .multicast),
         .init("64:ff9b:1:e0::100:0:0", .multicast), .init("64:ff9b:1:e000:0:100::", .multicast),

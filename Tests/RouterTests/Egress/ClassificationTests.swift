@@ -1,7 +1,7 @@
 import Router
 import Testing
 
-/// What each address is, in every form that it can hide in.
+/// The class of each address, in every form that can hide it.
 @Suite("Address classes")
 struct ClassificationTests {
     @Test("Every form", arguments: AddressForms.all)
@@ -17,7 +17,7 @@ struct ClassificationTests {
         #expect(Set(AddressForms.all.map(\.rule)) == Set(AddressClass.allCases), "every class occurs")
     }
 
-    /// The bytes of a socket come to the same as the text.
+    /// The bytes of a socket address give the same result as the text.
     @Test func bytesAndTextAgree() throws {
         for form in AddressForms.all {
             let address = try #require(IPAddress(form.text))
@@ -51,7 +51,7 @@ struct ClassificationTests {
         #expect(Set(SpecialRanges.all.map(\.network)).count == SpecialRanges.all.count)
     }
 
-    /// An address that carries another is never better than either.
+    /// An address that carries another one is never less restricted than either.
     @Test func embeddingMakesNothingBetter() throws {
         for form in AddressForms.v4 {
             guard case .v4(let number)? = IPAddress(form.text) else { continue }

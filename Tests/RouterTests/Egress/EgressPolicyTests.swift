@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// Who may connect where.
+/// The permitted connections of an application.
 @Suite("Egress policy")
 struct EgressPolicyTests {
     private static let (mine, theirs): (ApplicationID, ApplicationID) = ("mine", "theirs")
@@ -25,8 +25,8 @@ struct EgressPolicyTests {
         #expect(try rule(.unguarded, at: form.text, 22) == nil)
     }
 
-    /// A grant of everything opens what is private, and nothing that is forbidden.
-    @Test("A grant opens what is private only", arguments: AddressForms.all)
+    /// A grant of everything opens private addresses, and no forbidden one.
+    @Test("A grant opens private addresses only", arguments: AddressForms.all)
     func grantOfEverything(_ form: AddressForm) throws {
         let networks = [try IPNetwork("0.0.0.0/0"), try IPNetwork("::/0")]
         let everything = EgressPolicy(grants: networks.map { EgressGrant(network: $0) })
@@ -90,7 +90,7 @@ struct EgressPolicyTests {
     }
 
     @Test(
-        "Not a pattern",
+        "Invalid patterns",
         arguments: [
             "", "*", "*.", "a.*.b", "**.a", "a..b", ".a", "a b", "10.0.0.1", "127.1", "2130706433", "0x7f.1", "[::1]",
             "::1", "bücher.example", "a/b", "a:80", String(repeating: "a", count: 64),
@@ -100,7 +100,7 @@ struct EgressPolicyTests {
         #expect(error?.reason.isEmpty == false)
     }
 
-    // MARK: What is known when an endpoint is registered
+    // MARK: Checks when an endpoint is registered
 
     private func registering(_ policy: EgressPolicy, _ host: String, _ port: Int = 443) -> String? {
         guard case .refused(let refusal) = policy.verdict(for: Self.mine, host: host, port: port) else { return nil }
@@ -108,7 +108,7 @@ struct EgressPolicyTests {
     }
 
     @Test(
-        "Known by the host alone",
+        "Decided by the host alone",
         arguments: [
             ("hooks.example", nil), ("8.8.8.8", nil), ("[2606:4700:4700::1111]", nil), ("127.0.0.1", "loopback"),
             ("[::1]", "loopback"), ("[::ffff:7f00:1]", "loopback"), ("10.0.0.1", "private-use"),
@@ -124,7 +124,7 @@ struct EgressPolicyTests {
         #expect(registering(.grantingLoopback, host) == (isLoopback ? nil : rule))
     }
 
-    /// A name's address is not known, and a grant might fit; without one the port is enough to tell.
+    /// The address of a name is unknown, and a grant might cover it; without a grant the port alone decides.
     @Test func aNameIsRefusedByItsPortOnlyIfNoGrantCouldFit() throws {
         #expect(registering(EgressPolicy(), "hooks.example", 22) == "port")
         let network = try IPNetwork("10.0.0.0/8")
@@ -145,7 +145,7 @@ struct EgressPolicyTests {
     }
 
     @Test(
-        "What people are told",
+        "Messages for people",
         arguments: [
             (
                 "10.0.0.5", 8080,
@@ -179,7 +179,7 @@ struct EgressPolicyTests {
         #expect("\(refusal)" == message)
     }
 
-    /// A failure's message has 256 bytes, in which the rule, which comes last, has to find its place.
+    /// A failure's message has 256 bytes, and the rule, which comes last, has to fit into them.
     @Test func messagesAreShort() throws {
         for form in AddressForms.all {
             let address = try #require(IPAddress(form.text))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Addresses")
 struct IPAddressTests {
     @Test(
-        "Written as RFC 5952 has it",
+        "Written in the form of RFC 5952",
         arguments: [
             ("127.0.0.1", "127.0.0.1"), ("255.255.255.255", "255.255.255.255"), ("::", "::"), ("::1", "::1"),
             ("1::", "1::"), ("0:0:0:0:0:0:0:1", "::1"), ("2001:DB8::0001", "2001:db8::1"),
@@ -20,7 +20,7 @@ struct IPAddressTests {
         #expect(IPAddress(expected) == address)
     }
 
-    /// What the URL's parser makes into the standard form is not taken in any other.
+    /// The URL's parser normalises other spellings to the standard form; this parser refuses them.
     @Test(
         "Not an address",
         arguments: [

@@ -20,7 +20,7 @@ struct AcceptTests {
         #expect(try bench.start().isEmpty)
     }
 
-    @Test("Nothing changes in memory before a plan is applied, but for counters")
+    @Test("Nothing but counters changes in memory before a plan is applied")
     func planIsPure() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let plan = try bench.engine.plan(.accept(.of()), at: bench.now, lookup: bench.store)
@@ -49,7 +49,7 @@ struct AcceptTests {
         #expect(try bench.store.census().accepted == 0)
     }
 
-    @Test("Nobody can have it: settled at once, visible, and nothing is sent")
+    @Test("Without a candidate: settled at once, visible, and no webhook is sent")
     func undeliverable() throws {
         var bench = try Workbench(.gallery(), [Scene("A", can: "FALSEPREDICATE")])
         let accepted = try #require(try bench.accept().accepted)
@@ -68,7 +68,7 @@ struct AcceptTests {
         #expect(accepted.placement == .settled(.deadLettered(.droppedByRule)))
     }
 
-    @Test("A new session is made for the first notification, and the second one goes there too")
+    @Test("A new session is created for the first notification, and the second one goes there too")
     func newSession() throws {
         var bench = try Workbench(.gallery(), [])
         let first = try #require(try bench.accept(device: "phone").accepted)
@@ -86,7 +86,7 @@ struct AcceptTests {
 
     // MARK: Repetition
 
-    @Test("The same key and body is the first answer again; nothing is sent twice")
+    @Test("A repeated key and body get the first answer again; no webhook is sent twice")
     func duplicate() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let first = try #require(try bench.accept(keys: ["k1", "k2"], payload: "1").accepted)
@@ -105,7 +105,7 @@ struct AcceptTests {
         #expect(try bench.accept(device: "d", keys: ["k"], payload: "1").refusal == .idempotencyConflict)
     }
 
-    @Test("Keys are the sender's own: another application or source may use the same, and other bytes are another key")
+    @Test("Keys belong to the sender: other applications and sources may use the same, and other bytes are another key")
     func scopeOfKeys() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.add(.gallery(.other), [Scene("A")])
@@ -117,7 +117,7 @@ struct AcceptTests {
         #expect(try bench.run(.accept(request)).accepted != nil)
     }
 
-    @Test("The first answer stays, whatever has become of the notification", arguments: [200, 410, 500])
+    @Test("The first answer stays, whatever happened to the notification since", arguments: [200, 410, 500])
     func firstAnswer(_ status: Int) throws {
         var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         let first = try #require(try bench.accept(keys: ["k"]).accepted)
@@ -129,7 +129,7 @@ struct AcceptTests {
         }
     }
 
-    @Test("Held at first is answered as held, when it was sent and when it has expired", arguments: [false, true])
+    @Test("A held notification is answered as held, even after it was sent or has expired", arguments: [false, true])
     func firstAnswerOfHeld(expires: Bool) throws {
         let curfew = SayingRule { _ in .hold(until: .second(60), reason: "curfew") }
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [curfew])
@@ -141,7 +141,7 @@ struct AcceptTests {
         #expect(receipt.decision == first.decision && receipt.state == .held)
     }
 
-    @Test("The sender's place in a trace goes with the notification, over a crash")
+    @Test("The sender's place in a trace is kept with the notification, over a crash")
     func trace() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         var request = AcceptRequest.of("x")
@@ -153,7 +153,7 @@ struct AcceptTests {
         #expect(try bench.start().first?.notification.traceparent == request.traceparent)
     }
 
-    @Test("When the store cannot be read nothing is accepted")
+    @Test("When the store cannot be read no notification is accepted")
     func unreadable() throws {
         let bench = try Workbench(.gallery(), [Scene("A")])
         bench.store.failReads(with: StoreError(.inputOutput, "broken"))

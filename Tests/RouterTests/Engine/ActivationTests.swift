@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// Scenes are brought forward, or made, because somebody wants to see them.
+/// Requests that bring scenes forward, or create them.
 @Suite("Engine: activations")
 struct ActivationTests {
     private static let detail = SceneConfiguration(
@@ -31,7 +31,7 @@ struct ActivationTests {
 
     // MARK: Existing sessions
 
-    /// The state in which the session is asked for, and what it is told.
+    /// The state of the session at the request, and the events that it receives.
     static let steps: [(ActivationState, [String])] = [
         (.unattached, ["scene.willConnect", "scene.willEnterForeground", "scene.didBecomeActive"]),
         (.background, ["scene.willEnterForeground", "scene.continueUserActivity", "scene.didBecomeActive"]),
@@ -39,7 +39,7 @@ struct ActivationTests {
         (.foregroundActive, ["scene.continueUserActivity"]),
     ]
 
-    @Test("An existing session comes forward, and is told of the activity where UIKit tells it", arguments: steps)
+    @Test("An existing session comes forward, and receives the activity where UIKit delivers it", arguments: steps)
     func comesForward(state: ActivationState, expected: [String]) throws {
         var bench = try Workbench(Self.application(), [Scene("A", state)])
         try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "edit"] }
@@ -55,7 +55,7 @@ struct ActivationTests {
             try bench.sent(told[0])["userActivity"] == activity, "The activity comes before what the scene was doing.")
     }
 
-    @Test("Without an activity there is nothing to go on with but what the scene was doing")
+    @Test("Without an activity the scene continues only its restoration activity")
     func restored() throws {
         var bench = try Workbench(Self.application(), [Scene("A", .unattached)])
         try bench.patch(.gallery("A")) { $0.stateRestorationActivity = ["activityType": "edit"] }
@@ -66,7 +66,7 @@ struct ActivationTests {
         #expect(try bench.sent(told[0])["activation"] == .object(JSONObject()))
     }
 
-    @Test("The session that prefers the content comes forward, but not the one that asks")
+    @Test("The session that prefers the content comes forward, but not the requesting one")
     func preferring() throws {
         let scenes = [
             Scene("list"), Scene("one", prefers: "SELF == 'doc/1'", .foregroundActive),
@@ -78,7 +78,7 @@ struct ActivationTests {
         #expect(other?.key.session == "two")
     }
 
-    @Test("What merely could show it is left alone: a new scene is made")
+    @Test("A session that can but does not prefer is left alone: a new scene is created")
     func newScene() throws {
         var bench = try Workbench(Self.application(), [Scene("list", .foregroundActive, device: "pad")])
         let reply = try bench.run(.activate(try Self.request(about: "doc/1", from: "list")))
@@ -94,7 +94,7 @@ struct ActivationTests {
         #expect(bench.session("list")?.activationState == .foregroundActive)
     }
 
-    @Test("A scene whose configuration the delegate chooses comes forward when it has, over a crash too")
+    @Test("A scene whose configuration the delegate chooses comes forward afterwards, over a crash too")
     func asked() throws {
         let delegate = Endpoint(url: "https://delegate.example/", secret: "whsec_ZGVsZWdhdGU=")
         var bench = try Workbench(Self.application(delegate: delegate), [])
@@ -110,7 +110,7 @@ struct ActivationTests {
         #expect(bench.engine.session(made.key)?.activationState == .foregroundActive)
     }
 
-    @Test("An application that does not hear of its scenes' lives hears of what they are to show")
+    @Test("An application without life-cycle events still receives the content that its scenes are to show")
     func quiet() throws {
         var application = Self.application()
         application.delivery.lifeCycleEvents = false
@@ -121,7 +121,7 @@ struct ActivationTests {
 
     // MARK: Refusals
 
-    @Test("What cannot be done is refused, and changes nothing")
+    @Test("An impossible request is refused, and changes nothing")
     func refusals() throws {
         var bench = try Workbench(Self.application(multipleScenes: false), [Scene("A"), Scene("gone")])
         try bench.accept("doc/1")
@@ -151,7 +151,7 @@ struct ActivationTests {
         #expect(bench.engine.tenants[.gallery]?.sessions == before)
     }
 
-    @Test("A request that is repeated under its key makes no second scene")
+    @Test("A request repeated under its key creates no second scene")
     func repeated() throws {
         var bench = try Workbench(Self.application(), [])
         var request = try Self.request(about: "doc/1")
@@ -170,7 +170,7 @@ struct ActivationTests {
 
     // MARK: Refreshing
 
-    @Test("Who is activated or refreshed has its lease renewed, wherever it stands", arguments: [true, false])
+    @Test("Activation and refresh renew the lease, whatever state the session is in", arguments: [true, false])
     func lease(isActivated: Bool) throws {
         for state in [ActivationState.unattached, .background, .foregroundActive] {
             var bench = try Workbench(Self.application(), [Scene("A", state)])
@@ -181,7 +181,7 @@ struct ActivationTests {
         }
     }
 
-    @Test("A refresh connects a scene in the background, and is told once as long as it has not been taken")
+    @Test("A refresh connects a scene in the background, and is sent once until it has been delivered")
     func refresh() throws {
         var bench = try Workbench(Self.application(), [Scene("A", .unattached)])
         for _ in 0..<3 { try bench.run(.refreshSession(.gallery("A"))) }

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// What receivers answer: done like a patch, in the transaction that settles what they took.
+/// Answers of receivers: applied like a patch, in the transaction that settles their delivery.
 @Suite("Engine: answers")
 struct AnswerTests {
     private static let A = SessionKey.gallery("A")
@@ -19,7 +19,7 @@ struct AnswerTests {
         return .change(patch)
     }
 
-    @Test("A scene that is told to connect says in its answer where it is, and is not told to connect again")
+    @Test("A scene that is told to connect reports its state in its answer, and is not told to connect again")
     func connecting() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
@@ -36,7 +36,7 @@ struct AnswerTests {
         #expect(told.first?.notification.event?.number == EventNumber(epoch: 1, sequence: 2))
     }
 
-    @Test("It is settled and changed in one transaction")
+    @Test("The settlement and the change share one transaction")
     func atomic() throws {
         var bench = try Self.bench(.background)
         try bench.accept()
@@ -48,7 +48,7 @@ struct AnswerTests {
         #expect(plan.writes.contains(.session(Self.A)) && plan.reads.contains(.session(Self.A)))
     }
 
-    @Test("What it is doing is asked before it is in the background, kept over its end, and handed over again")
+    @Test("The restoration activity is requested before the background, kept over the disconnection, and handed back")
     func restoration() throws {
         var bench = try Self.bench(.foregroundInactive)
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
@@ -67,7 +67,7 @@ struct AnswerTests {
         #expect(data["connectionOptions"]?["stateRestorationActivity"] == activity)
     }
 
-    @Test("Who connects is told what was answered meanwhile")
+    @Test("A connecting scene receives the values answered in the meantime")
     func lateRestoration() throws {
         var bench = try Self.bench(.foregroundInactive)
         try bench.patch(Self.A) { $0.stateRestorationActivity = ["activityType": "old"] }
@@ -88,7 +88,7 @@ struct AnswerTests {
         #expect(data["userActivity"]?["activityType"] == "new" && data["session"]?["userInfo"] == ["page": 7])
     }
 
-    @Test("A bad answer is noted at the attempt, and changes nothing", arguments: [true, false])
+    @Test("A bad answer is recorded with the attempt, and changes nothing", arguments: [true, false])
     func bad(isReadable: Bool) throws {
         var bench = try Self.bench(.background)
         try bench.accept()
@@ -103,7 +103,7 @@ struct AnswerTests {
         #expect(stored.attempts.map(\.answerFault) == [isReadable ? "user-info-too-large" : "unknown-field"])
     }
 
-    @Test("A step that is not legal is refused, and the rest of the answer with it")
+    @Test("An illegal step is refused, and the rest of the answer with it")
     func illegal() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
@@ -118,7 +118,7 @@ struct AnswerTests {
         #expect(session.connection.isTold, "It has taken the notification all the same.")
     }
 
-    @Test("Only who has taken it has a say")
+    @Test("Only the receiver that has taken the delivery can change its session")
     func refused() throws {
         var bench = try Self.bench(.background)
         try bench.accept()
@@ -127,7 +127,7 @@ struct AnswerTests {
         #expect(bench.session("A")?.userInfo.value["seen"] == nil)
     }
 
-    @Test("An answer is a word from the session: its lease begins anew")
+    @Test("An answer renews the session's lease")
     func lease() throws {
         var bench = try Workbench(Self.application, [])
         var draft = SessionDraft.of(Scene("A", .background))
@@ -140,7 +140,7 @@ struct AnswerTests {
         #expect(bench.session("A")?.leaseExpiresAt == .second(110))
     }
 
-    @Test("A session that was discarded has no say any more")
+    @Test("A discarded session can change nothing")
     func discarded() throws {
         var bench = try Self.bench(.background)
         try bench.run(.deleteSession(Self.A))
@@ -149,7 +149,7 @@ struct AnswerTests {
         #expect(bench.session("A") == nil && bench.engine.unsettledCount == 0)
     }
 
-    @Test("Answers are heard even where no events are told")
+    @Test("Answers are applied even where no events are sent")
     func silent() throws {
         var bench = try Self.bench(.background, .gallery())
         try bench.accept()

@@ -8,7 +8,7 @@ import Testing
 struct ApplicationTests {
     private static let A = SessionKey.gallery("A")
 
-    @Test("PUT of an application creates, replaces, and changes nothing if nothing is new")
+    @Test("PUT of an application creates, replaces, and changes nothing if it is equal")
     func putApplication() throws {
         var bench = Workbench()
         guard case .application(let first, created: true) = try bench.run(.putApplication(.of(.gallery()))) else {
@@ -24,7 +24,7 @@ struct ApplicationTests {
         #expect(bench.engine.tenants[.gallery]?.application.routing.prefersRequiresCan == true)
     }
 
-    @Test("PUT keeps a secret that is left out, as long as the URL stays")
+    @Test("PUT keeps an omitted secret, as long as the URL stays")
     func applicationSecrets() throws {
         var bench = Workbench()
         let application = Application.gallery()
@@ -44,7 +44,7 @@ struct ApplicationTests {
         #expect(secrets(try bench.run(.putApplication(draft("https://2", "new")))) == ["new", "new"])
     }
 
-    @Test("A configuration that sessions are reached at cannot be taken away")
+    @Test("A configuration whose endpoint sessions use cannot be removed")
     func configurationInUse() throws {
         var bench = try Workbench(.gallery(), [])
         _ = try bench.run(.putSession(Self.A, SessionDraft()))
@@ -56,7 +56,7 @@ struct ApplicationTests {
         #expect(try bench.run(.putApplication(.of(without))).application != nil)
     }
 
-    @Test("Whatever is for a deleted application ends with it", arguments: [false, true])
+    @Test("Notifications for a deleted application end with it", arguments: [false, true])
     func deleteWaiting(isCrashing: Bool) throws {
         let hold = SayingRule { $0.session == "H" ? .hold(until: .second(99), reason: "") : .accept }
         var bench = try Workbench(
@@ -65,7 +65,7 @@ struct ApplicationTests {
         let attempt = try #require(try bench.start().first)
         try bench.run(.deleteApplication(.gallery))
         #expect(try bench.store.census().byState == [.deadLettered: 4, .waiting: 1], "one is on its way")
-        // One of the same name has nothing to do with it.
+        // A new application with the same id is unrelated to the deleted one.
         try bench.add(.gallery(), [Scene("A")])
         if isCrashing { try bench.crash() } else { try bench.finish(attempt, .status(500)) }
         #expect(try bench.start().isEmpty)

@@ -3,11 +3,12 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// What names a device, and waits for a session that has gone to another one, until it is decided anew where it goes.
-@Suite("Engine: what has to go elsewhere")
+/// Misaddressed notifications: they name a device, their session has moved to another one, and they wait for a new
+/// decision.
+@Suite("Engine: misaddressed notifications")
 struct AstrayTests {
-    /// One that names the phone waits for A before one that names nothing, and A goes to another device; what follows from
-    /// that is still to be done.
+    /// A notification that names the phone waits for A before one that names no device, and A moves to another device;
+    /// the follow-ups of that are still to be done.
     private static func bench() throws -> (bench: Workbench, followUps: [FollowUp]) {
         var bench = try Workbench(
             .gallery(), [Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone")])
@@ -23,7 +24,7 @@ struct AstrayTests {
         return try bench.step(.patchSession(.gallery("A"), patch)).followUps
     }
 
-    @Test("What stays does not start before what is ahead of it has gone where it has to")
+    @Test("A notification that stays does not start before the misaddressed one ahead of it has moved")
     func behind() throws {
         var (bench, followUps) = try Self.bench()
         #expect(followUps == [.drain(.gallery("A"))])
@@ -35,7 +36,7 @@ struct AstrayTests {
         #expect(sent.first { $0.notification.sequence == 2 }?.receiver == .gallery("A"))
     }
 
-    @Test("What comes to stay after all, for its session is back, still goes first")
+    @Test("A misaddressed notification that stays after all, as its session is back, still goes first")
     func back() throws {
         var (bench, followUps) = try Self.bench()
         #expect(try bench.start().isEmpty)

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Which plans may share a transaction: those that know nothing of one another must not contradict one another.
+/// Which plans may share a transaction: plans that do not know of one another must not conflict.
 @Suite("Engine: batches")
 struct BatchTests {
     struct Pair: CustomTestStringConvertible, Sendable {
@@ -31,7 +31,7 @@ struct BatchTests {
     private static let putApplication = Command.putApplication(.of(.gallery(strict: true)))
     private static let deleteApplication = Command.deleteApplication(.gallery)
     private static let accept = Command.accept(.of("x"))
-    /// Nobody can have it, so that a session is made.
+    /// No session can receive it, so that a session is created.
     private static let acceptNew = Command.accept(.of("new"))
     private static func finished(_ sequence: NotificationSequence, _ status: Int) -> Command {
         .attemptFinished(
@@ -110,7 +110,7 @@ struct BatchTests {
         let second = try bench.engine.plan(pair.second, at: bench.now, lookup: bench.store)
         #expect(batch.conflicts(with: second) == pair.conflicts)
         guard !pair.conflicts else { return }
-        // What shares a batch has to fit into the store and into memory, together.
+        // Plans that share a batch have to fit into the store and into memory together.
         batch.append(second)
         try bench.store.commit(batch.changes)
         try bench.follow(bench.engine.apply(batch.changes, at: bench.now))

@@ -4,7 +4,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// How a new session comes by its configuration: by the activity's type, by the delegate's word, or as the first one.
+/// The source of a new session's configuration: the activity's type, the delegate's answer, or the first one.
 @Suite("Engine: configurations")
 struct ConfigurationTests {
     private static let list = SceneConfiguration(
@@ -29,12 +29,12 @@ struct ConfigurationTests {
         return request
     }
 
-    /// The only session there is.
+    /// The only session.
     private func made(_ bench: Workbench) throws -> SceneSession {
         try #require(bench.engine.tenants[.gallery]?.sessions.values.first)
     }
 
-    @Test("The type of an activity chooses, and nobody is asked")
+    @Test("The type of an activity chooses, and the delegate is not asked")
     func byActivityType() throws {
         var bench = try Workbench(Self.application(), [])
         let accepted = try #require(try bench.run(.accept(Self.activity("open"))).accepted)
@@ -52,7 +52,7 @@ struct ConfigurationTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
     }
 
-    @Test("What waits for a configuration runs out of time all the same")
+    @Test("A notification that waits for a configuration still expires")
     func expires() throws {
         var bench = try Workbench(Self.application(), [])
         var request = Self.activity("other")
@@ -65,7 +65,7 @@ struct ConfigurationTests {
         #expect(try bench.store.census().byState[.expired] == 1)
     }
 
-    @Test("Without a delegate nobody is asked any more, however much it was still to be told")
+    @Test("After the delegate is removed it is not asked, whatever events were waiting for it")
     func noDelegate() throws {
         var bench = try Workbench(Self.application(), [])
         try bench.run(.activate(ActivationRequest(application: .gallery)))
@@ -82,7 +82,7 @@ struct ConfigurationTests {
         #expect(try bench.deliverAll().map(\.kind) == told)
     }
 
-    @Test("The delegate is asked where nothing else chooses, and what waits for the session goes where it says")
+    @Test("The delegate is asked where nothing else chooses, and waiting notifications go to its configuration")
     func asked() throws {
         var bench = try Workbench(Self.application(), [])
         let accepted = try #require(try bench.accept("doc/1").accepted)
@@ -99,7 +99,7 @@ struct ConfigurationTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("Who names no configuration, or one that is not there, gets the first one", arguments: [nil, "Unknown"])
+    @Test("A delegate that names no configuration, or an unknown one, gets the first one", arguments: [nil, "Unknown"])
     func fallback(named: String?) throws {
         var bench = try Workbench(Self.application(), [])
         try bench.accept("doc/1")
@@ -128,7 +128,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "A question that is called back, or whose delegate is taken away, leaves nobody waiting",
+        "A recalled question, or one whose delegate is removed, leaves no session waiting",
         arguments: [true, false])
     func noQuestion(cancels: Bool) throws {
         var bench = try Workbench(Self.application(), [])
@@ -151,7 +151,7 @@ struct ConfigurationTests {
         #expect(try bench.start().first?.kind == "scene.willConnect")
     }
 
-    @Test("Where the manifest has no configuration any more, what waits is decided anew")
+    @Test("When the manifest has no configuration left, waiting notifications are decided again")
     func noneLeft() throws {
         var bench = try Workbench(Self.application(), [])
         let accepted = try #require(try bench.accept("doc/1").accepted)
@@ -160,11 +160,11 @@ struct ConfigurationTests {
         try bench.finish(question, .status(200), answer: .configuration("List"))
         #expect(bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
         #expect(try bench.stored(accepted.sequence)?.reason == "no-eligible-session")
-        // The delegate was asked about it.
+        // The delegate knows of the session, as it was asked about it.
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
-    @Test("A session that says itself what it is before the delegate does is not configured again")
+    @Test("A session that sets its configuration before the delegate answers is not configured again")
     func saysItself() throws {
         var bench = try Workbench(Self.application(), [])
         try bench.accept("doc/1")
@@ -174,9 +174,9 @@ struct ConfigurationTests {
         #expect(try made(bench).configuration == "Detail")
     }
 
-    // MARK: What was made to show something
+    // MARK: Sessions created for a content
 
-    /// A session that was made to show a document, and whose delegate is about to be asked.
+    /// A session that was created to show a document, and whose delegate is about to be asked.
     private static func activated() throws -> Workbench {
         var bench = try Workbench(application(), [])
         let activity = try UserActivity(["activityType": "other", "userInfo": ["page": 7]])
@@ -184,7 +184,7 @@ struct ConfigurationTests {
         return bench
     }
 
-    /// What the scene is told when it connects, and where; nil if it is not.
+    /// The content and the endpoint of the scene's connection; nil if the scene is not told to connect.
     private static func connection(_ bench: inout Workbench) throws -> (url: String, page: Int64?)? {
         let told = try bench.deliverAll().filter { $0.kind == "scene.willConnect" }
         guard let connect = told.first, told.count == 1 else { return nil }
@@ -196,7 +196,7 @@ struct ConfigurationTests {
         { _ in }, { $0.userInfo = ["a": 1] }, { $0.leaseSeconds = .set(60) }, { $0.preferenceLevel = .set(2) },
     ]
 
-    @Test("Whoever says something else of a session that waits leaves it waiting", arguments: patches.indices)
+    @Test("A patch of other fields leaves the session waiting for its configuration", arguments: patches.indices)
     func goesOnWaiting(patch: Int) throws {
         var bench = try Self.activated()
         let question = try #require(try bench.start().first)
@@ -208,7 +208,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "What it was made to show comes, whoever has configured it, and the question is at its end",
+        "The content of the session arrives, however it is configured, and the question ends",
         arguments: [true, false])
     func saysItselfAndIsShown(isUnderWay: Bool) throws {
         for isPut in [true, false] {
@@ -234,16 +234,16 @@ struct ConfigurationTests {
         let reply = try bench.patch(try made(bench).key) { $0.activationState = .background }
         #expect(reply.refusal.map { if case .scene(.requestDenied) = $0 { true } else { false } } == true)
         #expect(try made(bench).awaitsConfiguration)
-        // Nor is it given a role that nobody has configured.
+        // Nor can it be given a role without a configuration.
         #expect(try bench.patch(try made(bench).key) { $0.role = "nonsense" }.refusal == .endpointMissing)
-        // Nor can it be asked forward before: what it was made for would be told in the wrong order.
+        // Nor can it be activated before: it would receive its contents in the wrong order.
         let asked = try bench.run(
             .activate(ActivationRequest(application: .gallery, session: try made(bench).key.session)))
         #expect(asked.refusal.map { if case .scene(.requestDenied) = $0 { true } else { false } } == true)
     }
 
     @Test(
-        "A question that is under way is not asked again when its session is configured, or gone",
+        "A question that is under way is not asked again when its session is configured or deleted",
         arguments: [true, false])
     func notAskedAgain(isDeleted: Bool) throws {
         var bench = try Self.activated()
@@ -263,7 +263,7 @@ struct ConfigurationTests {
         #expect(try made(bench).activationState == .unattached, "And not once more.")
     }
 
-    @Test("One that prefers the content and waits does not stand before one that could show it")
+    @Test("A waiting session that prefers the content does not rank before a configured one")
     func notPreferred() throws {
         var bench = try Self.activated()
         let waiting = try made(bench).key
@@ -282,7 +282,7 @@ struct ConfigurationTests {
         #expect(shown.key == .gallery("A") && shown.activationState == .foregroundActive)
     }
 
-    @Test("Nobody is asked about a session that is gone")
+    @Test("The delegate is not asked about a deleted session")
     func gone() throws {
         var bench = try Self.activated()
         try bench.run(.deleteSession(try made(bench).key))
@@ -290,7 +290,7 @@ struct ConfigurationTests {
         #expect(bench.engine.tenants[.gallery]?.sessions.isEmpty == true)
     }
 
-    @Test("One configuration, no delegate, or no events: nobody is asked")
+    @Test("With one configuration, no delegate, or no events the delegate is not asked")
     func notAsked() throws {
         var alone = Self.application()
         alone.delegate = nil
@@ -306,7 +306,7 @@ struct ConfigurationTests {
 
     // MARK: One scene
 
-    @Test("A manifest that says so has one session of the application role, on each device")
+    @Test("A manifest that allows one scene has one session of the application role on each device")
     func oneScene() throws {
         var application = Application.gallery()
         application.manifest.allowsOneSceneOnly = true
@@ -328,7 +328,7 @@ struct ConfigurationTests {
         #expect(try put("E", device: "d1").session != nil)
     }
 
-    @Test("Sessions stay that are there when the manifest comes to allow one, and no other comes")
+    @Test("Existing sessions stay when the manifest comes to allow one scene, and no other can register")
     func oneSceneFromNowOn() throws {
         var bench = try Workbench(.gallery(), ["A", "B", "C"].map { Scene($0, device: "d1") })
         try bench.run(.putSession(.gallery("E"), .of(Scene("E", device: "d2"))))

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// What a clock that was ahead has left behind does not wait for as long as it was ahead.
+/// Waits that began under a clock that was ahead must not last as long as the clock was ahead.
 @Suite("Engine: a clock that was ahead")
 struct CorrectedClockTests {
     private static let now = Timestamp(milliseconds: 1_767_225_600_000)
@@ -25,7 +25,7 @@ struct CorrectedClockTests {
         return RecoveredState(applications: [application], unsettled: [notification])
     }
 
-    /// The state as it is corrected, and as it is told to be.
+    /// The state after the correction, and the expected one.
     private static func corrected(_ state: RecoveredState) -> RecoveredState {
         var corrected = state
         let isCorrected = corrected.correct(at: now)
@@ -47,7 +47,7 @@ struct CorrectedClockTests {
         #expect(Self.found(Self.waiting(acceptedAfter: -1, notBefore: Self.year)).progress.notBefore == Self.now)
     }
 
-    /// The schedule has a wait of two days, and a fifth is added to that.
+    /// The schedule has a wait of two days, plus jitter of a fifth.
     @Test(arguments: [0, 5000, 3_600_000, 172_800_000 * 6 / 5])
     func whatMayBeStays(wait: Int64) {
         let state = Self.waiting(acceptedAfter: -5000, notBefore: wait, heldUntil: Self.year)

@@ -18,7 +18,7 @@ struct DeliveryTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.planner.lanes.isEmpty && bench.engine.nextDue == nil)
     }
 
-    @Test("A failure waits for its time, in memory and in the store, and holds back its lane")
+    @Test("A failure waits for its retry, in memory and in the store, and holds back its lane")
     func retry() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B", can: "SELF == 'y'", .foregroundActive)])
         try bench.accept("x")
@@ -42,7 +42,7 @@ struct DeliveryTests {
         #expect(try bench.start().map(\.notification.sequence) == [2])
     }
 
-    @Test("The schedule ends in a dead letter with all attempts recorded")
+    @Test("The end of the schedule is a dead letter with all attempts recorded")
     func exhausted() throws {
         var bench = try Workbench(.gallery(schedule: [0, 0]), [Scene("A")])
         try bench.accept()
@@ -85,7 +85,7 @@ struct DeliveryTests {
         #expect(try bench.plan(.attemptFinished(finished)).changes.isEmpty, "Attempt 2 is under way, not attempt 1.")
     }
 
-    @Test("What the response says is kept, up to a limit")
+    @Test("The response is kept, up to a limit")
     func record() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()
@@ -97,7 +97,7 @@ struct DeliveryTests {
         #expect(record.responseExcerpt == Array(body.dropLast()))
     }
 
-    @Test("What has expired is settled and never sent", arguments: [Expiration.at(.second(0)), .at(.second(-9))])
+    @Test("An expired notification is never sent", arguments: [Expiration.at(.second(0)), .at(.second(-9))])
     func expired(expiration: Expiration) throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept(expiration: expiration)
@@ -106,7 +106,7 @@ struct DeliveryTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("An expiry that could not be committed is not told again, but still due")
+    @Test("An expiry that could not be committed is not reported again, but still due")
     func expiryCommitFails() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept(expiration: .at(.epoch))
@@ -146,7 +146,7 @@ struct DeliveryTests {
         #expect(try bench.stored(1)?.reason == "endpoint-unusable")
     }
 
-    @Test("What the egress guard refuses is a dead letter at once, and what waits behind it is tried")
+    @Test("A delivery that the egress guard refuses is a dead letter at once, and the deliveries behind it are tried")
     func egressRefused() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()

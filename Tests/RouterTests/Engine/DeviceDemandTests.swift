@@ -27,14 +27,14 @@ struct DeviceDemandTests {
         #expect(try accept(nil, .registered, on: &bench).accepted != nil, "Without a device nothing is demanded.")
         try bench.crash()
         #expect(try accept("phone", .notRetired, on: &bench).refusal == .retiredDevice(since: .second(120)))
-        // A session that says where it is reached now brings the device back.
+        // A session that sets a new endpoint brings the device back.
         var patch = SessionPatch()
         patch.endpoint = .set(EndpointPatch(url: "https://new.example", keys: nil, freshSecret: "s"))
         try bench.run(.patchSession(.gallery("A"), patch))
         #expect(try accept("phone", .notRetired, on: &bench).accepted != nil)
     }
 
-    @Test("A device without sessions is refused only where it has to be registered, with a word on other applications")
+    @Test("A device without sessions is refused only where it must be registered, with a hint on other applications")
     func unknown() throws {
         var bench = try Workbench(.gallery(), [Scene("A", device: "phone")])
         #expect(try accept("tablet", .registered, on: &bench).refusal == .unknownDevice(isElsewhere: false))

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Sessions that are discarded: their scenes are told first, and then the delegate, of all of them at once.
+/// Discarded sessions: each scene is told first, and then the delegate, of all of them at once.
 @Suite("Engine: discarded sessions")
 struct DiscardTests {
     private static let application = Application.gallery(
@@ -12,14 +12,14 @@ struct DiscardTests {
 
     private static func bench(_ scenes: [Scene]) throws -> Workbench { try Workbench(application, scenes) }
 
-    /// The sessions that an attempt tells the delegate of.
+    /// The sessions in the attempt's event for the delegate.
     private static func set(_ attempt: AttemptStart?, in bench: Workbench) throws -> [String] {
         guard let attempt, attempt.kind == "application.didDiscardSceneSessions" else { return [] }
         let sessions = try bench.sent(attempt)["sessions"]?.asArray ?? []
         return sessions.compactMap { $0["id"]?.asString }
     }
 
-    @Test("A connected scene is told that it is disconnected, and then the delegate that it is gone")
+    @Test("A connected scene is told that it is disconnected, and then the delegate that the session is gone")
     func order() throws {
         var bench = try Self.bench([Scene("A", .foregroundActive)])
         try bench.run(.deleteSession(.gallery("A"), dismissal: .commit))
@@ -37,7 +37,7 @@ struct DiscardTests {
         #expect(bench.engine.tenants[.gallery]?.discarded.isEmpty == true)
     }
 
-    @Test("How it goes is not said of a scene that cannot be seen")
+    @Test("The dismissal of a scene that cannot be seen is left out")
     func hint() throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A"), dismissal: .decline))
@@ -46,14 +46,14 @@ struct DiscardTests {
         #expect(try bench.sent(attempt)["dismissal"] == nil)
     }
 
-    @Test("An unattached session has nothing to be told, but the delegate has")
+    @Test("For an unattached session only the delegate is told")
     func unattached() throws {
         var bench = try Self.bench([Scene("A", .unattached)])
         try bench.run(.deleteSession(.gallery("A")))
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
-    @Test("Without a delegate nobody is told")
+    @Test("Without a delegate no event is sent")
     func nobody() throws {
         var application = Self.application
         application.delegate = nil
@@ -63,7 +63,7 @@ struct DiscardTests {
         #expect(bench.engine.tenants[.gallery]?.discarded.isEmpty == true)
     }
 
-    @Test("While the delegate is unreachable, discards become one set, over a crash too")
+    @Test("While the delegate is unreachable, discards are merged into one event, over a crash too")
     func set() throws {
         var bench = try Self.bench([Scene("A", .unattached), Scene("B", .unattached), Scene("C", .unattached)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -79,7 +79,7 @@ struct DiscardTests {
         #expect(try Self.set(told.first, in: bench) == ["A", "B", "C"])
     }
 
-    @Test("What is on its way to the delegate is not added to")
+    @Test("An event that is under way to the delegate is not extended")
     func inFlight() throws {
         var bench = try Self.bench([Scene("A", .unattached), Scene("B", .unattached)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -90,7 +90,7 @@ struct DiscardTests {
         #expect(try Self.set(try bench.start().first, in: bench) == ["B"])
     }
 
-    @Test("What comes while a set fails is told together with it, whichever is first", arguments: [false, true])
+    @Test("A discard during a failing event is merged with it, in either order", arguments: [false, true])
     func together(failsFirst: Bool) throws {
         var bench = try Self.bench([Scene("A", .unattached), Scene("B", .unattached)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -105,7 +105,7 @@ struct DiscardTests {
         #expect(try Self.set(told.first, in: bench) == ["A", "B"])
     }
 
-    @Test("Notifications of a discarded session go to the next one at once, its events do not")
+    @Test("Notifications of a discarded session move to the next one at once, its events do not")
     func moves() throws {
         var bench = try Self.bench([Scene("A", .foregroundActive), Scene("B")])
         try bench.accept()
@@ -116,7 +116,7 @@ struct DiscardTests {
         #expect(started.map(\.receiver.session) == ["B", "A"] || started.map(\.receiver.session) == ["A", "B"])
     }
 
-    @Test("A scene that cannot be reached is waited for a minute, and the delegate is told then")
+    @Test("The daemon tries an unreachable scene for a minute, and then tells the delegate")
     func farewell() throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -129,7 +129,7 @@ struct DiscardTests {
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
-    @Test("Once a session is gone, nobody is woken for its farewell", arguments: [true, false])
+    @Test("Once a session is gone, no timer is left for its last event", arguments: [true, false])
     func farewellNoMore(isToldInTime: Bool) throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -142,7 +142,7 @@ struct DiscardTests {
         #expect(bench.engine.nextDue.map { $0 > .second(61) } ?? true)
     }
 
-    @Test("What is under way when the minute is over has its outcome first")
+    @Test("An attempt that is under way when the minute ends has its outcome first")
     func underWay() throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -154,7 +154,7 @@ struct DiscardTests {
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
-    @Test("A session that comes back under the same name is a new one; the delegate hears of the old one first")
+    @Test("A session with the id of a discarded one is new; the delegate is told of the old one first")
     func again() throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -167,7 +167,7 @@ struct DiscardTests {
         #expect(bench.session("A") != nil)
     }
 
-    @Test("What was under way to it for its device is not sent to the new one, which is of no device")
+    @Test("An attempt under way for the old session's device is not repeated to the new one, which has no device")
     func againElsewhere() throws {
         var bench = try Self.bench([
             Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone"),
@@ -195,7 +195,7 @@ struct DiscardTests {
         #expect(try bench.deliverAll().map(\.kind) == ["application.didDiscardSceneSessions"])
     }
 
-    @Test("A delegate that is taken away, or gone, ends what it was to be told", arguments: [true, false])
+    @Test("The removal or loss of a delegate ends the events for it", arguments: [true, false])
     func delegateGone(isTakenAway: Bool) throws {
         var bench = try Self.bench([Scene("A", .unattached)])
         try bench.run(.deleteSession(.gallery("A")))
@@ -210,7 +210,7 @@ struct DiscardTests {
         #expect(try bench.start().isEmpty && bench.engine.unsettledCount == 0)
     }
 
-    @Test("No client can name a session as the delegate is named")
+    @Test("No client can register a session with the delegate's id")
     func name() {
         #expect(throws: InvalidIdentifier.self) { try SessionID(SessionID.delegate.text) }
     }

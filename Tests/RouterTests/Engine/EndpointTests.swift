@@ -3,12 +3,12 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: endpoints in trouble")
+@Suite("Engine: failing endpoints")
 struct EndpointTests {
     private static let A = SessionKey.gallery("A")
     private static let endpoint = EndpointKey(application: .gallery, url: "https://A.example/")
 
-    /// A bench whose endpoint has failed so often.
+    /// A bench whose endpoint has failed this many times.
     private static func failing(_ times: Int, with result: TransferResult = .status(500)) throws -> Workbench {
         var bench = try Workbench(.gallery(schedule: Array(repeating: 0, count: 20)), [Scene("A")])
         try bench.accept()
@@ -16,7 +16,7 @@ struct EndpointTests {
         return bench
     }
 
-    @Test("An open breaker uses up nothing, and goes on when its time has come")
+    @Test("An open breaker uses up no attempts, and lets the lane go on at its time")
     func open() throws {
         var bench = try Self.failing(5)
         #expect(try bench.start().isEmpty)
@@ -41,7 +41,7 @@ struct EndpointTests {
         #expect(bench.engine.takeEvents().isEmpty)
     }
 
-    @Test("It is closed by hand, and forgotten by a crash", arguments: [true, false])
+    @Test("An operator closes it, and a crash forgets it", arguments: [true, false])
     func closed(byHand: Bool) throws {
         var bench = try Self.failing(5)
         #expect(try bench.start().isEmpty)
@@ -50,7 +50,7 @@ struct EndpointTests {
         #expect(try bench.start().first?.number == 6)
     }
 
-    @Test("What expires behind an open breaker is settled in its time")
+    @Test("A notification that expires behind an open breaker is settled at its time")
     func expiry() throws {
         var bench = try Self.failing(5)
         try bench.accept(expiration: .at(.second(2)))
@@ -60,7 +60,7 @@ struct EndpointTests {
         #expect(try bench.stored(2)?.state == .expired)
     }
 
-    @Test("The times of an application's endpoint are not those of another application's")
+    @Test("Breaker times of an application's endpoint do not affect another application's")
     func tenants() throws {
         var bench = try Self.failing(5)
         try bench.add(.gallery(.other), [Scene("A")])
@@ -68,7 +68,7 @@ struct EndpointTests {
         #expect(try bench.start().map(\.receiver.application) == [.other])
     }
 
-    @Test("A session that was disabled shows so and since when, and that it is back", arguments: [false, true])
+    @Test("A disabled session shows its state and since when, and that it is enabled again", arguments: [false, true])
     func disabled(isCrashing: Bool) throws {
         var bench = try Self.failing(1, with: .status(410))
         let time = bench.now
@@ -83,7 +83,7 @@ struct EndpointTests {
     }
 
     @Test(
-        "What somebody has to look at is told once",
+        "A fault for operators is reported once",
         arguments: [
             (.status(401), 1, .credentials), (.status(403), 1, .credentials), (.failure(.tlsFailed), 1, .certificate),
             (.status(302), 3, .redirects), (.status(302), 1, nil), (.status(500), 3, nil),
@@ -96,13 +96,13 @@ struct EndpointTests {
         #expect(trouble == nil || !again.contains(.endpoint(.alert(Self.endpoint, trouble ?? .redirects))))
     }
 
-    @Test("Those behind a delivery that waits go on if the application says so", arguments: [HeadOfLine.block, .park])
+    @Test("Deliveries behind a waiting one go on if the application allows it", arguments: [HeadOfLine.block, .park])
     func order(policy: HeadOfLine) throws {
         var bench = try Workbench(.gallery(headOfLine: policy), [Scene("A")])
         for _ in 0..<3 { try bench.accept() }
         try bench.finish(try #require(try bench.start().first), .status(500))
         #expect(try bench.start().map(\.notification.sequence) == (policy == .park ? [2] : []))
-        // A change of mind is heard at once.
+        // A changed setting takes effect at once.
         _ = try bench.run(.putApplication(.of(.gallery(headOfLine: .park))))
         #expect(try bench.start().map(\.notification.sequence) == (policy == .park ? [] : [2]))
     }

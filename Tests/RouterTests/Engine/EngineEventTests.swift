@@ -3,10 +3,10 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// What is told of changes that have been committed: all of what has happened, in order, and nothing of what was said.
-@Suite("Engine: what has happened")
+/// Events of committed changes: every change, in order, and no content of notifications.
+@Suite("Engine: events of committed changes")
 struct EngineEventTests {
-    /// Plans, commits and applies as the host does, and returns what is told of it, with all that follows.
+    /// Plans, commits and applies as the host does, and returns the events, with those of all follow-ups.
     private static func told(_ bench: inout Workbench, _ command: Command) throws -> [RouterEvent] {
         let plan = try bench.engine.plan(command, at: bench.now, lookup: bench.store)
         try bench.store.commit(plan.changes)
@@ -27,10 +27,10 @@ struct EngineEventTests {
 
     // MARK: Sessions
 
-    /// How a session may have come to where it stands.
+    /// The ways in which a session reaches its state.
     enum Way: CaseIterable { case pass, register, drop }
 
-    @Test("The steps of a session are found in what it is and was, as they were told", arguments: Way.allCases)
+    @Test("The steps derived from a session's states equal the events sent", arguments: Way.allCases)
     func steps(way: Way) {
         for from in ActivationState.allCases {
             for to in ActivationState.allCases {
@@ -45,7 +45,8 @@ struct EngineEventTests {
                     case .drop: session.drop { event, _ in told.append(event.kind) }
                     }
                     told.removeAll { $0 == .stateRestorationActivity }
-                    // That it connects was told by a notification, or is gone back on before anybody said that it had.
+                    // A notification already told the session to connect, or the session was disconnected before it
+                    // reported its connection.
                     if isTold, session.activationState != .unattached { told.insert(.willConnect, at: 0) }
                     if isTold, session.activationState == .unattached { told = [] }
                     if isTold, way == .register, to > .background {
@@ -57,7 +58,7 @@ struct EngineEventTests {
         }
     }
 
-    @Test("A session's life is told, whether or not its application wants webhooks of it", arguments: [false, true])
+    @Test("Events of a session's life are published, with or without webhooks of them", arguments: [false, true])
     func lifeOfASession(lifeCycleEvents: Bool) throws {
         var bench = try Self.bench(lifeCycleEvents: lifeCycleEvents, [])
         let A = SessionKey.gallery("A")
@@ -103,7 +104,7 @@ struct EngineEventTests {
 
     // MARK: Notifications
 
-    @Test("A notification is told of from its acceptance to its end")
+    @Test("A notification has events from its acceptance to its end")
     func notification() throws {
         var bench = try Self.bench(lifeCycleEvents: false, [Scene("A", .foregroundActive), Scene("B")])
         let accepted = try Self.told(&bench, .accept(.of("x", payload: #"{"notification-content-id":"x"}"#)))
@@ -134,7 +135,7 @@ struct EngineEventTests {
         #expect(view.number == 2)
     }
 
-    @Test("What nobody can have is accepted and given up at once")
+    @Test("A notification without a candidate is accepted and given up at once")
     func undeliverable() throws {
         var bench = try Self.bench(lifeCycleEvents: false, [Scene("A", can: "FALSEPREDICATE")])
         let told = try Self.told(&bench, .accept(.of("x")))
@@ -147,7 +148,7 @@ struct EngineEventTests {
         #expect(reason == "no-eligible-session")
     }
 
-    @Test("Webhooks of a session's life are told of by their attempts and their end")
+    @Test("Webhooks of a session's life have events for their attempts and their end")
     func lifeCycleWebhooks() throws {
         var bench = try Self.bench(lifeCycleEvents: true, [Scene("A", .unattached)])
         #expect(
@@ -166,7 +167,7 @@ struct EngineEventTests {
 
     // MARK: Gates
 
-    @Test("A gate is told of: its state, who is responsible, how far it has come, what each session shows")
+    @Test("A gate has events for its state, the responsible session, the progress, and each session's screen")
     func gate() throws {
         var application = Application.gallery()
         application.gates.onboarding = OnboardingSettings()
@@ -180,7 +181,7 @@ struct EngineEventTests {
         let report = ProgressReport(operationID: "store", step: "download", currentStepNumber: 1, totalNumberOfSteps: 3)
         let progress = try Self.told(&bench, .gate(.report(.progress(report), by: A, term: 1)))
         #expect(progress.map(\.type) == [.gateDidProgress])
-        // The one that is responsible goes, and the next takes over.
+        // The responsible session leaves, and the next one takes over.
         let taken = try Self.told(&bench, .patchSession(A, SessionPatch(state: .background)))
         #expect(taken.map(\.type) == [.sceneWillResignActive, .sceneDidEnterBackground])
         let over = try Self.told(&bench, .disconnectSession(A))
@@ -193,9 +194,9 @@ struct EngineEventTests {
         #expect(back.map(\.type) == [.sceneWillConnect, .applicationScreenDidChange])
     }
 
-    // MARK: What is not told
+    // MARK: Omitted contents
 
-    @Test("Nothing of what was said is in what is told")
+    @Test("No content of notifications or answers is in the events")
     func silence() throws {
         var bench = try Self.bench(lifeCycleEvents: true, [])
         var draft = SessionDraft.of(Scene("A", .background))

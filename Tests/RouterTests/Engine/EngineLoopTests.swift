@@ -35,7 +35,7 @@ struct EngineLoopTests {
         #expect(bench.transactions == [2, 2, 1])
     }
 
-    @Test("A plan that knows nothing of the batch is made again after its commit")
+    @Test("A plan that does not know of the batch is made again after its commit")
     func planConflict() {
         var bench = LoopBench()
         bench.accept(keys: ["k"])
@@ -93,7 +93,7 @@ struct EngineLoopTests {
         bench.run()
         bench.offer(.deleteSession(.gallery("A")))
         bench.round()
-        // The lane of A is emptied next, and a session is made for the notification that waits there.
+        // The lane of A is emptied next, and a session is created for the notification that waits there.
         bench.offer(.putSession(.gallery("C"), SessionDraft()))
         bench.round()
         let created = bench.loop.engine.tenants[.gallery]?.sessions.values.sorted {
@@ -104,7 +104,7 @@ struct EngineLoopTests {
 
     // MARK: - Conflicts
 
-    @Test("A shared transaction that is refused is planned again, each command alone")
+    @Test("A refused shared transaction is planned again, each command alone")
     func aloneAfterConflict() {
         var bench = LoopBench(limits: EngineLoop.Limits(commands: 3, retryMilliseconds: 500))
         for _ in 0..<5 { bench.accept() }
@@ -115,7 +115,7 @@ struct EngineLoopTests {
         #expect(bench.reports.isEmpty && bench.contradiction == nil)
     }
 
-    @Test("Each command sees what the one before it has left")
+    @Test("Each command sees the results of the one before")
     func knowledgeAfterConflict() throws {
         var bench = LoopBench()
         bench.offer(.patchSession(.gallery("A"), SessionPatch(state: .background)))
@@ -213,7 +213,7 @@ struct EngineLoopTests {
         #expect(try bench.states == [.delivered: 1, .waiting: 2])
     }
 
-    @Test("Draining drops follow-ups and what comes due; recovery finds them again")
+    @Test("Draining drops follow-ups and due work; recovery finds them again")
     func drainingDropsFollowUps() throws {
         var bench = LoopBench(.gallery(multipleScenes: true), [Scene("A", .foregroundActive), Scene("B")])
         for _ in 0..<2 { bench.accept() }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Engine: the end of the schedule")
 struct ExhaustionTests {
-    /// A is better than B, B is better than C.
+    /// A ranks before B, B before C.
     private static let three = [Scene("A", .foregroundActive), Scene("B", .foregroundInactive), Scene("C")]
 
     private static func bench(
@@ -15,7 +15,7 @@ struct ExhaustionTests {
         try Workbench(.gallery(schedule: schedule, reroute: reroute), three, rules: rules)
     }
 
-    /// Fails every attempt until nothing is sent any more; returns where they went.
+    /// Fails every attempt until none starts any more; returns the receivers.
     private static func fail(
         _ bench: inout Workbench, with results: TransferResult..., crashing: Bool = false
     ) throws -> [SessionID] {
@@ -31,9 +31,9 @@ struct ExhaustionTests {
         return sent
     }
 
-    @Test("The next best session has it, and nobody twice", arguments: [false, true])
+    @Test("The next best session gets it, and no session twice", arguments: [false, true])
     func movesOn(crashing: Bool) throws {
-        // What is found in a lane may have arrived.
+        // A delivery found in a lane after a crash may have arrived.
         var bench = try Self.bench(RerouteSettings(onExhausted: true, onTimeout: crashing))
         let id = try #require(try bench.accept().accepted?.id)
         #expect(try Self.fail(&bench, with: .status(500), crashing: crashing) == ["A", "A", "B", "B", "C", "C"])
@@ -45,7 +45,7 @@ struct ExhaustionTests {
         #expect(try bench.accept().accepted?.decision.session == "A")
     }
 
-    @Test("Without the application's word it is the end")
+    @Test("Without the application's setting the end of the schedule is final")
     func off() throws {
         var bench = try Self.bench(RerouteSettings())
         try bench.accept()
@@ -54,7 +54,7 @@ struct ExhaustionTests {
     }
 
     @Test(
-        "What may have arrived goes nowhere else, whichever attempt it was, unless the application says so",
+        "A delivery that may have arrived is not re-routed, whichever attempt it was, unless the application allows it",
         arguments: [.failure(.timedOut), .failure(.connectionLost), .failure(.garbled), .status(504)]
             as [TransferResult])
     func ambiguous(result: TransferResult) throws {
@@ -70,7 +70,7 @@ struct ExhaustionTests {
     }
 
     @Test(
-        "What surely did not arrive does",
+        "A delivery that surely did not arrive is re-routed",
         arguments: [.failure(.connectFailed), .failure(.tlsFailed)]
             as [TransferResult])
     func definite(result: TransferResult) throws {
@@ -79,7 +79,7 @@ struct ExhaustionTests {
         #expect(try Self.fail(&bench, with: result).prefix(3) == ["A", "A", "B"])
     }
 
-    @Test("Who could not be connected to in time has not got it, and counts as slow all the same")
+    @Test("A failure to connect in time counts as not delivered, and the endpoint as slow all the same")
     func blackHole() throws {
         let result = TransferResult(
             outcome: .failure(
@@ -96,7 +96,7 @@ struct ExhaustionTests {
         #expect(try Self.fail(&other, with: result).prefix(3) == ["A", "A", "B"])
     }
 
-    @Test("What was under way at a crash may have arrived, and so it goes nowhere else")
+    @Test("A delivery under way at a crash may have arrived, and is therefore not re-routed")
     func inDoubt() throws {
         var bench = try Self.bench()
         try bench.accept()
@@ -106,7 +106,7 @@ struct ExhaustionTests {
         #expect(try bench.stored(1)?.reason == "retries-exhausted")
     }
 
-    @Test("It is the session's own doubt, and not the next one's")
+    @Test("The doubt belongs to the session, and not to the next one")
     func doubtEnds() throws {
         var bench = try Self.bench()
         try bench.accept()
@@ -116,7 +116,7 @@ struct ExhaustionTests {
         #expect(try Self.fail(&bench, with: .status(500)) == ["B", "B", "C", "C"])
     }
 
-    @Test("What was called back goes nowhere else")
+    @Test("A recalled delivery is not re-routed")
     func recalled() throws {
         var bench = try Self.bench(schedule: [])
         let id = try #require(try bench.accept().accepted?.id)
@@ -127,7 +127,7 @@ struct ExhaustionTests {
         #expect(try bench.start().isEmpty)
     }
 
-    @Test("A rule that redirects to a session that has failed does not bring it back")
+    @Test("A rule that redirects to a session that has failed does not select it again")
     func redirected() throws {
         let rule = SayingRule(["B": .redirect(to: "A", reason: "always")])
         var bench = try Self.bench(rules: [rule])
@@ -136,7 +136,7 @@ struct ExhaustionTests {
         #expect(try bench.stored(1)?.reason == "retries-exhausted")
     }
 
-    @Test("A status is handled as the application says")
+    @Test("A status has the action that the application sets")
     func statuses() throws {
         var statuses = StatusTable()
         try statuses.add("404", "moveOn")

@@ -3,9 +3,9 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: time runs out")
+@Suite("Engine: expiration")
 struct ExpiryTests {
-    @Test("What stands behind a retry expires at its time, and is not kept until the lane goes on")
+    @Test("A delivery behind a retry expires at its time, before the lane goes on")
     func behindARetry() throws {
         var bench = try Workbench(.gallery(schedule: [3600]), [Scene("A")])
         try bench.accept()
@@ -27,7 +27,7 @@ struct ExpiryTests {
         #expect(try bench.start().map(\.notification.sequence) == [1])
     }
 
-    @Test("What is to be tried once is tried once, even if the session is gone")
+    @Test("A delivery with a single attempt is tried once, even if the session is gone")
     func once() throws {
         var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         try bench.accept(expiration: .immediate)
@@ -37,7 +37,7 @@ struct ExpiryTests {
         #expect(bench.session("A")?.disabled?.reason == .gone)
     }
 
-    @Test("Of many that expire at once a few are ended at a time")
+    @Test("Of many that expire at once a bounded number ends at a time")
     func many() throws {
         var bench = try Workbench(.gallery(schedule: [3600]), [Scene("A")])
         try bench.accept()

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Gates among sessions, lanes and the store: what is held, what flows, who is told, who takes over.
+/// Gates with sessions, lanes and the store: holding, releasing, events, and taking over.
 @Suite("Engine: gates")
 struct GateTests {
     private static let A = SessionKey.gallery("A")
@@ -23,7 +23,7 @@ struct GateTests {
         return application
     }
 
-    /// Three windows of a phone, A before the others, and what they were told when they came has been delivered.
+    /// Three windows of a phone, A ranking before the others; the events of their registration have been delivered.
     private static func bench(
         _ settings: OnboardingSettings? = OnboardingSettings(), moveLimit: Int = 512
     ) throws -> Workbench {
@@ -55,7 +55,7 @@ struct GateTests {
         #expect(try bench.start().map(\.receiver) == [Self.A])
     }
 
-    @Test("What comes while the gate is closed is held, and flows in order when it opens, decided anew")
+    @Test("Notifications are held while the gate is closed, and released in order with a new decision when it opens")
     func holding() throws {
         var bench = try Self.bench(moveLimit: 2)
         for _ in 0..<5 {
@@ -74,7 +74,7 @@ struct GateTests {
         #expect(sent.map(\.notification.sequence) == sent.map(\.notification.sequence).sorted())
     }
 
-    @Test("What comes before all that was held has flowed waits behind it")
+    @Test("A notification that arrives during the release waits behind the held ones")
     func order() throws {
         var bench = try Self.bench(moveLimit: 1)
         for _ in 0..<3 { try bench.accept(device: "phone") }
@@ -89,14 +89,14 @@ struct GateTests {
         #expect(sent.count == 5 && sent == sent.sorted())
     }
 
-    @Test("A held notification connects nobody before the gate opens")
+    @Test("A held notification connects no session before the gate opens")
     func connectingNobody() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", .unattached, device: "pad"))))
         let pad = GateKey(application: .gallery, device: "pad")
         #expect(try bench.accept(device: "pad").accepted?.placement == .gated("pad"))
         #expect(try bench.deliverAll().isEmpty)
-        // Somebody else opens it, and goes.
+        // Another session opens it, and leaves.
         let key = SessionKey.gallery("E")
         try bench.run(.putSession(key, .of(Scene("E", can: "FALSEPREDICATE", .background, device: "pad"))))
         try bench.run(.gate(.open(key)))
@@ -107,7 +107,7 @@ struct GateTests {
         #expect(sent.count == 1 && sent.first?.connects != nil)
     }
 
-    @Test("What a scene is activated for rests in its lane, and comes when the gate opens")
+    @Test("The content of an activation stays in its lane, and is delivered when the gate opens")
     func activating() throws {
         var bench = try Self.bench()
         let activity = try UserActivity(["activityType": "edit"])
@@ -123,7 +123,7 @@ struct GateTests {
         #expect(try bench.store.census().byState[.waiting] == nil)
     }
 
-    @Test("What waits in lanes when the gate closes stays there, and events go on")
+    @Test("Notifications in lanes stay there when the gate closes, and events go on")
     func pausing() throws {
         var bench = try Self.bench()
         try Self.open(&bench)
@@ -138,7 +138,7 @@ struct GateTests {
         #expect(try bench.deliverAll().map(\.kind).filter { $0 == "scene.notification" }.count == 1)
     }
 
-    @Test("A gate that closes lets events past what waits for its retry, also to a scene that has left")
+    @Test("A closed gate lets events pass deliveries that wait for a retry, also to a scene that was disconnected")
     func passing() throws {
         var bench = try Self.bench()
         try Self.open(&bench)
@@ -157,7 +157,7 @@ struct GateTests {
         try bench.run(.gate(.report(.succeed(storing: nil), by: A, term: gate.term)))
     }
 
-    @Test("What expires while it is held, or while its lane rests, expires at its time")
+    @Test("A notification that expires while it is held, or while its lane rests, expires at its time")
     func expiry() throws {
         var bench = try Self.bench()
         let held = try #require(try bench.accept(device: "phone", expiration: .at(.second(20))).accepted)
@@ -173,7 +173,7 @@ struct GateTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("A hold survives a crash, and so does the flow")
+    @Test("A hold survives a crash, and so does a release")
     func crash() throws {
         var bench = try Self.bench(moveLimit: 1)
         for _ in 0..<3 { try bench.accept(device: "phone") }
@@ -181,7 +181,7 @@ struct GateTests {
         #expect(bench.engine.held.count == 3)
         #expect(try bench.start().isEmpty)
         let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
-        // The process dies before anything has flowed.
+        // The process dies before any held notification has been released.
         _ = try bench.step(.gate(.report(.succeed(storing: "person"), by: Self.A, term: gate.term)))
         try bench.crash()
         #expect(bench.engine.gate(Self.phone)?.onboardingID == "person")
@@ -189,7 +189,7 @@ struct GateTests {
         #expect(try bench.deliverAll().filter { $0.notification.event == nil }.count == 3)
     }
 
-    @Test("Every device has a gate, and what is of no device has one")
+    @Test("Every device has a gate, and the notifications without a device have one")
     func devices() throws {
         let scenes = [
             Scene("A", .background, device: "phone"), Scene("B", .background, device: "pad"),
@@ -200,14 +200,14 @@ struct GateTests {
         try Self.open(&bench)
         #expect(try bench.accept(device: "phone").accepted?.placement == .lane)
         #expect(try bench.accept(device: "pad").accepted?.placement == .gated("pad"))
-        // Who names no device is held by the gate of whom it is for.
+        // A notification without a device is held by the gate of its session.
         #expect(try bench.accept().accepted?.placement == .gated(nil))
         try Self.open(&bench, by: Self.C)
         #expect(bench.engine.held.values.map(\.heldBy) == [GateKey(application: .gallery, device: "pad")])
     }
 
     @Test(
-        "What names no device does not wait for a session that has gone, or to an open device",
+        "A notification without a device does not wait for a session that is gone, or that moved to an open device",
         arguments: [true, false])
     func astray(isDiscarded: Bool) throws {
         let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
@@ -225,7 +225,7 @@ struct GateTests {
         #expect(try bench.deliverAll().contains { $0.receiver == receiver && $0.notification.sequence == sequence })
     }
 
-    @Test("Nor if the session goes in the very transaction in which it is accepted")
+    @Test("Nor if the session is deleted in the transaction that accepts the notification")
     func astrayAtOnce() throws {
         let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
         var bench = try Workbench(Self.application(events: false), scenes)
@@ -239,7 +239,7 @@ struct GateTests {
         #expect(try bench.deliverAll().contains { $0.receiver == Self.B && $0.notification.sequence == sequence })
     }
 
-    @Test("A gate that is switched off lets go what it held, and remembers where it stood")
+    @Test("A gate that is switched off releases its notifications, and remembers its state")
     func switchingOff() throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
@@ -248,12 +248,12 @@ struct GateTests {
         #expect(bench.engine.held.isEmpty && bench.engine.gate(Self.phone) == nil)
         try bench.run(.disconnectSession(Self.A))
         try bench.run(.putApplication(.of(Self.application())))
-        // Who was responsible is not there any more.
+        // The responsible session is gone.
         #expect(bench.engine.gate(Self.phone)?.responsible == "B")
         #expect(bench.engine.gate(Self.phone)?.term == 2)
     }
 
-    @Test("A delivery whose session is gone may come to be held, and is not sent twice")
+    @Test("A delivery whose session is gone may be held, and is not sent twice")
     func rerouted() throws {
         let scenes = [Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "pad")]
         var bench = try Workbench(Self.application(), scenes)
@@ -268,12 +268,12 @@ struct GateTests {
 
     // MARK: Other settings, other devices
 
-    /// What the windows of the phone are told, by their names.
+    /// The windows of the phone that receive the event.
     private static func told(_ bench: inout Workbench, _ kind: String) throws -> Set<SessionID> {
         Set(try bench.deliverAll().filter { $0.kind == "scene.\(kind)" }.map(\.receiver.session))
     }
 
-    @Test("A gate that is switched off shows what it has hidden, before what it has held")
+    @Test("A gate that is switched off shows the hidden windows, before it releases the notifications")
     func shownWhenOff() throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
@@ -286,12 +286,12 @@ struct GateTests {
         #expect(told.filter { $0.receiver == Self.A }.map(\.kind).last == "scene.notification")
     }
 
-    @Test("A gate that is switched on hides the windows that are there, but that of whom is responsible")
+    @Test("A gate that is switched on hides the existing windows, except that of the responsible session")
     func hiddenWhenOn() throws {
         var bench = try Self.bench(nil)
         try bench.run(.putApplication(.of(Self.application())))
         #expect(try Self.told(&bench, "hideApplicationScreen") == ["A", "B", "C"])
-        // Where it was open before, nobody is hidden.
+        // Where it was open before, no window is hidden.
         try Self.open(&bench)
         for settings in [nil, OnboardingSettings()] {
             try bench.run(.putApplication(.of(Self.application(settings))))
@@ -299,7 +299,7 @@ struct GateTests {
         }
     }
 
-    @Test("Who takes no part in demo mode is told when the gate opens, for it was told to hide before")
+    @Test("A session outside demo mode is told when the gate opens, for it was told to hide before")
     func shownToBystanders() throws {
         let demo = SceneConfiguration(
             name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
@@ -321,7 +321,7 @@ struct GateTests {
         #expect(try Self.told(&bench, "showApplicationScreen") == ["A", "B", "C", "D"])
     }
 
-    @Test("Who was hidden and goes to a device that is open is told to show")
+    @Test("A hidden session that moves to an open device is told to show")
     func shownElsewhere() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
@@ -334,7 +334,7 @@ struct GateTests {
         #expect(try Self.told(&bench, "hideApplicationScreen") == ["B"])
     }
 
-    @Test("What names a device is held by its gate, though the session that it rested for has gone to an open one")
+    @Test("A notification that names a device is held by its gate, though its session moved to an open one")
     func moved() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
@@ -352,7 +352,7 @@ struct GateTests {
     }
 
     @Test(
-        "It is not sent to the other device in between, nor after a crash, nor for its retry", arguments: [false, true])
+        "It is not sent to the other device in between, nor after a crash, nor as a retry", arguments: [false, true])
     func movedUnderWay(crashes: Bool) throws {
         var bench = try Self.bench()
         try Self.open(&bench)
@@ -371,7 +371,7 @@ struct GateTests {
 
     // MARK: Taking over
 
-    /// All ways in which a session stops to take part.
+    /// All ways in which a session stops taking part.
     static let departures: [(String, @Sendable (inout Workbench) throws -> Void)] = [
         ("disconnected", { try $0.run(.disconnectSession(A)) }),
         ("discarded", { try $0.run(.deleteSession(A)) }),
@@ -393,7 +393,7 @@ struct GateTests {
         ),
     ]
 
-    @Test("Whoever is responsible and leaves is followed by the next by rank", arguments: departures.map(\.0))
+    @Test("When the responsible session leaves, the next one by rank takes over", arguments: departures.map(\.0))
     func takeover(departure: String) throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
@@ -410,7 +410,7 @@ struct GateTests {
         #expect(bench.engine.gate(Self.phone) == gate)
     }
 
-    @Test("When nobody is left, the next to be connected takes over")
+    @Test("When no session is left, the next one to connect takes over")
     func nobodyLeft() throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
@@ -420,7 +420,7 @@ struct GateTests {
         #expect(bench.engine.gate(Self.phone)?.responsible == "C")
     }
 
-    @Test("A session that is not connected has no say, nor has one that takes no part")
+    @Test("A session that is not connected, or does not take part, cannot act at the gate")
     func noSay() throws {
         let demo = SceneConfiguration(
             name: "Demo", role: SceneRole.windowApplication, endpoint: SceneConfiguration.standard.endpoint)
@@ -437,12 +437,12 @@ struct GateTests {
         #expect(try bench.run(.gate(.open(Self.C))).refusal == .unknownSession(Self.C))
         let key = GateKey(application: .gallery, device: nil)
         #expect(bench.engine.gate(key)?.responsible == nil, "A takes no part.")
-        // The end of demo mode is the beginning for all others.
+        // The end of demo mode lets all other sessions take part.
         try bench.run(.putApplication(.of(Self.application(configurations: [.standard, demo]))))
         #expect(bench.engine.gate(key)?.responsible == "A")
     }
 
-    @Test("Two that leave in one transaction do not hand it to each other")
+    @Test("Two sessions that leave in one transaction do not hand the gate to each other")
     func conflicts() throws {
         let bench = try {
             var bench = try Self.bench()
@@ -457,7 +457,7 @@ struct GateTests {
         #expect(batch.conflicts(with: try bench.plan(.disconnectSession(Self.B))))
     }
 
-    @Test("Who switches to demo mode sees the gate that was opened in the same transaction")
+    @Test("The switch to demo mode sees a gate that was opened in the same transaction")
     func conflictWithSettings() throws {
         let bench = try Self.bench()
         var batch = Batch()
@@ -466,7 +466,7 @@ struct GateTests {
         #expect(batch.conflicts(with: try bench.plan(.putApplication(.of(demo)))))
     }
 
-    @Test("A word at the gate renews the lease")
+    @Test("A request to the gate renews the lease")
     func lease() throws {
         var bench = try Self.bench()
         try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
@@ -478,7 +478,7 @@ struct GateTests {
         #expect(bench.engine.gate(Self.phone)?.responsible == "A")
     }
 
-    @Test("The end of the last scene closes the gate, if its application wants that; who comes back is restored")
+    @Test("The end of the last scene closes the gate, if its application wants that; a person who returns is restored")
     func closing() throws {
         var bench = try Self.bench(OnboardingSettings(closesWithLastScene: true))
         try Self.open(&bench)
@@ -492,7 +492,7 @@ struct GateTests {
 
     // MARK: Telling
 
-    @Test("Those that wait are told to hide, then how far it has come, then to show; each in its own lane")
+    @Test("Waiting sessions are told to hide, then the progress, then to show; each in its own lane")
     func telling() throws {
         var bench = try Self.bench()
         let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
@@ -516,7 +516,7 @@ struct GateTests {
         #expect(data["session"]?["id"]?.asString == progress.receiver.session.text)
     }
 
-    @Test("Who is connected while others are at it is told to hide, after it is told that it connects")
+    @Test("A session that connects during onboarding is told to hide, after it is told to connect")
     func latecomer() throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
@@ -526,7 +526,7 @@ struct GateTests {
         #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect", "scene.hideApplicationScreen"])
     }
 
-    @Test("A reset wipes what is kept of the person, at the sessions of that device")
+    @Test("A reset deletes the person's data in the sessions of that device")
     func wiping() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
@@ -546,8 +546,8 @@ struct GateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .resetting)
     }
 
-    /// The answer comes when the next person is there, or the daemon was killed and has asked again before.
-    @Test("What a scene was asked before a reset, and answers after it, is not kept", arguments: [false, true])
+    /// The answer comes after the next person has been onboarded, or the daemon was killed and has asked again before.
+    @Test("The answer to a question from before a reset is not kept", arguments: [false, true])
     func answeredTooLate(isKilled: Bool) throws {
         var bench = try Self.bench()
         try Self.open(&bench)
@@ -574,13 +574,13 @@ struct GateTests {
         #expect(bench.session("A")?.stateRestorationActivity == nil)
         let stored = try #require(try bench.stored(asked.notification.sequence))
         #expect(stored.state == .delivered && stored.attempts.map(\.answerFault) == ["reset-meanwhile"])
-        // The next person's scene is heard again.
+        // An answer from the next person's scene is kept again.
         try bench.finish(
             try #require(try bench.start().first { $0.receiver == Self.A }), .status(200), answer: .change(patch))
         #expect(bench.session("A")?.userInfo.value == ["name": "Ada"])
     }
 
-    @Test("Who wants no events is told nothing, and is held all the same")
+    @Test("An application without events receives none, and its notifications are held all the same")
     func silent() throws {
         var bench = try Workbench(Self.application(events: false), [Scene("A", device: "phone")])
         try bench.run(.gate(.open(Self.A)))

@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Engine: holds and leases")
 struct HoldAndLeaseTests {
-    /// Holds everything until a time; after it has no objection.
+    /// Holds everything until a time, and accepts everything after it.
     private static func curfew(until end: Timestamp) -> SayingRule {
         SayingRule { _ in .hold(until: end, reason: "curfew") }
     }
 
-    @Test("Held until its time, then decided anew and sent")
+    @Test("Held until its time, then decided again and sent")
     func hold() throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
         let accepted = try #require(try bench.accept().accepted)
@@ -36,7 +36,7 @@ struct HoldAndLeaseTests {
         #expect(try bench.plan(.followUp(.release(9))).changes.isEmpty)
     }
 
-    @Test("What expires while it is held is settled at its time and not sent", arguments: [20, 60])
+    @Test("An expiring held notification is settled at its time and not sent", arguments: [20, 60])
     func expiredWhileHeld(end: Int64) throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
         try bench.accept(expiration: .at(.second(end)))
@@ -47,7 +47,7 @@ struct HoldAndLeaseTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.nextDue == nil)
     }
 
-    @Test("Nobody is woken for what is held no more", arguments: [true, false])
+    @Test("A notification that is no longer held has no timer", arguments: [true, false])
     func heldNoMore(isCancelled: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [Self.curfew(until: .second(60))])
         let accepted = try #require(try bench.accept().accepted)
@@ -56,7 +56,7 @@ struct HoldAndLeaseTests {
         #expect(bench.engine.nextDue == nil)
     }
 
-    @Test("Held again, and with nobody left in the end a dead letter")
+    @Test("Held again, and a dead letter when no session is left in the end")
     func heldAgain() throws {
         let rule = SayingRule { $0.activationState == .background ? .hold(until: .second(60), reason: "") : .accept }
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [rule])
@@ -91,7 +91,7 @@ struct HoldAndLeaseTests {
         return draft
     }
 
-    @Test("Nobody is woken for a lease that there is no more, and for a new one in its time", arguments: 0..<3)
+    @Test("A removed lease has no timer, and a new one has its own", arguments: 0..<3)
     func leaseNoMore(way: Int) throws {
         var bench = try Workbench(.gallery(), [])
         try bench.run(.putSession(.gallery("A"), Self.leased(60)))
@@ -106,7 +106,7 @@ struct HoldAndLeaseTests {
         #expect(bench.engine.nextDue == .second(90))
     }
 
-    @Test("A session that is not heard of is no longer connected, and kept")
+    @Test("A session without requests counts as disconnected, and is kept")
     func lapse() throws {
         var bench = try Workbench(.gallery(), [])
         try bench.run(.putSession(.gallery("A"), Self.leased(60)))
@@ -121,7 +121,7 @@ struct HoldAndLeaseTests {
         #expect(try bench.accept().accepted?.decision.session == "A", "It is told to connect.")
     }
 
-    @Test("Any word from it renews the lease")
+    @Test("Any request from the session renews the lease")
     func renewal() throws {
         var bench = try Workbench(.gallery(), [])
         try bench.run(.putSession(.gallery("A"), Self.leased(60)))
@@ -134,7 +134,7 @@ struct HoldAndLeaseTests {
         #expect(bench.session("A")?.activationState == .unattached)
     }
 
-    @Test("A lease that is renewed after its time has come, and before that is seen to, does not lapse")
+    @Test("A lease renewed after its time, before the lapse is processed, does not lapse")
     func renewedInBetween() throws {
         var bench = try Workbench(.gallery(), [])
         try bench.run(.putSession(.gallery("A"), Self.leased(60)))
@@ -149,7 +149,7 @@ struct HoldAndLeaseTests {
         #expect(bench.session("A")?.activationState == .unattached)
     }
 
-    @Test("A lease that was taken away, or whose session is gone, does not lapse")
+    @Test("A removed lease, or that of a deleted session, does not lapse")
     func noLease() throws {
         var bench = try Workbench(.gallery(), [])
         try bench.run(.putSession(.gallery("A"), Self.leased(60)))

@@ -29,7 +29,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("Later ones sort behind")
+    @Test("Later ids sort behind earlier ones")
     func order() {
         let times = [0, 1, 999, 1_767_225_600_000, 1_767_225_600_001, 1_800_000_000_000] as [Int64]
         let texts = times.map { ulid($0, seed: UInt64($0) ^ 0xFF) }
@@ -53,7 +53,7 @@ struct IdentityTests {
         #expect(Identity.ulid(at: .epoch, using: &most).suffix(16) == "ZZZZZZZZZZZZZZZZ")
     }
 
-    @Test("A delivery bears the name of its notification")
+    @Test("A delivery has the id of its notification")
     func delivery() {
         var generator = SeededGenerator(seed: 1)
         let id = Identity.notification(at: .epoch, using: &generator)

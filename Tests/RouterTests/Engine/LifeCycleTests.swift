@@ -7,7 +7,7 @@ import Testing
 struct LifeCycleTests {
     private static let A = SessionKey.gallery("A")
 
-    /// From, to, and whether a session may report it: the rows of UIKit's state machine.
+    /// From, to, and whether a session may report that step: the rows of UIKit's state machine.
     static let transitions: [(ActivationState, ActivationState, Bool)] = [
         (.unattached, .unattached, true), (.unattached, .background, true), (.unattached, .foregroundInactive, true),
         (.unattached, .foregroundActive, false), (.background, .unattached, true), (.background, .background, true),
@@ -29,7 +29,7 @@ struct LifeCycleTests {
         #expect(bench.session("A")?.device == (isLegal ? "moved" : nil), "nothing is half done")
     }
 
-    @Test("PUT registers anew, wherever the session stood", arguments: transitions)
+    @Test("PUT registers again, whatever state the session was in", arguments: transitions)
     func registration(from: ActivationState, to: ActivationState, isLegal _: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A", from)])
         #expect(try bench.run(.putSession(Self.A, SessionDraft(activationState: to))).session?.activationState == to)

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Passcodes among sessions, gates and the store: what is held, what is asked for, who is told.
+/// Passcodes with sessions, gates and the store: holding, prompting, and events.
 @Suite("Engine: passcodes")
 struct PasscodeGateTests {
     private static let A = SessionKey.gallery("A")
@@ -20,7 +20,7 @@ struct PasscodeGateTests {
         return application
     }
 
-    /// Two windows of a phone, A before the other; nobody has opened anything yet.
+    /// Two windows of a phone, A ranking before the other; the gate has never been opened.
     private static func fresh(_ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3)) throws -> Workbench {
         let scenes = [
             Scene("A", .foregroundActive, device: "phone"), Scene("B", .background, device: "phone"),
@@ -48,7 +48,7 @@ struct PasscodeGateTests {
         return try bench.run(.gate(.report(.succeed(storing: "person"), by: key, term: term)))
     }
 
-    /// A phone whose application is used, with a passcode.
+    /// A phone with an opened application and a passcode.
     private static func opened(
         _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
     ) throws -> Workbench {
@@ -60,7 +60,7 @@ struct PasscodeGateTests {
         return bench
     }
 
-    /// Likewise, and it is locked, and somebody is back.
+    /// Likewise, but locked, with a session back in the foreground.
     private static func locked(
         _ policy: PasscodePolicy = PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 0), deviceKey: DeviceKey? = nil
     ) throws -> Workbench {
@@ -72,7 +72,7 @@ struct PasscodeGateTests {
         return bench
     }
 
-    /// A phone whose windows were closed, and B has come back.
+    /// A phone whose windows were closed; B has been restored.
     private static func restoring() throws -> Workbench {
         var bench = try opened()
         var application = application(PasscodePolicy(retryLimit: 3, lockTimeoutSeconds: 300))
@@ -97,7 +97,7 @@ struct PasscodeGateTests {
 
     // MARK: Onboarding
 
-    @Test("Who takes a person on has a passcode chosen before that is at its end")
+    @Test("Onboarding requires a passcode before it can end")
     func creation() throws {
         var bench = try Self.fresh()
         try bench.run(.gate(.open(Self.A)))
@@ -113,14 +113,14 @@ struct PasscodeGateTests {
         #expect(try Self.report(&bench).gate?.state == .opened)
     }
 
-    @Test("Who need not have one may go on without, and is never locked")
+    @Test("Without a required passcode onboarding may end without one, and the application is never locked")
     func withoutOne() throws {
         var bench = try Self.fresh(PasscodePolicy(noPasscodeRequired: true, lockTimeoutSeconds: 0))
         try bench.run(.gate(.open(Self.A)))
         #expect(try Self.report(&bench).gate?.state == .opened)
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         #expect(bench.engine.gate(Self.phone)?.state == .opened)
-        // One may be chosen later.
+        // A passcode may be chosen later.
         try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
         try Self.create(&bench, by: Self.B)
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
@@ -128,7 +128,7 @@ struct PasscodeGateTests {
     }
 
     @Test(
-        "What a session has chosen that did not come to the end is chosen anew by the next", arguments: [false, true])
+        "A passcode chosen in onboarding that did not end is chosen again by the next one", arguments: [false, true])
     func takeover(isOptional: Bool) throws {
         var bench = try Self.fresh(PasscodePolicy(noPasscodeRequired: isOptional))
         try bench.run(.gate(.open(Self.A)))
@@ -145,7 +145,7 @@ struct PasscodeGateTests {
         }
     }
 
-    @Test("Who comes back types the passcode in the same term")
+    @Test("A restored session types the passcode in the same term")
     func comingBack() throws {
         var bench = try Self.restoring()
         #expect(try Self.report(&bench, by: Self.B).refusal == .passcode(.required))
@@ -191,7 +191,7 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
     }
 
-    @Test("While one of them is in the foreground nothing is locked")
+    @Test("While one session is in the foreground the application is not locked")
     func severalScenes() throws {
         var bench = try Self.opened()
         try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
@@ -201,8 +201,8 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
     }
 
-    /// Each would see the other one in the foreground; the second plan has to be made anew.
-    @Test("Two that leave in one transaction do not miss each other")
+    /// Each would see the other one in the foreground; the second plan has to be made again.
+    @Test("Two sessions that leave in one transaction do not miss each other")
     func together() throws {
         var bench = try Self.opened()
         try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundInactive)))
@@ -211,7 +211,7 @@ struct PasscodeGateTests {
         #expect(batch.conflicts(with: try bench.plan(.patchSession(Self.B, SessionPatch(state: .background)))))
     }
 
-    @Test("The clock runs from the moment on that it is left, survives a crash, and stops when somebody is back")
+    @Test("The lock timer runs from when the application is left, survives a crash, and stops when a session is back")
     func later() throws {
         var bench = try Self.opened(PasscodePolicy(lockTimeoutSeconds: 300))
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
@@ -228,14 +228,14 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
     }
 
-    @Test("Never is never")
+    @Test("A lock time of never does not lock")
     func never() throws {
         var bench = try Self.opened(PasscodePolicy(lockTimeoutSeconds: -1))
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         #expect(bench.engine.nextDue == nil && bench.engine.gate(Self.phone)?.state == .opened)
     }
 
-    @Test("All are told when it locks, and when it opens")
+    @Test("All sessions are told when it locks, and when it opens")
     func told() throws {
         var bench = try Self.opened()
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
@@ -251,7 +251,7 @@ struct PasscodeGateTests {
 
     // MARK: Unlocking
 
-    @Test("Who has left the foreground is told of the lock as it is after that")
+    @Test("A session that left the foreground is told of the lock state after that")
     func toldAfterTheStep() throws {
         var bench = try Self.opened()
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
@@ -262,7 +262,7 @@ struct PasscodeGateTests {
         #expect(data["gate"]?["state"] == "locked")
     }
 
-    @Test("What is held while it is locked flows once, in order, when it is unlocked")
+    @Test("Notifications held while it is locked are released once, in order, when it is unlocked")
     func holding() throws {
         var bench = try Self.locked()
         let held = try (0..<3).map { _ in try #require(try bench.accept(device: "phone").accepted?.sequence) }
@@ -286,14 +286,14 @@ struct PasscodeGateTests {
         let late = try Self.ask(&bench, .finish(trial, Self.right, choosing: nil), term: term)
         #expect(late.refusal == .gate(.staleTerm(current: term + 1)))
         #expect(bench.engine.gate(Self.phone)?.state == .locked)
-        // The try is used up, and nobody has to wait for its end.
+        // The try is used up, and the next one need not wait for its end.
         #expect(bench.engine.passcodeLock(Self.phone).tries == 1)
         try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundActive)))
         #expect(try Self.type(&bench, Self.right, by: Self.B).passcode == .outcome(.right))
     }
 
-    /// The right passcode of one device, typed by a session that has gone to another one meanwhile.
-    @Test("A passcode opens nothing but its own device, wherever its session has gone")
+    /// The right passcode of one device, typed by a session that has moved to another one meanwhile.
+    @Test("A passcode opens only its own device, wherever its session has moved")
     func elsewhere() throws {
         var bench = try Self.locked()
         try bench.run(.putSession(.gallery("C"), .of(Scene("C", .foregroundActive, device: "pad"))))
@@ -308,7 +308,7 @@ struct PasscodeGateTests {
         #expect(lock.tries == 1 && !lock.isOnTrial, "The trial is over, and its try is used up.")
     }
 
-    @Test("Who has gone to a device that is in use opens nothing there, and leaves no trial behind")
+    @Test("A session that moved to a device in use opens nothing there, and leaves no trial behind")
     func elsewhereInUse() throws {
         var bench = try Self.locked()
         let C = SessionKey.gallery("C")
@@ -329,7 +329,7 @@ struct PasscodeGateTests {
 
     private struct Unexpected: Error {}
 
-    @Test("At the limit all begins anew: the passcode, what is kept of the person, and the gate")
+    @Test("At the limit all is reset: the passcode, the person's data, and the gate")
     func limit() throws {
         var bench = try Self.locked(deviceKey: DeviceKey([4]))
         try bench.patch(Self.A) { $0.userInfo = ["name": "Ada"] }
@@ -344,7 +344,7 @@ struct PasscodeGateTests {
         let lock = bench.engine.passcodeLock(Self.phone)
         #expect(lock.hash == nil && lock.deviceKey == nil && lock.tries == 0)
         #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
-        // The held one waits for the next person.
+        // The held notification waits for the next person.
         try bench.crash()
         _ = try Self.report(&bench)
         try bench.run(.gate(.open(Self.A)))
@@ -353,7 +353,7 @@ struct PasscodeGateTests {
         #expect(try bench.deliverAll().filter { $0.notification.event == nil }.count == 1)
     }
 
-    @Test("Killing the daemon while the last try is compared gives no other one")
+    @Test("Killing the daemon while the last try is compared gives no further try")
     func killed() throws {
         var bench = try Self.locked()
         for _ in 0..<2 { _ = try Self.type(&bench, Self.wrong) }
@@ -364,14 +364,14 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.state == .resetting)
     }
 
-    @Test("An operator's reset wipes the passcode too")
+    @Test("An operator's reset deletes the passcode too")
     func operatorReset() throws {
         var bench = try Self.locked()
         try bench.run(.gate(.reset(Self.phone)))
         #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
     }
 
-    @Test("Where passcodes are switched off, nothing stays locked")
+    @Test("Where passcodes are switched off, no application stays locked")
     func switchedOff() throws {
         var bench = try Self.locked()
         try bench.run(.putApplication(.of(Self.application(nil))))
@@ -381,7 +381,7 @@ struct PasscodeGateTests {
         #expect(try Self.report(&bench).gate?.state == .opened)
     }
 
-    /// An application on so many devices, with a passcode on each; every second one is locked.
+    /// An application on `count` devices, with a passcode on each; every second device is locked.
     private static func fleet(_ count: Int, moveLimit: Int) throws -> Workbench {
         let scenes = (0..<count).map { number in
             Scene(SessionID(unchecked: "s\(number)"), .foregroundActive, device: DeviceID(unchecked: "d\(number)"))
@@ -407,7 +407,7 @@ struct PasscodeGateTests {
         bench.engine.tenants[.gallery]?.gates.all.count { $0.state == .locked } ?? 0
     }
 
-    @Test("On many devices passcodes are forgotten in steps, and others have their turn between two of them")
+    @Test("On many devices passcodes are deleted in steps, and other commands run between two of them")
     func fleet() throws {
         var bench = try Self.fleet(100, moveLimit: 8)
         #expect(Self.locks(bench) == 100 && Self.locked(bench) == 50)
@@ -424,7 +424,7 @@ struct PasscodeGateTests {
         #expect(steps == 13 && Self.locks(bench) == 0 && Self.locked(bench) == 0)
     }
 
-    @Test("A crash between two steps loses none of those that are left")
+    @Test("A crash between two steps loses none of the remaining ones")
     func fleetCrash() throws {
         var bench = try Self.fleet(20, moveLimit: 3)
         let (_, followUps) = try bench.step(.putApplication(.of(Self.application(nil))))
@@ -434,7 +434,7 @@ struct PasscodeGateTests {
         #expect(Self.locks(bench) == 0 && Self.locked(bench) == 0)
     }
 
-    @Test("What is left of passcodes locks nothing while they are off, and is kept if they are on again")
+    @Test("Remaining passcodes lock nothing while passcodes are off, and are kept if they are on again")
     func fleetAgain() throws {
         var bench = try Self.fleet(6, moveLimit: 1)
         let key = SessionKey.gallery("s1")
@@ -451,7 +451,7 @@ struct PasscodeGateTests {
 
     // MARK: Changing and devices
 
-    @Test("A passcode is changed where the application is used, by any of its sessions that knows it")
+    @Test("In an opened application any of its sessions that knows the passcode can change it")
     func change() throws {
         var bench = try Self.opened(deviceKey: DeviceKey([4]))
         let chosen = try passcodeHash(2)
@@ -463,7 +463,7 @@ struct PasscodeGateTests {
         #expect(try Self.ask(&bench, .begin).refusal == .gate(.wrongState(.opened)))
     }
 
-    @Test("Who tries too often to change it while the application is used begins anew too")
+    @Test("Too many failed tries to change it in an opened application reset it, too")
     func changedTooOften() throws {
         var bench = try Self.opened()
         let chosen = try passcodeHash(2)
@@ -476,7 +476,7 @@ struct PasscodeGateTests {
         #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
     }
 
-    @Test("Whatever is said of a passcode renews the lease of who says it")
+    @Test("Any request about a passcode renews the session's lease")
     func lease() throws {
         var bench = try Self.locked()
         try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
@@ -487,7 +487,7 @@ struct PasscodeGateTests {
         #expect(bench.engine.gate(Self.phone)?.responsible == "A")
     }
 
-    @Test("A passcode that was chosen by who came to nothing is forgotten")
+    @Test("A passcode chosen in onboarding that failed is forgotten")
     func failed() throws {
         var bench = try Self.fresh()
         let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
@@ -495,7 +495,7 @@ struct PasscodeGateTests {
         try bench.run(.gate(.report(.fail, by: Self.A, term: gate.term)))
         #expect(bench.engine.gate(Self.phone)?.state == .notOpened)
         #expect(bench.engine.passcodeLock(Self.phone).hash == nil)
-        // Who comes back and fails has one as before.
+        // A restored session that fails keeps its passcode.
         bench = try Self.restoring()
         let term = try #require(bench.engine.gate(Self.phone)?.term)
         try bench.run(.gate(.report(.fail, by: Self.B, term: term)))

@@ -3,14 +3,13 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// Random histories of people, windows, passcodes and crashes over the real engine, held against what must be true whatever
-/// happens:
+/// Random histories of people, windows, passcodes and crashes over the real engine, checked against five laws:
 ///
 /// 1. No notification is sent to a window of a device whose gate is not open.
-/// 2. What is locked opens by a right passcode, or a right signature, of the responsible session in its term.
-/// 3. Nobody has more comparisons than the limit since the last right one, however often the process is killed.
-/// 4. An application that nobody is in the foreground of is not open if it is to be locked at once.
-/// 5. A crash changes neither gate nor passcode, but that nobody is comparing any more.
+/// 2. A locked application opens by a right passcode, or a right signature, of the responsible session in its term.
+/// 3. There are never more comparisons than the limit since the last right one, however often the process is killed.
+/// 4. An application without a session in the foreground is not open if it is to be locked at once.
+/// 5. A crash changes neither gate nor passcode, except that a comparison under way ends.
 @Suite("Engine: histories with passcodes")
 struct PasscodeHistoryTests {
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
@@ -20,7 +19,7 @@ struct PasscodeHistoryTests {
         #expect(history.faults.isEmpty, "seed \(seed): \(history.faults.prefix(3))")
     }
 
-    /// A history in which nothing is locked, tried and opened says nothing about locks.
+    /// A history without locks, tries and openings would prove nothing about locks.
     @Test func muchHappens() throws {
         var (locked, opened, wiped, crashes) = (0, 0, 0, 0)
         for seed: UInt64 in 1...40 {
@@ -44,9 +43,9 @@ struct PasscodeHistory {
     private var bench: Workbench
     private var generator: SeededGenerator
     private let policy: PasscodePolicy
-    /// How often somebody could have compared since one was right.
+    /// The number of comparisons that were possible since the last right one.
     private var comparisons = 0
-    /// A trial that was begun, by whom, in which term, and whether the passcode is right.
+    /// A begun trial, its speaker and term, and whether the passcode is right.
     private var trial: (begun: PasscodeLock.Trial, speaker: PasscodeRequest.Speaker, isRight: Bool)?
     private var challenge: (text: String, speaker: PasscodeRequest.Speaker)?
 
@@ -120,7 +119,7 @@ struct PasscodeHistory {
 
     private mutating func begin() throws {
         let speaker = speaker(draw(3) == 0 ? .change : .input)
-        // Who wants to be let in mostly looks at it.
+        // A person who wants to unlock mostly looks at the application.
         if gate.state == .locked, draw(4) != 0 {
             try bench.patch(speaker.session) { $0.activationState = .foregroundInactive }
         }
@@ -132,7 +131,7 @@ struct PasscodeHistory {
 
     private mutating func finish() throws -> Bool {
         guard let trial else { return false }
-        // Now and then the same outcome comes again.
+        // Now and then the same outcome is reported again.
         if draw(4) != 0 { self.trial = nil }
         let isCurrent = trial.speaker.session.session == gate.responsible && trial.speaker.term == gate.term
         let chosen = trial.speaker.purpose == .change ? try passcodeHash(2) : nil
@@ -167,7 +166,7 @@ struct PasscodeHistory {
         send()
     }
 
-    /// Everything that may be sent is sent.
+    /// Sends all attempts that may start.
     private mutating func send() {
         guard let attempts = try? bench.start() else { return faults.append("attempts could not be started") }
         for attempt in attempts {
@@ -182,7 +181,7 @@ struct PasscodeHistory {
             let (gate, lock) = (gate, lock.recovered)
             try bench.crash(seed: generator.next())
             crashes += 1
-            // Whoever compared has died with the process, or its outcome comes too late.
+            // The comparison ended with the process, or its outcome comes too late.
             if self.gate != gate || self.lock != lock { faults.append("a crash has changed something") }
         case 1: try bench.advance(to: bench.now.advanced(byMilliseconds: Int64(draw(90_000))))
         default: send()
@@ -209,7 +208,7 @@ struct PasscodeHistory {
 
     private mutating func window() -> SessionKey { Self.windows[draw(Self.windows.count)] }
 
-    /// Most often the one that is responsible, in its term; now and then another one, or in another term.
+    /// Usually the responsible session in its term; now and then another one, or another term.
     private mutating func speaker(_ purpose: PasscodeRequest.Purpose) -> PasscodeRequest.Speaker {
         let responsible = gate.responsible.map { SessionKey.gallery($0) }
         let key = draw(6) == 0 ? window() : responsible ?? window()

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: what is obsolete or called back")
+@Suite("Engine: superseded and recalled notifications")
 struct RecallTests {
     /// Accepts a notification with that collapse id.
     private func accept(
@@ -21,7 +21,7 @@ struct RecallTests {
 
     // MARK: Collapse ids
 
-    @Test("A newer notification takes the place of one that waits")
+    @Test("A newer notification supersedes one that waits")
     func waiting() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let blocker = try accept(&bench, collapse: nil)
@@ -34,7 +34,7 @@ struct RecallTests {
         #expect(bench.engine.unsettledCount == 1)
     }
 
-    @Test("One that is held is obsolete too, and stays so after a crash")
+    @Test("A held notification is superseded too, and stays so after a crash")
     func held() throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: [TimedHold(end: .second(100))])
         let older = try accept(&bench)
@@ -46,7 +46,7 @@ struct RecallTests {
         #expect(try bench.start().map(\.notification.sequence) == [newer])
     }
 
-    @Test("One that is on its way is not tried again", arguments: [false, true])
+    @Test("A superseded notification whose attempt is under way is not tried again", arguments: [false, true])
     func inFlight(isCrashing: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let older = try accept(&bench)
@@ -60,7 +60,7 @@ struct RecallTests {
         #expect(try bench.stored(older)?.attempts.count == (isCrashing ? 0 : 1))
     }
 
-    @Test("One that arrives after all is delivered")
+    @Test("A superseded notification that arrives after all is delivered")
     func arrived() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let older = try accept(&bench)
@@ -70,7 +70,7 @@ struct RecallTests {
         #expect(try state(bench, older) == .delivered && state(bench, newer) == .waiting)
     }
 
-    @Test("A session that is gone takes nothing obsolete along")
+    @Test("A notification of a deleted session supersedes none")
     func gone() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B")])
         let older = try accept(&bench)
@@ -82,7 +82,7 @@ struct RecallTests {
         #expect(try bench.start().map(\.notification.sequence) == [newer])
     }
 
-    @Test("Other ids, devices and applications, and none at all, have nothing to do with it")
+    @Test("Other ids, devices and applications, and notifications without an id, are unaffected")
     func others() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B", device: "d")])
         try bench.add(.gallery(.other), [Scene("A")])
@@ -94,7 +94,7 @@ struct RecallTests {
         for sequence in all { #expect(try state(bench, sequence) == .waiting, "\(sequence)") }
     }
 
-    @Test("One that cannot be delivered leaves the older one its chance")
+    @Test("A notification that cannot be delivered does not supersede the older one")
     func undeliverable() throws {
         var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'")])
         let older = try accept(&bench, "x")
@@ -110,7 +110,7 @@ struct RecallTests {
         try bench.run(.cancel(try #require(try bench.stored(sequence)).id))
     }
 
-    @Test("What waits or is held is cancelled at once, and again is the same", arguments: [true, false])
+    @Test("A waiting or held notification is cancelled at once, and again is the same", arguments: [true, false])
     func cancelWaiting(isHeld: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: isHeld ? [TimedHold(end: .second(9))] : [])
         let sequence = try accept(&bench)
@@ -126,7 +126,7 @@ struct RecallTests {
         #expect(bench.engine.unsettledCount == 0 && bench.engine.nextDue == nil)
     }
 
-    @Test("What is on its way is not tried again", arguments: [(500, NotificationState.cancelled), (200, .delivered)])
+    @Test("A recalled one is not tried again", arguments: [(500, NotificationState.cancelled), (200, .delivered)])
     func cancelInFlight(status: Int, ends: NotificationState) throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let sequence = try accept(&bench)
@@ -140,7 +140,7 @@ struct RecallTests {
         #expect(try bench.start().isEmpty)
     }
 
-    @Test("The first word counts: what was called back is not superseded")
+    @Test("The first request counts: a recalled notification is not superseded")
     func firstWord() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let older = try accept(&bench)
@@ -151,7 +151,7 @@ struct RecallTests {
         #expect(try state(bench, older) == .cancelled)
     }
 
-    @Test("What is settled or unknown cannot be called back")
+    @Test("A settled or unknown notification cannot be recalled")
     func cancelSettled() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let sequence = try accept(&bench)
@@ -162,7 +162,7 @@ struct RecallTests {
     }
 }
 
-/// Holds everything until then.
+/// Holds everything until a time.
 private struct TimedHold: RoutingRule {
     let id: PluginID = "test.hold"
     let end: Timestamp

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// The delegate hears which sessions are gone before a scene connects, if it can be told.
+/// The delegate is told which sessions were discarded before a scene connects, if it can be told.
 @Suite("Engine: reconnects after discards")
 struct ReconnectTests {
     private static let delegate = Endpoint(url: "https://delegate.example/", secret: "whsec_ZGVsZWdhdGU=")
@@ -20,7 +20,7 @@ struct ReconnectTests {
         return bench
     }
 
-    @Test("A delegate that is up again is told of all before the next scene connects")
+    @Test("A delegate that is up again is told of all discarded sessions before the next scene connects")
     func toldFirst() throws {
         var bench = try Self.bench()
         try bench.finish(try #require(try bench.start().first), .status(503))
@@ -33,7 +33,7 @@ struct ReconnectTests {
         #expect(try bench.deliverAll().map(\.kind) == ["scene.willConnect"])
     }
 
-    @Test("What is discarded while the delegate is being told is told with what it has not taken")
+    @Test("A session discarded while the delegate is being told joins the sessions of the failed event")
     func meanwhile() throws {
         var bench = try Self.bench()
         let first = try #require(try bench.start().first)
@@ -46,7 +46,7 @@ struct ReconnectTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("One that stays down keeps nobody waiting, and its schedule is not used up by those who connect")
+    @Test("A delegate that stays down delays no scene, and connecting scenes do not use up its schedule")
     func staysDown() throws {
         var bench = try Self.bench()
         for state in [ActivationState.background, .unattached, .background, .unattached, .background] {
@@ -66,7 +66,7 @@ struct ReconnectTests {
         #expect(waiting?.machine.progress.failures == 1)
     }
 
-    @Test("A notification that tells a scene to connect does not overtake what the delegate is being told")
+    @Test("A notification that tells a scene to connect does not overtake the delegate's event under way")
     func notification() throws {
         var bench = try Self.bench()
         let told = try #require(try bench.start().first)
@@ -76,7 +76,7 @@ struct ReconnectTests {
         #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
     }
 
-    @Test("Nor is it kept from going by a delegate that has to wait")
+    @Test("A delegate that waits for a retry does not hold it back")
     func waits() throws {
         var bench = try Self.bench()
         try bench.finish(try #require(try bench.start().first), .status(503))
@@ -84,7 +84,7 @@ struct ReconnectTests {
         #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
     }
 
-    @Test("Nor while the attempt runs of a delegate that the application has no more")
+    @Test("A removed delegate holds it back only while its attempt is under way")
     func formerDelegate() throws {
         var bench = try Self.bench()
         let told = try #require(try bench.start().first)
@@ -95,7 +95,7 @@ struct ReconnectTests {
         #expect(try bench.start().map(\.kind) == ["scene.willConnect"])
     }
 
-    @Test("What waits for the delegate runs out of time all the same")
+    @Test("A notification that waits for the delegate still expires")
     func expires() throws {
         var bench = try Self.bench()
         let told = try #require(try bench.start().first)
@@ -108,7 +108,7 @@ struct ReconnectTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("What was to connect a scene before another one was discarded goes beside it")
+    @Test("An event that connects a scene, from before a discard, does not wait for the discard")
     func connectsBefore() throws {
         var bench = try Self.bench()
         try bench.finish(try #require(try bench.start().first), .status(200))
@@ -119,7 +119,7 @@ struct ReconnectTests {
         #expect(kinds == ["application.didDiscardSceneSessions", "scene.willConnect"])
     }
 
-    @Test("What does not connect anybody goes beside it")
+    @Test("A notification that connects no scene does not wait for the delegate")
     func others() throws {
         var bench = try Self.bench()
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", .foregroundActive))))

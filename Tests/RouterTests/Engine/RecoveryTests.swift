@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// A crash loses nothing that was promised: the engine built from the store is the one that was.
+/// A crash loses nothing that was promised: the engine built from the store equals the one before.
 @Suite("Engine: recovery")
 struct RecoveryTests {
     /// A bench in the middle of everything: waiting, failed, held, moved, with a lease and a disabled session.
@@ -49,7 +49,7 @@ struct RecoveryTests {
         #expect(found.engine.unsettledCount == expected.engine.unsettledCount)
         let foundLanes = Dictionary(uniqueKeysWithValues: found.engine.planner.lanes.map { ($0.key, $0.value) })
         let lanes = Dictionary(uniqueKeysWithValues: expected.engine.planner.lanes.map { ($0.key, $0.value) })
-        // But nobody knows what was under way.
+        // Except that the outcomes of attempts under way are unknown.
         let inDoubt = lanes.mapValues { lane in
             lane.queue.map { delivery in
                 var notification = delivery.notification
@@ -61,7 +61,7 @@ struct RecoveryTests {
         #expect(foundLanes.mapValues(\.isClosed) == lanes.mapValues(\.isClosed))
     }
 
-    @Test("A session whose endpoint is gone does not keep a load from its end")
+    @Test("A session whose endpoint is gone does not delay the loading of the others")
     func disabledAmongManySessions() throws {
         func bytes(gone: Int) throws -> Int {
             let count = 17_000
@@ -98,7 +98,7 @@ struct RecoveryTests {
         expectSame(bench, once)
     }
 
-    @Test("What was under way is sent again, under the same id and number")
+    @Test("An attempt that was under way is made again, under the same id and number")
     func inDoubt() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept(payload: "precious")
@@ -123,7 +123,7 @@ struct RecoveryTests {
         #expect(try bench.start().first?.number == 2)
     }
 
-    @Test("Sequences go on where they were, for notifications and sessions")
+    @Test("Sequences continue, for notifications and sessions")
     func sequences() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B")])
         for _ in 0..<3 { try bench.accept() }
@@ -134,7 +134,7 @@ struct RecoveryTests {
         #expect(bench.session("C")?.creationSequence == 3, "The place of B is not given again.")
     }
 
-    @Test("What waited for a session that was gone at the crash moves on after it")
+    @Test("A notification that waited for a deleted session at the crash moves on after it")
     func vacating() throws {
         var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         try bench.accept()
@@ -154,7 +154,7 @@ struct RecoveryTests {
         #expect(try bench.start().count == 1)
     }
 
-    @Test("The same decision as before the crash")
+    @Test("The decision is the same as before the crash")
     func decisions() throws {
         var bench = try busyBench()
         let before = bench

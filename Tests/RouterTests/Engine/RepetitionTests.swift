@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: requests that come again")
+@Suite("Engine: repeated requests")
 struct RepetitionTests {
     private static let A = SessionKey.gallery("A")
 
@@ -61,7 +61,7 @@ struct RepetitionTests {
             try bench.run(.beginBatch(key("b", nobody), fingerprint: [1])).refusal == .unknownApplication(nobody))
     }
 
-    @Test("An application that is deleted and made anew knows nothing of requests to the old one")
+    @Test("A deleted and recreated application knows nothing of requests to the old one")
     func newApplication() throws {
         var bench = try Workbench(.gallery(), [])
         _ = try bench.run(.beginBatch(key("b"), fingerprint: [1]))
@@ -77,7 +77,7 @@ struct RepetitionTests {
         #expect(bench.session("A") != nil)
     }
 
-    @Test("A notification that comes again under one more key is known by both")
+    @Test("A notification that is repeated under another key is known by both")
     func moreKeys() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let first = try #require(try bench.accept(keys: ["k1"], payload: "1").accepted)
@@ -88,7 +88,7 @@ struct RepetitionTests {
         #expect(try bench.accept(keys: ["k2"], payload: "2").refusal == .idempotencyConflict)
     }
 
-    @Test("Two keys that name two notifications are a conflict, and neither learns a key")
+    @Test("Two keys of two different notifications are a conflict, and neither learns a key")
     func keysOfTwo() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         #expect(try bench.accept(keys: ["a"], payload: "1").accepted != nil)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Engine: replays")
 struct ReplayTests {
-    /// A bench with one session that has taken so many notifications.
+    /// A bench with one session that has received this many notifications.
     private func delivered(_ count: Int, rules: [any RoutingRule] = []) throws -> Workbench {
         var bench = try Workbench(.gallery(), [Scene("A")], rules: rules)
         for number in 0..<count {
@@ -28,13 +28,13 @@ struct ReplayTests {
             request: key.map { RepeatedReplay(key: $0, fingerprint: [UInt8(perSecond % 256)]) })
     }
 
-    /// What has been accepted as a replay, oldest first.
+    /// Notifications accepted by replays, oldest first.
     private func copies(_ bench: Workbench) throws -> [StoredNotification] {
         try bench.store.notifications(matching: NotificationFilter(), limit: .max).filter { $0.replayOf != nil }
             .reversed()
     }
 
-    @Test("What is settled after a replay was asked for comes by itself, and is not sent twice")
+    @Test("A notification settled after the replay was requested arrives by itself, and is not sent twice")
     func settledLater() throws {
         var bench = try Workbench(.gallery(inFlight: 3), [Scene("A")])
         for number in 0..<3 { try bench.accept("x", payload: "{\"n\":\(number)}") }
@@ -50,8 +50,8 @@ struct ReplayTests {
         #expect(try copies(bench).map(\.replayOf) == [attempts[0], attempts[2]].map(\.notification.id))
     }
 
-    /// A clock that was set back between two lives of the daemon makes what is settled later look earlier.
-    @Test("No more are sent than were counted")
+    /// A clock that was set back between two runs of the daemon makes later settlements look earlier.
+    @Test("No more notifications are sent than were counted")
     func noMoreThanCounted() throws {
         var bench = try delivered(5)
         var asked = try draft(bench)
@@ -62,7 +62,7 @@ struct ReplayTests {
         #expect(try copies(bench).count == 2)
     }
 
-    @Test("What is settled is sent once more, in order")
+    @Test("Settled notifications are sent again, in order")
     func order() throws {
         var bench = try delivered(3)
         let originals = try bench.store.notifications(matching: NotificationFilter(), limit: 9).reversed().map(\.id)
@@ -75,7 +75,7 @@ struct ReplayTests {
         #expect(bench.engine.nextDue == nil)
     }
 
-    @Test("No more than so many a second, and a crash makes it no quicker", arguments: [false, true])
+    @Test("The rate is kept, and a crash does not raise it", arguments: [false, true])
     func pace(isCrashing: Bool) throws {
         var bench = try delivered(5)
         try bench.run(.replay(try draft(bench, perSecond: 2)))
@@ -93,7 +93,7 @@ struct ReplayTests {
         #expect(bench.engine.replays.values.map(\.state) == [.completed])
     }
 
-    @Test("What a filter does not show, and what is not settled, is left alone")
+    @Test("Notifications that the filter leaves out, or that are not settled, are left alone")
     func filtered() throws {
         var bench = try delivered(1)
         try bench.accept("y")
@@ -103,7 +103,7 @@ struct ReplayTests {
         #expect(bench.engine.replays.values.allSatisfy { $0.state == .completed && $0.matched == 0 })
     }
 
-    @Test("What came after it was asked for is left alone: a replay does not replay itself")
+    @Test("Notifications accepted after the request are left alone: a replay does not replay itself")
     func ends() throws {
         var bench = try delivered(2)
         try bench.run(.replay(try draft(bench, perSecond: 1)))
@@ -113,7 +113,7 @@ struct ReplayTests {
         #expect(bench.engine.replays.values.allSatisfy { $0.state == .completed })
     }
 
-    @Test("Two that need a new session get one")
+    @Test("Two notifications that need a new session get one")
     func newSession() throws {
         var application = Application.gallery()
         application.manifest.supportsMultipleScenes = true
@@ -132,7 +132,7 @@ struct ReplayTests {
         #expect(bench.engine.tenants[.gallery]?.sessions.count == 1)
     }
 
-    @Test("What has no application any more is passed over")
+    @Test("Notifications of deleted applications are skipped")
     func gone() throws {
         var bench = try delivered(2)
         let draft = try draft(bench)
@@ -142,7 +142,7 @@ struct ReplayTests {
         #expect(try copies(bench).isEmpty)
     }
 
-    @Test("A cancelled one goes no further, and is cancelled once")
+    @Test("A cancelled replay stops, and is cancelled once")
     func cancelled() throws {
         var bench = try delivered(3)
         let id = try #require(try bench.run(.replay(try draft(bench, perSecond: 1))).replay).id
@@ -171,7 +171,7 @@ struct ReplayTests {
         #expect(try bench.run(.replay(nobody)).refusal == .unknownApplication("nobody"))
     }
 
-    @Test("So many at a time, and so many that are over are remembered, the last ones")
+    @Test("The number of running replays is limited, and so is that of ended ones that are kept, the last ones")
     func limits() throws {
         var bench = try delivered(2)
         let slow = try draft(bench, perSecond: 1)
@@ -187,7 +187,7 @@ struct ReplayTests {
         #expect(try bench.store.recover().replays.count == kept.count)
     }
 
-    @Test("One that was asked for under a key is remembered as long as the key")
+    @Test("A replay requested under a key is kept as long as the key")
     func keysAreRemembered() throws {
         var bench = try Workbench(
             .gallery(), [Scene("A")], retention: RetentionPolicy(repeatMilliseconds: 3_600_000))
@@ -207,7 +207,7 @@ struct ReplayTests {
     }
 
     @Test(
-        "How much a step sends, and how long it waits",
+        "The number of notifications in a step, and the pause after it",
         arguments: [(1, 1), (9, 1), (10, 1), (15, 1), (100, 10), (1000, 100)])
     func steps(perSecond: Int, size: Int) {
         let replay = Replay(

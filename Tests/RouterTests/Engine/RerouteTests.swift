@@ -3,12 +3,12 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: moving on")
+@Suite("Engine: re-routing")
 struct RerouteTests {
-    /// A is better than B.
+    /// A ranks before B.
     private static let two = [Scene("A", .foregroundActive), Scene("B")]
 
-    @Test("410 disables the session and moves the delivery on, under the same id and with its attempts")
+    @Test("410 disables the session and re-routes the delivery, under the same id and with its attempts")
     func gone() throws {
         var bench = try Workbench(.gallery(), Self.two)
         let accepted = try #require(try bench.accept().accepted)
@@ -26,7 +26,7 @@ struct RerouteTests {
         #expect(try bench.stored(1)?.attempts.map(\.session) == ["A", "A", "B"])
     }
 
-    @Test("A 410 from where the session was before says nothing of where it is now")
+    @Test("A 410 from the session's former endpoint does not disable it")
     func goneFromTheOldURL() throws {
         var bench = try Workbench(.gallery(), Self.two)
         try bench.accept()
@@ -40,7 +40,7 @@ struct RerouteTests {
         #expect(next.receiver.session == "A" && next.endpoint.url == "https://new.example" && next.number == 2)
     }
 
-    @Test("No new session is made where another was told that there is nobody any more")
+    @Test("No new session is created at an endpoint that has answered 410")
     func goneConfiguration() throws {
         var bench = try Workbench(.gallery(multipleScenes: true), [])
         try bench.accept()
@@ -49,7 +49,7 @@ struct RerouteTests {
         #expect(try bench.stored(1)?.reason == "no-eligible-session")
         #expect(bench.engine.tenants[.gallery]?.sessions.count == 1)
         #expect(try bench.accept().accepted?.decision.tier == .undeliverable)
-        // The manifest says where else they are now.
+        // The manifest changes their endpoint.
         var elsewhere = SceneConfiguration.standard
         elsewhere.endpoint?.url = "https://elsewhere.example/"
         _ = try bench.run(.putApplication(.of(.gallery(multipleScenes: true, configurations: [elsewhere]))))
@@ -58,7 +58,7 @@ struct RerouteTests {
         #expect(try bench.start().first?.endpoint.url == "https://elsewhere.example/")
     }
 
-    @Test("Many deliveries move a few at a time, and none is left over", arguments: [true, false])
+    @Test("Many deliveries move in bounded steps, and none is left over", arguments: [true, false])
     func fewAtATime(isSomebodyElseThere: Bool) throws {
         var bench = try Workbench(
             .gallery(configurations: [.unreachable]), isSomebodyElseThere ? Self.two : [Self.two[0]], moveLimit: 2)
@@ -68,7 +68,7 @@ struct RerouteTests {
         #expect(bench.engine.planner.lanes[.gallery("A")] == nil)
     }
 
-    @Test("What waits behind a 410 moves too, in order")
+    @Test("Deliveries behind a 410 move too, in order")
     func lane() throws {
         var bench = try Workbench(.gallery(), Self.two)
         for _ in 0..<4 { try bench.accept() }
@@ -82,7 +82,7 @@ struct RerouteTests {
         #expect(sent == [1, 2, 3, 4])
     }
 
-    @Test("What moves takes its place by acceptance before what came later")
+    @Test("A moved delivery keeps its place in the order of acceptance")
     func place() throws {
         var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'", .foregroundActive), Scene("B")])
         for content in ["x", "x", "y", "x", "y"] as [ContentID] { try bench.accept(content) }
@@ -95,7 +95,7 @@ struct RerouteTests {
         #expect(try bench.start().map(\.notification.sequence) == [2])
     }
 
-    @Test("DELETE moves what waits and leaves what is under way until its outcome is known")
+    @Test("DELETE moves waiting deliveries and keeps those under way until their outcome is known")
     func delete() throws {
         var bench = try Workbench(.gallery(), Self.two)
         try bench.accept()
@@ -108,7 +108,7 @@ struct RerouteTests {
         #expect(try bench.stored(1)?.state == .delivered, "It has arrived, whoever is gone now.")
     }
 
-    @Test("What was under way for a deleted session and failed moves on", arguments: [500, 429, 410, 404])
+    @Test("A failed attempt under way for a deleted session moves on", arguments: [500, 429, 410, 404])
     func deleteAndFail(status: Int) throws {
         var bench = try Workbench(.gallery(), Self.two)
         try bench.accept()
@@ -120,7 +120,7 @@ struct RerouteTests {
         #expect(try bench.start().first?.number == 2)
     }
 
-    @Test("With nobody left it is undeliverable, and says where it was")
+    @Test("With no session left it is undeliverable, and names its last session")
     func nobodyLeft() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()
@@ -131,7 +131,7 @@ struct RerouteTests {
         #expect(bench.engine.unsettledCount == 0)
     }
 
-    @Test("All that waited for a deleted session goes to the one session that is made for it")
+    @Test("All notifications for a deleted session go to the one session that is created for them")
     func newSession() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         for _ in 0..<5 { try bench.accept() }
@@ -156,7 +156,7 @@ struct RerouteTests {
         #expect(bench.engine.planner.lanes[.gallery("A")] == nil)
     }
 
-    @Test("A session that comes back before its lane was moved keeps what waits")
+    @Test("A session that returns before its lane was moved keeps its deliveries")
     func backInTime() throws {
         var bench = try Workbench(.gallery(), Self.two)
         try bench.accept()
@@ -168,7 +168,7 @@ struct RerouteTests {
         #expect(try bench.start().map(\.receiver.session) == ["A"])
     }
 
-    @Test("Moving on twice says who had it last")
+    @Test("After a second move the decision names the last session")
     func twice() throws {
         var bench = try Workbench(.gallery(), Self.two + [Scene("C", .unattached)])
         try bench.accept()
@@ -180,7 +180,7 @@ struct RerouteTests {
 
     // MARK: Applications
 
-    @Test("Deleting an application settles all of it: waiting, failing, held")
+    @Test("Deleting an application settles all its notifications: waiting, failing, held")
     func deleteApplication() throws {
         let hold = SayingRule(["A": .hold(until: .second(86_400), reason: "night")])
         var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'held'"), Scene("B")], rules: [hold])

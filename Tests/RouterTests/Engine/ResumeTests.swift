@@ -3,11 +3,11 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: lanes by hand")
+@Suite("Engine: resuming lanes")
 struct ResumeTests {
     private static let A = SessionKey.gallery("A")
 
-    @Test("A lane that waits for a retry goes on at once, and no attempt is forgotten", arguments: [false, true])
+    @Test("A lane that waits for a retry goes on at once, and keeps its attempts", arguments: [false, true])
     func goesOn(isCrashing: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()
@@ -29,7 +29,7 @@ struct ResumeTests {
         #expect(try #require(bench.engine.laneStatus(Self.A).nextAttemptAt) >= .second(300), "the second step")
     }
 
-    @Test("What failed where the session was is tried at once where it is", arguments: [false, true], [false, true])
+    @Test("A failed delivery is tried at once at the session's new endpoint", arguments: [false, true], [false, true])
     func moved(isPut: Bool, isElsewhere: Bool) throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         for _ in 0..<2 { try bench.accept() }
@@ -53,7 +53,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "What was under way while its session moved is tried at once where it is",
+        "A delivery under way while its session moved is tried at once at the new endpoint",
         arguments: [
             .status(500), .status(429, retryAfter: 86_400), .failure(.timedOut),
         ] as [TransferResult], [false, true])
@@ -66,7 +66,7 @@ struct ResumeTests {
         patch.endpoint = .set(EndpointPatch(url: url, secret: nil, freshSecret: "fresh"))
         let move = Command.patchSession(Self.A, patch)
         let finished = bench.finished(first, result)
-        // In one transaction neither would know of the other.
+        // In one transaction neither plan would know of the other.
         for (earlier, later) in [(move, finished), (finished, move)] where hasMoved {
             var batch = Batch()
             batch.append(try bench.plan(earlier))
@@ -76,7 +76,7 @@ struct ResumeTests {
         try bench.run(finished)
         let attempt = try bench.start().first
         #expect((attempt != nil) == hasMoved)
-        // To be asked again in a day comes too late, and only there.
+        // A retry after a day would come too late, and only in the unmoved case.
         let isOver = !hasMoved && result == .status(429, retryAfter: 86_400)
         #expect(try bench.stored(1)?.state == (isOver ? .expired : .waiting))
         guard let attempt else { return }
@@ -84,7 +84,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "What failed is tried at once where the application says that its sessions are reached now, or its delegate is",
+        "A failed delivery is tried at once when the application changes the endpoint of its sessions or its delegate",
         arguments: [false, true], [false, true])
     func movedByApplication(isDelegate: Bool, isUnderWay: Bool) throws {
         func gallery(at url: String) -> Application {
@@ -123,7 +123,7 @@ struct ResumeTests {
         #expect(try bench.accept().accepted?.decision.session == "A")
     }
 
-    @Test("A lane that waits for nothing stays as it is; a session that is not there is told")
+    @Test("A lane that does not wait stays as it is; an unknown session is refused")
     func nothing() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         #expect(try bench.plan(.resume(Self.A)).changes.isEmpty)

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Testing
 
-/// When what is over is forgotten, and what is not.
+/// When finished records are deleted, and when they are kept.
 @Suite("Retention policy")
 struct RetentionPolicyTests {
     private static let limit = RouterLimits.forgottenPerTransaction
@@ -12,8 +12,8 @@ struct RetentionPolicyTests {
             .notification(NotificationSequence(number)), since: Timestamp(milliseconds: milliseconds), bytes: bytes)
     }
 
-    /// Ages in milliseconds of what is there, oldest first; how many of them go, and in how many milliseconds to look
-    /// again.
+    /// Ages of the records in milliseconds, oldest first; how many of them are deleted, and the milliseconds to the
+    /// next check.
     struct Row: CustomTestStringConvertible {
         var policy: RetentionPolicy
         var size: Int64 = 0
@@ -40,13 +40,13 @@ struct RetentionPolicyTests {
         Row(policy: both, size: 500, ages: [999_999, 0], goes: 0, looksIn: RouterLimits.retentionPauseMilliseconds),
         Row(policy: both, size: 500, ages: [1_000_000, 0], goes: 1, looksIn: nil),
         Row(policy: both, size: 501, ages: [100_001, 0], goes: 1, looksIn: nil),
-        // What a sender may repeat is kept, whatever the age says.
+        // A record that a sender may repeat is kept, whatever its age.
         Row(
             policy: RetentionPolicy(ageMilliseconds: 10, repeatMilliseconds: 100_000), ages: [99_999], goes: 0,
             looksIn: RouterLimits.retentionPauseMilliseconds),
     ]
 
-    @Test("What is old enough goes, and what is too much if it is not too young", arguments: rows)
+    @Test("Old records are deleted, and excess ones if they are not too young", arguments: rows)
     func steps(_ row: Row) {
         let now = Timestamp(milliseconds: 1_700_000_000_000)
         let items = row.ages.enumerated().map { Self.item(Int64($0), at: now.milliseconds - $1) }
@@ -55,7 +55,7 @@ struct RetentionPolicyTests {
         #expect(step.lookAgainAt.map { $0.milliseconds - now.milliseconds } == row.looksIn)
     }
 
-    @Test("No more goes for its size than has to")
+    @Test("No more records are deleted for the size than needed")
     func enough() {
         let policy = RetentionPolicy(maximumBytes: 1000)
         let items = (0..<9 as Range<Int64>).map { Self.item($0, at: $0, bytes: 100) }
@@ -65,7 +65,7 @@ struct RetentionPolicyTests {
         #expect(counts == [0, 1, 1, 2])
     }
 
-    @Test("A transaction forgets so many, or so many bytes, but one at least")
+    @Test("A transaction deletes a bounded number of records and bytes, but at least one record")
     func bounds() {
         let policy = RetentionPolicy(ageMilliseconds: 0)
         func forgotten(_ sizes: [Int]) -> Int {

@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// The engine forgets what is over by itself, in steps, and wakes for nothing else.
+/// The engine deletes finished records by itself, in steps, and sets no other timer.
 @Suite("Engine: retention")
 struct RetentionTests {
     private static let hour: Int64 = 3600
@@ -12,7 +12,7 @@ struct RetentionTests {
         try Workbench(.gallery(inFlight: 64), [Scene("A")], retention: policy)
     }
 
-    /// Accepts and delivers so many.
+    /// Accepts and delivers this many notifications.
     private func deliver(_ count: Int, _ bench: inout Workbench, key: String? = nil) throws {
         for number in 0..<count { try bench.accept(keys: key.map { ["\($0)\(number)"] } ?? []) }
         var attempts = try bench.start()
@@ -22,7 +22,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("What is settled goes when its time has come, and nothing is waited for after that")
+    @Test("A settled notification is deleted at its time, and no timer is left")
     func age() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: Self.hour * 1000))
         try bench.advance(to: .second(1))
@@ -57,7 +57,7 @@ struct RetentionTests {
         #expect(bench.engine.nextDue == nil)
     }
 
-    @Test("A store that has become too large is looked at when it has grown, not by the clock")
+    @Test("A store over its size limit is checked when it has grown, not by the clock")
     func size() throws {
         var bench = try bench(RetentionPolicy(maximumBytes: 64 * 1024, repeatMilliseconds: 60_000))
         try bench.advance(to: .second(1))
@@ -71,7 +71,7 @@ struct RetentionTests {
         #expect(try bench.store.census().forgotten == 12 - 7, "seven of them fit")
     }
 
-    @Test("What came due while nobody was there goes at the next start")
+    @Test("Notifications that became due while the daemon was down are deleted at the next start")
     func start() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: 1000))
         try deliver(3, &bench)
@@ -81,7 +81,7 @@ struct RetentionTests {
         #expect(try bench.store.census().forgotten == 3)
     }
 
-    @Test("A crash between two steps loses nothing and forgets nothing twice")
+    @Test("A crash between two steps loses nothing and deletes nothing twice")
     func crash() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: 0))
         try deliver(3 * RouterLimits.forgottenPerTransaction, &bench)
@@ -93,7 +93,7 @@ struct RetentionTests {
         #expect(census.forgotten == census.accepted && census.byState == [.delivered: census.accepted])
     }
 
-    @Test("A sender that repeats itself is known as long as the notification is, and is new after that")
+    @Test("A repeating sender is recognised as long as the notification is kept, and is new after that")
     func keys() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: 1000))
         try deliver(1, &bench, key: "k")
@@ -102,7 +102,7 @@ struct RetentionTests {
         #expect(try bench.accept(keys: ["k0"]).accepted != nil)
     }
 
-    @Test("A key that is learned is not a key of what the same transaction forgets")
+    @Test("A learned key is not a key of a notification that the same transaction deletes")
     func conflict() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: 0))
         try deliver(1, &bench, key: "k")
@@ -117,7 +117,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("What is remembered of a request goes too")
+    @Test("Idempotency records of requests are deleted too")
     func answers() throws {
         var bench = try bench(RetentionPolicy(ageMilliseconds: 1000))
         try bench.advance(to: .epoch)

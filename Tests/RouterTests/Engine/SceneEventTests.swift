@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-/// What a session is told of its life: one event a step, in order, numbered, and nothing before it connects.
+/// Events of a session's life: one for each step, in order, numbered, and none before it connects.
 @Suite("Engine: scene events")
 struct SceneEventTests {
     private static let A = SessionKey.gallery("A")
@@ -14,7 +14,7 @@ struct SceneEventTests {
         try Workbench(application, [Scene("A", state)])
     }
 
-    /// From, to, and what is told on the way.
+    /// From, to, and the events sent on the way.
     static let walks: [(ActivationState, ActivationState, [String])] = [
         (.unattached, .background, ["scene.willConnect"]),
         (.unattached, .foregroundInactive, ["scene.willConnect", "scene.willEnterForeground"]),
@@ -31,7 +31,7 @@ struct SceneEventTests {
         (.unattached, .unattached, []), (.foregroundActive, .foregroundActive, []),
     ]
 
-    @Test("PATCH passes through the states between, and each step is told", arguments: walks)
+    @Test("PATCH passes through the states between, and each step is sent", arguments: walks)
     func walk(from: ActivationState, to: ActivationState, expected: [String]) throws {
         var bench = try Self.bench(from)
         try bench.run(.patchSession(Self.A, SessionPatch(state: to)))
@@ -39,7 +39,7 @@ struct SceneEventTests {
         #expect(try bench.deliverAll().map(\.kind) == expected)
     }
 
-    @Test("Numbers begin anew with each epoch, and have no gap")
+    @Test("Numbers restart with each epoch, and have no gap")
     func numbers() throws {
         var bench = try Self.bench(.unattached)
         let states: [ActivationState] = [
@@ -62,7 +62,7 @@ struct SceneEventTests {
         #expect(told.map(\.kind).last == "scene.didEnterBackground")
     }
 
-    @Test("A registration tells nothing; to be connected again is another epoch", arguments: ActivationState.allCases)
+    @Test("A registration sends no event; connecting again begins another epoch", arguments: ActivationState.allCases)
     func registration(state: ActivationState) throws {
         var bench = try Self.bench(.unattached)
         try bench.run(.putSession(Self.A, .of(Scene("A", state))))
@@ -76,7 +76,7 @@ struct SceneEventTests {
         #expect(bench.session("A")?.connection.epoch == (state == .unattached ? 1 : 2))
     }
 
-    @Test("Who wants no events is told none, and its sessions move as ever")
+    @Test("An application without events receives none, and its sessions move as before")
     func silence() throws {
         var bench = try Workbench(.gallery(), [Scene("A", .background)])
         try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
@@ -89,7 +89,7 @@ struct SceneEventTests {
 
     // MARK: Order
 
-    @Test("Events and notifications of a session go in the order in which they came about")
+    @Test("Events and notifications of a session are delivered in the order in which they occurred")
     func order() throws {
         var bench = try Self.bench(.background)
         try bench.accept()
@@ -101,7 +101,7 @@ struct SceneEventTests {
             ])
     }
 
-    @Test("A notification finds the session as it was at its place in the lane")
+    @Test("A notification shows the session's state at its place in the lane")
     func place() throws {
         var bench = try Self.bench(.foregroundActive)
         try bench.accept()
@@ -140,7 +140,7 @@ struct SceneEventTests {
 
     // MARK: Connecting by a notification
 
-    @Test("Who took a notification that told it to connect is not told again")
+    @Test("A session that received a notification telling it to connect is not told again")
     func told() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
@@ -154,7 +154,7 @@ struct SceneEventTests {
         #expect(told.first?.notification.event?.number == EventNumber(epoch: 1, sequence: 2))
     }
 
-    @Test("Who connects while that notification is on its way may be told twice, under one number")
+    @Test("A session that connects while that notification is under way may be told twice, under one number")
     func race() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
@@ -166,7 +166,7 @@ struct SceneEventTests {
         #expect(bench.session("A")?.connection == SceneConnection(epoch: 1, lastEvent: 1))
     }
 
-    @Test("Who was told to connect, and goes, is told that it is disconnected")
+    @Test("A session that was told to connect, and leaves, is told that it is disconnected")
     func toldAndGone() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
@@ -180,7 +180,7 @@ struct SceneEventTests {
 
     // MARK: Disconnecting
 
-    @Test("A disconnected scene is told of every step; its session stays with all that it had")
+    @Test("A disconnected scene is told of every step; its session keeps its state")
     func disconnect() throws {
         var bench = try Self.bench(.foregroundActive)
         try bench.patch(Self.A) { $0.userInfo = ["page": 7] }
@@ -197,7 +197,7 @@ struct SceneEventTests {
         #expect(try bench.deliverAll().isEmpty, "It is gone already.")
     }
 
-    @Test("A lapsed lease is told once, and not insisted on")
+    @Test("A lapsed lease is told once, and not retried")
     func lapse() throws {
         var bench = try Workbench(Self.application, [])
         var draft = SessionDraft.of(Scene("A", .foregroundActive))
@@ -213,7 +213,7 @@ struct SceneEventTests {
 
     // MARK: Ends
 
-    @Test("An event moves to nobody else: who is gone is not told")
+    @Test("An event is not re-routed: a receiver that is gone is not told")
     func gone() throws {
         var bench = try Workbench(Self.application, [Scene("A", .background), Scene("B")])
         try bench.run(.patchSession(Self.A, SessionPatch(state: .foregroundActive)))
@@ -276,7 +276,7 @@ extension AttemptStart {
 }
 
 extension Workbench {
-    /// The data of the webhook that an attempt at an event sends.
+    /// The data of the webhook that an event's attempt sends.
     func sent(_ attempt: AttemptStart) throws -> JSONValue {
         try #require(try JSONValue(parsing: try body(of: attempt))["data"])
     }
@@ -287,7 +287,7 @@ extension Workbench {
         return DeliveryMessage(attempt, payload).standardEnvelope
     }
 
-    /// Delivers all that may start, one after another; everybody takes everything.
+    /// Delivers all that may start, one after another; every attempt succeeds.
     mutating func deliverAll() throws -> [AttemptStart] {
         var delivered: [AttemptStart] = []
         while case let attempts = try start(), !attempts.isEmpty {

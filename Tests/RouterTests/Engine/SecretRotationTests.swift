@@ -3,7 +3,7 @@ import RouterPlugin
 import RouterTesting
 import Testing
 
-@Suite("Engine: exchanging secrets")
+@Suite("Engine: rotating secrets")
 struct SecretRotationTests {
     private static let A = SessionKey.gallery("A")
     private static let request = RepeatableRequest(
@@ -18,7 +18,7 @@ struct SecretRotationTests {
     }
 
     @Test(
-        "What is sent is signed with the keys of its own moment: under way, retried, after the overlap, after a crash")
+        "An attempt is signed with the keys of its moment: under way, retried, after the overlap, after a crash")
     func attempts() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let old = try #require(bench.session("A")?.endpoint?.secret)
@@ -30,7 +30,7 @@ struct SecretRotationTests {
         let rotated = endpoint(try bench.run(.rotateSecret(.session(Self.A), rotation("new"))))
         #expect(rotated?.keys.all.map(\.secret) == [old, "new"])
         #expect(rotated?.keys.all.map(\.notAfter) == [.second(70), nil])
-        // What is under way is not touched; its retry is signed with both.
+        // The attempt under way is unchanged; its retry is signed with both.
         try bench.finish(first, .status(500))
         try bench.crash()
         try bench.advance(to: .second(69))
@@ -42,13 +42,13 @@ struct SecretRotationTests {
         #expect(third.keys.map(\.secret) == ["new"])
         try bench.finish(third, .status(204))
 
-        // The next change, whatever it is, forgets what has ended.
+        // The next change of the session removes the keys that have ended.
         #expect(bench.session("A")?.endpoint?.keys.all.count == 2)
         _ = try bench.patch(Self.A) { $0.userInfo = ["a": 1] }
         #expect(bench.session("A")?.endpoint?.secret == "new")
     }
 
-    @Test("The endpoints of an application are found by their place, and what is not there is told")
+    @Test("The endpoints of an application are found by their place, and a missing one is refused")
     func places() throws {
         var application = Application.gallery()
         application.delegate = Endpoint(url: "https://delegate.example", secret: "whsec_delegate")
@@ -74,7 +74,7 @@ struct SecretRotationTests {
         #expect(try refusal(.delegate("nobody")) == .unknownApplication("nobody"))
     }
 
-    @Test("A request that comes again exchanges nothing again, after a crash too; another one under its key is refused")
+    @Test("A repeated request rotates nothing again, after a crash too; another one under its key is refused")
     func repetition() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let first = Command.rotateSecret(.session(Self.A), rotation("one"), once: Self.request)
@@ -90,7 +90,7 @@ struct SecretRotationTests {
         }
     }
 
-    @Test("Two exchanges in one transaction are one after the other")
+    @Test("Two rotations in one transaction apply one after the other")
     func conflicts() throws {
         let bench = try Workbench(.gallery(), [Scene("A")])
         var batch = Batch()
@@ -106,7 +106,7 @@ struct SecretRotationTests {
         #expect(application.conflicts(with: try bench.plan(.rotateSecret(place, rotation("two")))))
     }
 
-    @Test("With too many keys an exchange is refused, and one without an overlap still goes")
+    @Test("With too many keys a rotation is refused, and one without an overlap still works")
     func limit() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         for round in 1..<RouterLimits.signingKeys {

@@ -12,7 +12,7 @@ struct SessionTests {
         try bench.run(.putSession(key, draft))
     }
 
-    @Test("PUT of a session replaces it whole, but for its place in the order of creation and its last activation")
+    @Test("PUT replaces the whole session, except its place in the order of creation and its last activation")
     func putSession() throws {
         var bench = try Workbench(.gallery(), [])
         var draft = SessionDraft(device: "d", activationState: .foregroundActive)
@@ -28,7 +28,7 @@ struct SessionTests {
         #expect(bench.session("B")?.creationSequence == 2)
     }
 
-    @Test("PUT keeps a session's secret that is left out, as long as the URL stays")
+    @Test("PUT keeps a session's omitted secret, as long as the URL stays")
     func sessionSecret() throws {
         var bench = try Workbench(.gallery(), [])
         func secret(_ url: String, _ secret: String?) throws -> String? {
@@ -54,7 +54,7 @@ struct SessionTests {
         #expect(try bench.store.recover().sessions.isEmpty)
     }
 
-    @Test("What a session carries is bounded by PUT as by PATCH")
+    @Test("PUT and PATCH enforce the same size limits of a session")
     func putUserInfo() throws {
         var bench = try Workbench(.gallery(), [])
         let big = JSONValue.string(String(repeating: "x", count: RouterLimits.userInfoBytes))
@@ -65,7 +65,7 @@ struct SessionTests {
 
     // MARK: Repetition
 
-    @Test("Becoming active is remembered; staying active is not becoming")
+    @Test("Becoming active is recorded; staying active is not becoming")
     func activation() throws {
         var bench = try Workbench(.gallery(), [Scene("A", .background)])
         #expect(bench.session("A")?.lastActivatedAt == nil)
@@ -82,7 +82,7 @@ struct SessionTests {
 
     // MARK: PATCH
 
-    @Test("PATCH leaves alone what it does not name")
+    @Test("PATCH leaves omitted members alone")
     func patchNothing() throws {
         var bench = try Workbench(.gallery(), [Scene("A", prefers: "SELF == 'x'", .foregroundActive, device: "d")])
         let before = bench.session("A")
@@ -90,7 +90,7 @@ struct SessionTests {
         #expect(bench.session("A") == before)
     }
 
-    @Test("PATCH sets and takes away")
+    @Test("PATCH sets and removes members")
     func patchFields() throws {
         var bench = try Workbench(.gallery(), [Scene("A", can: "SELF == 'x'", level: 3, device: "d")])
         _ = try bench.patch(Self.A) {
@@ -117,7 +117,7 @@ struct SessionTests {
         #expect(removed.conditions == ActivationConditions())
     }
 
-    @Test("PATCH cannot take away the only endpoint")
+    @Test("PATCH cannot remove the only endpoint")
     func patchEndpoint() throws {
         var bench = try Workbench(.gallery(configurations: [.unreachable]), [])
         _ = try put(&bench, SessionDraft(endpoint: EndpointDraft(url: "https://1", secret: nil, freshSecret: "s")))
@@ -125,7 +125,7 @@ struct SessionTests {
         #expect(bench.session("A")?.endpoint?.url == "https://1")
     }
 
-    @Test("A session whose configuration the manifest has lost lives on; only who names a lost one is refused")
+    @Test("A session keeps a configuration that the manifest has lost; only naming it again is refused")
     func patchAfterLostConfiguration() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         _ = try bench.patch(Self.A) { $0.leaseSeconds = .set(60) }
@@ -140,7 +140,7 @@ struct SessionTests {
         #expect(try bench.patch(Self.A) { $0.configuration = "Unreachable" }.session?.configuration == "Unreachable")
     }
 
-    @Test("PATCH merges an endpoint: what it does not name stays, and a secret that is taken away is made anew")
+    @Test("PATCH merges an endpoint: omitted members stay, and a removed secret is generated anew")
     func patchEndpointParts() throws {
         var bench = try Workbench(.gallery(), [])
         func patched(_ url: String?, _ secret: SessionPatch.Change<String>?) throws -> Endpoint? {
@@ -159,7 +159,7 @@ struct SessionTests {
         #expect(try patched("https://3", nil) == Endpoint(url: "https://3", secret: "fresh"))
     }
 
-    @Test("PATCH merges dictionaries and bounds what comes of it")
+    @Test("PATCH merges dictionaries and limits the result")
     func patchUserInfo() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         _ = try bench.patch(Self.A) { $0.userInfo = ["a": 1, "b": ["c": 2, "d": 3]] }
@@ -178,7 +178,7 @@ struct SessionTests {
         #expect(bench.session("A")?.userInfo.value == ["b": ["d": 3, "e": 4]])
     }
 
-    @Test("PATCH leaves a disabled session disabled, unless it says where it is reached now")
+    @Test("PATCH leaves a disabled session disabled, unless it sets a new endpoint")
     func patchDisabled() throws {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B")])
         try bench.accept()

@@ -46,7 +46,7 @@ struct TenantMoveTests {
         return second
     }
 
-    @Test("The second engine releases what was held, locks in time and configures the session that waits")
+    @Test("The second engine releases held notifications, locks in time and configures the session that waits")
     func second() throws {
         var first = try Self.bench()
         let gated = try #require(try first.accept(device: "pad").accepted)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Timers")
 struct TimerQueueTests {
-    @Test("Earliest first, those of one time in the order in which they were set, none before its time")
+    @Test("Earliest first, timers of one time in the order in which they were set, none before its time")
     func order() {
         var timers = TimerQueue()
         #expect(timers.nextDue == nil && timers.pop(at: .distantFuture) == nil)
@@ -24,7 +24,7 @@ struct TimerQueueTests {
         #expect(timers.nextDue == nil)
     }
 
-    @Test("Of one kind the earliest counts, and is told once")
+    @Test("The earliest timer of a kind counts, and fires once")
     func twice() {
         var timers = TimerQueue()
         for second in [5, 9, 3, 3, 7] as [Int64] { timers.set(.hold(1), at: .second(second)) }
@@ -36,7 +36,7 @@ struct TimerQueueTests {
         #expect(timers.pop(at: .second(4)) == .hold(1))
     }
 
-    @Test("What is cancelled is not told, and can be set again, earlier or later", arguments: [2, 8] as [Int64])
+    @Test("A cancelled timer does not fire, and can be set again, earlier or later", arguments: [2, 8] as [Int64])
     func cancelled(again: Int64) {
         var timers = TimerQueue()
         timers.set(.hold(1), at: .second(5))
@@ -52,7 +52,7 @@ struct TimerQueueTests {
         #expect(timers.nextDue == nil && timers.count == 0)
     }
 
-    @Test("What is cancelled, or was put forward, does not stay")
+    @Test("Cancelled and rescheduled timers do not pile up")
     func room() {
         var timers = TimerQueue()
         for number in 0..<100 as Range<Int64> { timers.set(.hold(NotificationSequence(number)), at: .second(1)) }
@@ -66,7 +66,7 @@ struct TimerQueueTests {
         #expect(timers.nextDue == .second(100_001), "what counts is there yet")
     }
 
-    @Test("As a sorted list", arguments: 0..<20 as Range<UInt64>)
+    @Test("It behaves like a sorted list", arguments: 0..<20 as Range<UInt64>)
     func model(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var timers = TimerQueue()

@@ -28,7 +28,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
-    /// Counting the days of 800 years one by one is slow, plain, and shares nothing with the arithmetic of eras.
+    /// Counting the days of 800 years one by one is slow and plain, and shares nothing with the arithmetic of eras.
     @Test("Every day from 1600 to 2399 is the day after the one before")
     func everyDay() {
         var (year, month, day) = (1600, 1, 1)

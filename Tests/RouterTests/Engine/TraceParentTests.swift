@@ -1,14 +1,14 @@
 import Router
 import Testing
 
-/// What W3C Trace Context, level 1, takes for a `traceparent`.
+/// The texts that W3C Trace Context, level 1, accepts as a `traceparent`.
 @Suite("traceparent")
 struct TraceParentTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let span = "b7ad6b7169203331"
 
     @Test(
-        "Well-formed ones are passed on as they are",
+        "Well-formed values are passed on unchanged",
         arguments: [
             "00-\(trace)-\(span)-01", "00-\(trace)-\(span)-00", "00-\(trace)-\(span)-ff", "cc-\(trace)-\(span)-01",
             "01-\(trace)-\(span)-01-what-the-future-holds",
@@ -16,7 +16,7 @@ struct TraceParentTests {
     func wellFormed(_ text: String) { #expect(TraceParent(text)?.text == text) }
 
     @Test(
-        "Others are as good as none",
+        "Other values are ignored",
         arguments: [
             "", "00", "ff-\(trace)-\(span)-01", "00-\(trace)-\(span)-01-more", "00-\(trace)-\(span)-1",
             "00-\(String(repeating: "0", count: 32))-\(span)-01", "00-\(trace)-\(String(repeating: "0", count: 16))-01",

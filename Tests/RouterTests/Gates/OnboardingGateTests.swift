@@ -27,13 +27,13 @@ struct OnboardingGateTests {
 
     // MARK: Laws
 
-    @Test("The laws hold, whatever happens", arguments: 0..<40 as Range<UInt64>)
+    @Test("The laws hold in random histories", arguments: 0..<40 as Range<UInt64>)
     func laws(seed: UInt64) {
         let violations = OnboardingGateLaws.violations(seed: seed, steps: 400)
         #expect(violations.isEmpty, "\(violations.joined(separator: "\n"))")
     }
 
-    @Test("Histories come to every cell of the table")
+    @Test("Histories reach every cell of the table")
     func coverage() {
         let missing = OnboardingGateLaws.allCells.subtracting(OnboardingGateLaws.coverage(seeds: 0..<40, steps: 400))
         #expect(missing.isEmpty, "\(missing.sorted())")
@@ -56,7 +56,7 @@ struct OnboardingGateTests {
         #expect(gate.responsible == first)
     }
 
-    @Test("Who takes over begins anew, under another term")
+    @Test("The session that takes over starts again, in another term")
     func takeover() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
@@ -79,7 +79,7 @@ struct OnboardingGateTests {
         #expect(gate.onboardingID == "onb_2")
     }
 
-    @Test("Nobody is responsible until somebody is connected")
+    @Test("No session is responsible until one is connected")
     func nobody() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
@@ -93,7 +93,7 @@ struct OnboardingGateTests {
         #expect(try gate.handle(.connected(second)) == [.hideApplicationScreen(second)])
     }
 
-    @Test("What has failed is begun again by somebody who asks")
+    @Test("After a failure any session that asks starts again")
     func failure() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first))
@@ -105,7 +105,7 @@ struct OnboardingGateTests {
         #expect(gate.term == 2)
     }
 
-    @Test("Who is known is restored")
+    @Test("A known person is restored")
     func restoring() throws {
         var gate = try opened()
         _ = try gate.handle(.left(first, next: nil))
@@ -117,7 +117,7 @@ struct OnboardingGateTests {
         #expect(gate.onboardingID == "onb_1")
     }
 
-    @Test("The one that is responsible unlocks")
+    @Test("The responsible session unlocks")
     func locking() throws {
         var gate = try opened()
         #expect(try gate.handle(.lock(next: second)) == [.announceResponsible, .hideApplicationScreens])
@@ -131,7 +131,7 @@ struct OnboardingGateTests {
         #expect(try gate.handle(.unlock(Claim(second, term: 3))) == [])
     }
 
-    @Test("A reset forgets the person at once, and is done to its end")
+    @Test("A reset forgets the person at once, and is completed")
     func reset() throws {
         var gate = try opened()
         #expect(
@@ -149,7 +149,7 @@ struct OnboardingGateTests {
         #expect(gate.state == .onboarding)
     }
 
-    @Test("Who says the same again is not refused")
+    @Test("A repeated report is not refused")
     func repetition() throws {
         var gate = try opened()
         let before = gate

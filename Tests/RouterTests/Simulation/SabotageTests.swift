@@ -1,13 +1,13 @@
 import RouterTesting
 import Testing
 
-/// A simulator that finds nothing is worth nothing: each way to get the loop wrong has to be noticed.
+/// Proves that the simulator finds faults: each sabotage of the loop has to be detected.
 @Suite("Simulation: sabotage")
 struct SabotageTests {
-    /// How many seeds it may take; most need a handful.
+    /// The seeds that a sabotage may take; most need a handful.
     static let seeds = 0..<60 as Range<UInt64>
 
-    /// How the findings begin that show the sabotage.
+    /// The first words of the findings that show the sabotage.
     static let findings: [(Sabotage, [String])] = [
         (.acknowledgesBeforeCommit, ["12.1 acknowledged, but not committed", "answered twice"]),
         (.appliesBeforeCommit, ["P2 the engine holds", "12.1 sent, but never accepted"]),
@@ -48,7 +48,7 @@ struct SabotageTests {
         }
     }
 
-    @Test("Each sabotage is noticed", arguments: findings)
+    @Test("Each sabotage is detected", arguments: findings)
     func noticed(sabotage: Sabotage, findings: [String]) {
         for seed in Self.seeds {
             let report = run(seed, sabotage)
@@ -58,8 +58,8 @@ struct SabotageTests {
         Issue.record("\(sabotage) was not noticed in \(Self.seeds.count) seeds.")
     }
 
-    /// What is noticed is the sabotage, and not the world that it takes place in.
-    @Test("The same worlds are sound without")
+    /// The cause of the findings is the sabotage, and not the world around it.
+    @Test("The same worlds are sound without a sabotage")
     func control() {
         for seed in Self.seeds {
             let report = run(seed, nil)
@@ -75,7 +75,7 @@ struct SabotageTests {
         #expect(Set(Self.findings.map(\.0)) == Set(Sabotage.allCases))
     }
 
-    @Test("A report shows what it takes to see the failure again")
+    @Test("A report shows all that is needed to reproduce the failure")
     func report() throws {
         let reports = Self.seeds.lazy.map { Simulation.run(seed: $0, ticks: 40, sabotage: .startsTwice) }
         let report = try #require(reports.first { !$0.isSound })

@@ -2,7 +2,7 @@ import Glibc
 import RouterTesting
 import Testing
 
-/// Whole histories drawn from seeds. A failure prints its seed, which is all it takes to see it again.
+/// Whole histories drawn from seeds. A failure prints its seed, which reproduces it.
 ///
 /// Fifty seeds in a debug build, which checks more on the way; `make soak` runs ten thousand of them, optimised.
 /// `ROUTERD_SIM_SEEDS` runs that many longer histories, `ROUTERD_SIM_FIRST` says with which seed they begin.
@@ -15,7 +15,7 @@ struct SimulationTests {
         getenv(variable).flatMap { UInt64(String(cString: $0)) }
     }
 
-    /// Runs seeds until one is found wanting.
+    /// Runs seeds until one fails.
     private func run(_ seeds: Range<UInt64>, ticks: Int) {
         for seed in seeds {
             let report = Simulation.run(seed: seed, ticks: ticks)
@@ -47,7 +47,7 @@ struct SimulationTests {
         }
     }
 
-    /// A simulator in which nothing happens finds nothing.
+    /// A simulator without events would find nothing.
     @Test("Every kind of fault occurs")
     func eventful() {
         var total = SimulationStatistics()
@@ -61,7 +61,7 @@ struct SimulationTests {
         #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
     }
 
-    @Test("Gates hold, let go, and are taken over")
+    @Test("Gates hold, release, and are taken over")
     func gates() {
         var total = SimulationStatistics()
         for seed in 0..<20 as Range<UInt64> {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Router
 
-/// JSON documents as predicates see them.
+/// JSON documents as predicate values.
 @Suite struct PayloadValueTests {
     private func value(_ text: String) throws -> PayloadValue { PayloadValue(try JSONValue(parsing: Array(text.utf8))) }
 
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The deepest document that is taken needs no more stack than there is.
+    /// The deepest accepted document does not overflow the stack.
     @Test func deepDocumentsAreFollowed() throws {
         let depth = JSONLimits.deepest
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Router
 
-/// Built-in bindings and configured sources take the same way.
+/// Built-in bindings and configured sources share one path.
 @Suite struct SourceBindingTests {
     /// A source with as many events as its body has bytes.
     private struct ByteSource: PayloadSource {

@@ -27,9 +27,9 @@ extension TransferResult {
     }
 }
 
-/// A generator that always draws the least, so that jitter is nothing.
+/// A generator that always draws the least value, so that jitter is zero.
 ///
-/// One and not zero: a range whose size is no power of two refuses the lowest draws, and would ask for ever.
+/// It returns one and not zero: a range whose size is no power of two rejects the lowest draws, and would draw forever.
 struct LeastGenerator: RandomNumberGenerator {
     mutating func next() -> UInt64 { 1 }
 }

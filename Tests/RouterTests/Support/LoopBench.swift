@@ -2,17 +2,17 @@ import Router
 import RouterPlugin
 import RouterTesting
 
-/// A loop with its store and its time. It performs the loop's effects and keeps them for the test to look at.
+/// A loop with its store and its time. It performs the loop's effects and records them for the test.
 struct LoopBench {
     var loop: EngineLoop
     let store = ModelStore()
     var now = Timestamp.epoch
-    /// Errors of the next commits: nil for those that succeed, as do those after them.
+    /// Errors of the next commits: nil for a success; later commits succeed.
     var fates: [StoreError?] = []
     /// The number of the last published event; nil if none are wanted.
     var lastEvent: Int64?
 
-    /// How many commands were in each transaction, in order; those that have failed included.
+    /// The number of commands in each transaction, in order; failed ones included.
     private(set) var transactions: [Int] = []
     /// The answers by ticket.
     private(set) var answers: [Int: Reply] = [:]
@@ -20,7 +20,7 @@ struct LoopBench {
     private(set) var reports: [EngineLoop.Report] = []
     private(set) var published: [CommittedEvent] = []
     private(set) var contradiction: StoreError?
-    /// How often the loop rested, and until when it did so last.
+    /// The number of rests, and the time until which the last one was to last.
     private(set) var rests = 0
     private(set) var due: Timestamp?
     private(set) var isIdle = false
@@ -41,12 +41,12 @@ struct LoopBench {
         (transactions, answers, reports, rests, tickets) = ([], [:], [], 0, 0)
     }
 
-    /// How many notifications the store has in each state that has any.
+    /// The number of notifications in each state that has any, by the store.
     var states: [NotificationState: Int] {
         get throws { try store.census().byState.filter { $0.value != 0 } }
     }
 
-    /// Offers a command of a client; its ticket is the number of those before it.
+    /// Offers a command of a client; its ticket is the number of commands before it.
     mutating func offer(_ command: Command) {
         loop.offer(command, ticket: EngineLoop.Ticket(tickets))
         tickets += 1
@@ -56,7 +56,7 @@ struct LoopBench {
         offer(.accept(.of(content, expiration: expiration, keys: keys)))
     }
 
-    /// The attempt that was started at that place has ended.
+    /// Ends the attempt that was started at that place.
     mutating func finish(_ place: Int, _ result: TransferResult = .status(200)) {
         let attempt = attempts[place]
         let finished = FinishedAttempt(

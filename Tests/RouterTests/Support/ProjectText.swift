@@ -1,6 +1,6 @@
 import Foundation
 
-/// Texts of the project that tests hold against the code, found from this file, through links.
+/// Texts of the project that tests compare with the code, found from this file, through links.
 enum ProjectText {
     private static let root = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 import Synchronization
 
-/// A rule that says what the test says.
+/// A rule that gives the verdict of a closure.
 struct SayingRule: RoutingRule {
     var id: PluginID
     var looksAhead: Bool
@@ -17,7 +17,7 @@ struct SayingRule: RoutingRule {
         self.say = say
     }
 
-    /// A rule that has something to say of a few sessions and accepts the others.
+    /// A rule with verdicts on a few sessions that accepts the others.
     init(named id: PluginID = "test.rule", looksAhead: Bool = false, _ verdicts: [SessionID: RoutingVerdict]) {
         self.init(named: id, looksAhead: looksAhead) { verdicts[$0.session] ?? .accept }
     }
@@ -27,7 +27,7 @@ struct SayingRule: RoutingRule {
     }
 }
 
-/// Remembers which candidates a rule was shown.
+/// Records the candidates that a rule was shown.
 final class Witness: Sendable {
     private let seen = Mutex<[SessionID]>([])
 
@@ -35,7 +35,7 @@ final class Witness: Sendable {
 
     func note(_ candidate: Candidate) { seen.withLock { $0.append(candidate.session) } }
 
-    /// A rule that gives the verdict and leaves a trace.
+    /// A rule that gives the verdict and records the candidate.
     func rule(
         named id: PluginID = "test.witness", looksAhead: Bool = false, _ verdicts: [SessionID: RoutingVerdict] = [:]
     ) -> SayingRule {

@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-/// A session in a table: UIKit's defaults unless said otherwise.
+/// A session in a table, with UIKit's defaults for the rest.
 struct Scene {
     var id: SessionID
     var can = "TRUEPREDICATE"
@@ -28,7 +28,7 @@ struct Scene {
         self.disabled = disabled
     }
 
-    /// The session, created at that place of the order of creation.
+    /// The session, at that place in the order of creation.
     func session(of application: ApplicationID = .gallery, created: Int64) -> SceneSession {
         SceneSession(
             key: SessionKey(application: application, session: id), role: SceneRole.windowApplication,
@@ -47,7 +47,7 @@ extension ApplicationID {
 }
 
 extension Application {
-    /// An application with one configuration, which says where its sessions are reached.
+    /// An application with one configuration, which has the endpoint of its sessions.
     static func gallery(
         _ id: ApplicationID = .gallery, multipleScenes: Bool = false, strict: Bool = false,
         configurations: [SceneConfiguration] = [.standard], inFlight: Int = 1, schedule: [Int] = [5, 300, 1800],
@@ -80,7 +80,7 @@ extension Tenant {
 }
 
 extension NotificationView {
-    /// A notification about something, or about nothing.
+    /// A notification about a content, or without one.
     static func about(
         _ content: ContentID?, device: DeviceID? = nil, priority: Priority = .high
     ) -> NotificationView {

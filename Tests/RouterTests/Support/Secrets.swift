@@ -1,6 +1,6 @@
 import Router
 
-// Most tests are about one secret that is valid for ever.
+// Most tests use one secret without an end.
 
 extension Endpoint {
     init(url: String, secret: String) { self.init(url: url, keys: SigningKeys(secret)) }

@@ -43,14 +43,14 @@ struct Workbench {
         return try copy.plan(command, at: now, lookup: store)
     }
 
-    /// Plans, commits, applies; returns the answer and what follows, which is not done.
+    /// Plans, commits, applies; returns the answer and the follow-ups, which are not run.
     mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
         let plan = try engine.plan(command, at: now, lookup: store)
         try store.commit(plan.changes)
         return (plan.reply, engine.apply(plan.changes, at: now))
     }
 
-    /// Does a command and everything that follows from it.
+    /// Runs a command and all its follow-ups.
     @discardableResult
     mutating func run(_ command: Command) throws -> Reply {
         let (reply, followUps) = try step(command)
@@ -79,7 +79,7 @@ struct Workbench {
         return try run(.patchSession(key, patch))
     }
 
-    /// Starts what may start; expired ones are settled.
+    /// Starts the attempts that may start; expired deliveries are settled.
     mutating func start() throws -> [AttemptStart] {
         let started = engine.startAttempts(at: now)
         try follow(started.followUps)
@@ -93,7 +93,7 @@ struct Workbench {
         try run(finished(attempt, result, answer: answer))
     }
 
-    /// What says that an attempt has come to its end.
+    /// The command that reports the end of an attempt.
     func finished(_ attempt: AttemptStart, _ result: TransferResult, answer: ReceiverAnswer? = nil) -> Command {
         .attemptFinished(
             FinishedAttempt(
@@ -101,13 +101,13 @@ struct Workbench {
                 url: attempt.endpoint.url, startedAt: now, result: result, connects: attempt.connects, answer: answer))
     }
 
-    /// Lets time pass; what comes due is done.
+    /// Advances the time; due work is done.
     mutating func advance(to time: Timestamp) throws {
         now = time
         try follow(engine.due(at: now))
     }
 
-    /// The process dies and starts anew, with other randomness than before if the seed is another one.
+    /// The process dies and starts again, with another random seed than before unless `seed` is the same.
     mutating func crash(seed: UInt64 = 2) throws {
         engine = Engine(
             recovering: try store.recover(), rules: rules, caps: DeliveryCaps(slots: 99), retention: retention,
@@ -115,7 +115,7 @@ struct Workbench {
         try follow(engine.recoveryFollowUps)
     }
 
-    /// What the store has of the notification with that sequence.
+    /// The stored notification with that sequence.
     func stored(_ sequence: NotificationSequence) throws -> StoredNotification? {
         let all = try store.notifications(matching: NotificationFilter(), limit: .max)
         return try all.first { $0.sequence == sequence }.flatMap { try store.notification($0.id) }
@@ -139,7 +139,7 @@ extension AcceptRequest {
 }
 
 extension ApplicationDraft {
-    /// A draft that comes to this application.
+    /// A draft that results in this application.
     static func of(_ application: Application) -> ApplicationDraft {
         var endpoints: [String: EndpointDraft] = [:]
         for configuration in application.manifest.sceneConfigurations {

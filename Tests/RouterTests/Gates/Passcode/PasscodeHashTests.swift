@@ -10,7 +10,7 @@ struct PasscodeHashTests {
         #expect(usual.isBearable)
     }
 
-    /// A database that somebody has written to must not make the daemon take all memory or all time.
+    /// A manipulated database must not make the daemon use up all memory or all time.
     @Test(arguments: [
         (0, 8, 1), (25, 1, 1), (-1, 8, 1), (64, 8, 1), (10, 0, 1), (10, 65, 1), (10, 8, 0), (10, 8, 65), (18, 8, 1),
         (24, 1, 1), (Int.max, Int.max, Int.max),

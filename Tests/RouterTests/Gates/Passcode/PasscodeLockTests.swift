@@ -4,7 +4,7 @@ import Testing
 
 @testable import Router
 
-/// Something to keep; the lock does not look into it.
+/// An opaque hash; the lock does not look into it.
 func passcodeHash(_ mark: UInt8, logRounds: Int = 4) throws -> PasscodeHash {
     let cost = PasscodeHash.Cost(logRounds: logRounds, blockSize: 1, parallelism: 1)
     return try #require(PasscodeHash(cost: cost, salt: [mark, 1, 2, 3], digest: [mark, 4, 5, 6]))
@@ -99,7 +99,7 @@ struct PasscodeLockTests {
         _ = try lock.begin(under: PasscodePolicy(), at: at(2))
     }
 
-    /// An outcome counts for its own trial, once.
+    /// An outcome counts for its own trial, and once.
     @Test func outcomesThatComeLateAreRefused() throws {
         var lock = try created()
         _ = try lock.begin(under: limited, at: at(0))
@@ -135,7 +135,7 @@ struct PasscodeLockTests {
 
     // MARK: Changing
 
-    /// One that was kept at another cost is changed, and not only hashed anew.
+    /// A hash at another cost is replaced by the new passcode's, and not only computed again.
     @Test func aChangeTakesTheNewOne() throws {
         var lock = try created()
         let trial = try lock.begin(under: PasscodePolicy(), at: at(5))
@@ -188,7 +188,7 @@ struct PasscodeLockTests {
         #expect(lock.provenTerm == 3)
     }
 
-    /// A session may go to another device, and its passcode with it; it opens nothing there.
+    /// A session may move to another device, and its passcode with it; it opens nothing there.
     @Test func anOutcomeSaysNothingOfAnotherPasscode() throws {
         var lock = try created()
         let trial = try lock.begin(under: limited, at: at(0))
@@ -220,7 +220,7 @@ struct PasscodeLockTests {
         #expect(lock.provenTerm == 1)
     }
 
-    /// The last try may be right, so nobody takes it away while it is compared.
+    /// The last try may be right, so no request ends it while it is compared.
     @Test func aChallengeDoesNotCutTheLastTryShort() throws {
         var lock = try created(deviceKey: DeviceKey([4]))
         let policy = PasscodePolicy(retryLimit: 1)
@@ -278,7 +278,7 @@ struct PasscodeLockTests {
         #expect(throws: PasscodeLock.Refusal.notCreated) {
             try fresh.challenge("n", term: 1, under: limited, at: at(0))
         }
-        // Who has tried too many passcodes is not let in by a finger.
+        // A device key does not open a lock whose tries are used up.
         let challenge = try lock.challenge("n", term: 1, under: limited, at: at(0))
         for number: Int64 in 1...3 {
             _ = try lock.begin(under: limited, at: at(0))
@@ -323,7 +323,7 @@ struct PasscodeLockTests {
         #expect(recovered.recovered == recovered)
     }
 
-    /// However often the daemon is killed, nobody sees more wrong outcomes than the limit allows.
+    /// However often the daemon is killed, no more wrong outcomes are answered than the limit allows.
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func thereAreNoFreeTries(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -336,7 +336,7 @@ struct PasscodeLockTests {
                 now = now.advanced(byMilliseconds: Int64.random(in: 0...20_000, using: &generator))
                 switch Int.random(in: 0..<5, using: &generator) {
                 case 0, 1:
-                    // From here on somebody could compare.
+                    // From here on a comparison is possible.
                     if let trial = try? lock.begin(under: policy, at: now) {
                         comparisons += 1
                         underWay.append(trial)
@@ -356,7 +356,7 @@ struct PasscodeLockTests {
 }
 
 extension PasscodeLock {
-    /// An outcome of the passcode that there is.
+    /// The outcome of a comparison with the current passcode.
     fileprivate mutating func finish(
         _ number: Int64, _ verdict: Verdict, choosing chosen: PasscodeHash? = nil, term: Int64,
         under policy: PasscodePolicy, at now: Timestamp

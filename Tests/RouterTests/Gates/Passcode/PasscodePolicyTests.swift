@@ -53,7 +53,7 @@ struct PasscodePolicyTests {
                 == [.notDigitsOnly, .tooFewUnique(minimum: 3)])
     }
 
-    /// Characters are what a person counts: one may have many scalars, and many bytes.
+    /// Characters are user-perceived: one may have many scalars, and many bytes.
     @Test(arguments: [
         ("1234567", false), ("12345678", true), ("ééééééé", false), ("éééééééé", true),
         ("e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}", false),
@@ -68,7 +68,7 @@ struct PasscodePolicyTests {
     private typealias Field = any WritableKeyPath<PasscodePolicy, Bool> & Sendable
 
     private static let scalars: [(String, Field, Bool)] = [
-        // Nd is any script's; a number that is no decimal digit is none.
+        // Nd includes digits of any script; a number that is no decimal digit does not count.
         ("a0", \.hasDigit, true), ("a٣", \.hasDigit, true), ("a９", \.hasDigit, true),
         ("aⅫ", \.hasDigit, false), ("a²", \.hasDigit, false), ("ab", \.hasDigit, false),
         ("aB", \.hasUpper, true), ("aÉ", \.hasUpper, true), ("aЖ", \.hasUpper, true), ("aǅ", \.hasUpper, true),
@@ -105,11 +105,11 @@ struct PasscodePolicyTests {
         #expect(try fault("aabbcc", PasscodePolicy(minLength: 1, minUniqueChars: minimum)) == expected)
         #expect(
             try fault("112233", PasscodePolicy(minLength: 1, isDigitsOnly: true, minUniqueChars: minimum)) == expected)
-        // Two characters and three scalars: it is scalars that count.
+        // Two characters and three scalars: scalars count.
         #expect(try fault("e\u{301}b", PasscodePolicy(minLength: 1, minUniqueChars: minimum)) == expected)
     }
 
-    /// Each step mends the first fault, and the next one shows.
+    /// Each step corrects the first fault, and the next one is reported.
     @Test func faultsComeInTheOrderOfTheReference() throws {
         let policy = PasscodePolicy(
             minLength: 6, hasDigit: true, hasUpper: true, hasLower: true, hasSpecial: true, minUniqueChars: 6)
@@ -125,7 +125,7 @@ struct PasscodePolicyTests {
         for (text, expected) in steps {
             #expect(try fault(text, policy, validators: [first, second]) == expected)
         }
-        // Validators are asked of digits too, and before them.
+        // Validators also see digits, and run before them.
         var digits = policy
         digits.isDigitsOnly = true
         #expect(try fault("ーーーーーー", digits, validators: [first]) == .refused(by: first.id, objection))
