@@ -15,8 +15,8 @@ package struct APNsChecks: Sendable {
     /// Checks a head.
     ///
     /// - Parameters:
-    ///   - certificateTopic: The topic in the client's certificate, which stands for a provider token; nil if the client
-    ///     has presented none.
+    ///   - certificateTopic: The topic in the client's certificate, which stands for a provider token; nil if the
+    ///     client has presented none.
     ///   - now: The wall clock, which provider tokens are compared with.
     ///   - last: The provider token that was verified last on the connection.
     package func head(

@@ -11,6 +11,6 @@ package enum APNsLimits {
     package static let providerTokenBytes = 4096
     /// Age at which a provider token expires, in seconds.
     package static let providerTokenSeconds: Int64 = 3600
-    /// How far ahead of the router's clock a provider's may be, in seconds.
+    /// The greatest lead of a provider's clock over the router's, in seconds.
     package static let clockSkewSeconds: Int64 = 60
 }

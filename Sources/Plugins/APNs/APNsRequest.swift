@@ -22,8 +22,8 @@ package struct APNsRequest: Sendable {
 
     /// The `apns-id` of every answer to this request.
     ///
-    /// A valid id comes back byte for byte. So does an invalid id of printable ASCII, because clients find the request of a
-    /// refusal by it.
+    /// A valid id comes back byte for byte. So does an invalid id of printable ASCII, because clients find the request
+    /// of a refusal by it.
     package func messageID(fresh: @autoclosure () -> String) -> String {
         let values = headers.filter { $0.name == "apns-id" }
         guard let value = values.first?.value, values.count == 1,

@@ -14,9 +14,9 @@ public import RouterPlugin
 /// `{data.order.id}` in structured and batched mode and `{order.id}` in binary mode, and `{data.order.id|order.id}` in
 /// all of them.
 ///
-/// The type of event is `type`. The content id is `subject`, or the attribute that the option `contentIdAttribute` names.
-/// `source` and `id` together are the key by which a repetition is recognised; an event that repeats an earlier one of
-/// its batch is left out. `time` has no part in routing and is not checked.
+/// The type of event is `type`. The content id is `subject`, or the attribute that the option `contentIdAttribute`
+/// names. `source` and `id` together are the key by which a repetition is recognised; an event that repeats an earlier
+/// one of its batch is left out. `time` has no part in routing and is not checked.
 ///
 /// Secrets are bearer tokens, in the header `Authorization` or in the query parameter `access_token`.
 ///
@@ -29,8 +29,8 @@ public struct CloudEventsSource: PayloadSource {
     /// The source's name.
     public var id: PluginID { Self.id }
 
-    /// The kind. Options: `contentIdAttribute`, the name of an attribute; `allowedOrigins`, an array of DNS names or `*`;
-    /// `allowedRate`, requests in a minute or `*`.
+    /// The kind. Options: `contentIdAttribute`, the name of an attribute; `allowedOrigins`, an array of DNS names or
+    /// `*`; `allowedRate`, requests in a minute or `*`.
     public static let kind = PayloadSourceKind(
         id: id, summary: "Takes CloudEvents 1.0 in structured, batched and binary mode.", secrets: .optional,
         fields: fields

@@ -1,7 +1,7 @@
 import Glibc
 public import RouterPlugin
 
-/// Appends what happens to a file, a line of JSON each.
+/// Appends events to a file, a line of JSON each.
 ///
 /// Fields: `path`, the file, and `types`, the types of events that are written (all if missing); a type may end in `*`.
 ///

@@ -47,7 +47,7 @@ public struct ForbiddenPasscodes: PasscodeValidator {
         self.init(list, applications: try configuration.applications("applications"))
     }
 
-    /// Objects to what is in the list.
+    /// Objects to the passcodes of the list.
     public func objection(to passcode: Passcode, for application: ApplicationID) -> PasscodeObjection? {
         guard applications?.contains(application) ?? true, passcodes.contains(passcode.revealed().lowercased()) else {
             return nil

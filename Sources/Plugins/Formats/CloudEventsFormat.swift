@@ -13,8 +13,8 @@ public import RouterPlugin
 ///     epoch, sequence   the place in the session's life              numbered messages
 ///     tier, rerouteof   the decision                                 notifications
 ///
-/// The data of an event is the object `data` of the standard envelope. Sources: CloudEvents 1.0.2, its JSON Event Format
-/// and its HTTP Protocol Binding.
+/// The data of an event is the object `data` of the standard envelope. Sources: CloudEvents 1.0.2, its JSON Event
+/// Format and its HTTP Protocol Binding.
 public struct CloudEventsFormat: DeliveryFormat {
     /// The place of the attributes.
     public enum Mode: String, CaseIterable, Sendable {

@@ -18,7 +18,7 @@ struct PushHeaders {
         dedupeKeys = keys
     }
 
-    /// APNs refuses any of its headers that occurs twice, also those that mean nothing here.
+    /// APNs refuses any of its headers that occurs twice, also those without a meaning here.
     private static func refuseDuplicates(in request: SourceRequest) throws(SourceError) {
         for field in request.headers where field.name.hasPrefix("apns-") { _ = try request.header(field.name) }
     }

@@ -2,9 +2,9 @@ public import RouterPlugin
 
 /// A push payload in JSON with the headers of APNs: what `POST …/notifications` takes.
 ///
-/// The payload is kept byte for byte. What it is about is the first non-empty of the top-level
-/// `notification-content-id`, `aps.target-content-id`, `aps.notification-content-id` and the header
-/// `target-content-id`; if there is none, it is about nothing in particular. Null counts as absent.
+/// The payload is kept byte for byte. The content id is the first non-empty of the top-level `notification-content-id`,
+/// `aps.target-content-id`, `aps.notification-content-id` and the header `target-content-id`; without any, the
+/// notification names no content. Null counts as absent.
 public struct PushPayloadSource: PayloadSource {
     /// The source's name.
     public static let id = PluginID(unchecked: "routerd.source.push")
@@ -39,8 +39,8 @@ public struct PushPayloadSource: PayloadSource {
     /// One event.
     ///
     /// - Throws: any code of `JSONError`; `payload-not-an-object`, `content-id-not-a-string`, `invalid-content-id`; and
-    ///   for headers `duplicate-header`, `header-not-utf8`, `bad-message-id`, `bad-expiration-date`, `bad-priority`, `bad-collapse-id`,
-    ///   `bad-idempotency-key`.
+    ///   for headers `duplicate-header`, `header-not-utf8`, `bad-message-id`, `bad-expiration-date`, `bad-priority`,
+    ///   `bad-collapse-id`, `bad-idempotency-key`.
     public func decode(_ request: SourceRequest) throws(SourceError) -> SourceDecoding {
         let headers = try PushHeaders(request)
         let event = SourceEvent(

@@ -7,11 +7,11 @@ public import RouterPlugin
 ///
 /// The start belongs to the window, the end does not. Daylight saving is not known here: an offset is not a time zone.
 public struct DailyWindow: Hashable, Sendable {
-    /// When it begins, in minutes since local midnight: 0 to 1439.
+    /// The start in minutes since local midnight: 0 to 1439.
     public let startMinute: Int
-    /// When it is over, in minutes since local midnight: 0 to 1439.
+    /// The end in minutes since local midnight: 0 to 1439.
     public let endMinute: Int
-    /// What is added to UTC to get local time, in minutes: -1440 to 1440.
+    /// The difference of local time from UTC in minutes: -1440 to 1440.
     public let utcOffsetMinutes: Int
 
     /// A window; nil if a number is out of its range, or if start and end are the same, which could mean a whole day
@@ -25,7 +25,7 @@ public struct DailyWindow: Hashable, Sendable {
         self.utcOffsetMinutes = utcOffsetMinutes
     }
 
-    /// When the window is over that is open at that time; nil if none is open.
+    /// The end of the window that is open at that time; nil if none is open.
     ///
     /// Always later than `now`: at the very end of time, where there is no later, no window is open.
     public func end(at now: Timestamp) -> Timestamp? {

@@ -1,6 +1,6 @@
 public import RouterPlugin
 
-/// During some hours of the day, holds what is not urgent until they are over.
+/// A rule that holds notifications below a priority during some hours of the day, until these are over.
 ///
 /// Fields: `start` and `end` as `HH:MM`, `utcOffsetMinutes` (0 if missing), `belowPriority` (10 if missing: everything
 /// but high priority waits), `applications` (all if missing).
@@ -32,7 +32,7 @@ public struct QuietHoursRule: RoutingRule {
     public var id: PluginID { Self.id }
     /// The quiet hours.
     public let window: DailyWindow
-    /// What is less urgent than this waits.
+    /// The priority below which notifications wait.
     public let belowPriority: Priority
     /// Only notifications of these applications wait; nil means all applications.
     public let applications: Set<ApplicationID>?

@@ -1,6 +1,7 @@
 public import RouterPlugin
 
-/// What else than a push payload UIKit brings to a scene, in JSON with the headers of APNs: what `POST …/events` takes.
+/// A source for user activities, URLs and shortcut items, which UIKit brings to a scene beside push payloads: JSON with
+/// the headers of APNs, as `POST …/events` takes it.
 ///
 /// A body has one of these:
 ///

@@ -43,7 +43,8 @@ struct Authorization {
 
     /// Reads the header.
     ///
-    /// - Throws: `signature-missing` if there is none of an accepted scheme, `credentials-invalid` if there are several.
+    /// - Throws: `signature-missing` if there is none of an accepted scheme, `credentials-invalid` if there are
+    ///   several.
     init(of request: SourceRequest, accepting schemes: [Scheme]) throws(SourceError) {
         let field = try request.proof("authorization", code: "credentials-invalid") ?? ""
         let space = field.firstIndex(of: " ") ?? field.endIndex

@@ -1,7 +1,7 @@
 import RouterPlugin
 
-/// A body of the type `application/x-www-form-urlencoded` (WHATWG URL, 5.1), read strictly: no field twice, every escape
-/// complete, every text UTF-8.
+/// A body of the type `application/x-www-form-urlencoded` (WHATWG URL, 5.1), read strictly: no field twice, every
+/// escape complete, every text UTF-8.
 struct FormBody {
     /// The fields in order.
     let fields: [(name: String, value: String)]

@@ -7,8 +7,8 @@ import RouterPlugin
 ///     X-Slack-Signature: v0=a2114d…              prefix "v0=", hex, of "v0:" timestamp ":" body
 ///     Stripe-Signature: t=1614265330,v1=e135cd…  fields t and v1, hex, of timestamp "." body
 ///
-/// The signature is checked before the timestamp: only the holder of a secret is told that a timestamp is outside of the
-/// window, and every other request is refused in the same way whatever its timestamp.
+/// The signature is checked before the timestamp: only the holder of a secret is told that a timestamp is outside of
+/// the window, and every other request is refused in the same way whatever its timestamp.
 struct HMACVerifier: Hashable, Sendable {
     /// A hash function under the HMAC.
     enum Algorithm: String, CaseIterable, Sendable {

@@ -2,7 +2,8 @@
 enum SenderLimits {
     /// Signatures that are compared in one request.
     static let maximumSignatures = 16
-    /// Seconds that a signed timestamp may differ from the time of arrival, unless the sender's protocol says otherwise.
+    /// Seconds that a signed timestamp may differ from the time of arrival, unless the sender's protocol says
+    /// otherwise.
     static let toleranceSeconds: Int64 = 300
     /// The greatest tolerance that can be configured: a day.
     static let maximumToleranceSeconds: Int64 = 86_400

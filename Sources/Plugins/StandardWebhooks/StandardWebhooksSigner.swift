@@ -8,8 +8,8 @@ internal import RouterPlugin
 ///
 /// <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md>
 public enum StandardWebhooksSigner: Sendable {
-    /// The value of the header `webhook-signature`: one signature a key, in the keys' order, joined by spaces. While keys
-    /// are being exchanged there are several, and a receiver needs only one of them.
+    /// The value of the header `webhook-signature`: one signature a key, in the keys' order, joined by spaces. While
+    /// keys are being exchanged there are several, and a receiver needs only one of them.
     ///
     /// The id must not contain a full stop, or another split of the same signed bytes would be valid too. The timestamp
     /// is in seconds since 1970 and that of this attempt, not of the first.

@@ -3,10 +3,10 @@ public import RouterPlugin
 
 /// Verifies webhooks that were signed as Standard Webhooks 1.0.0 has it, versions `v1` and `v1a`.
 ///
-/// Codes are compared in constant time. Signatures of other versions are skipped, and one that is valid under any of the
-/// keys suffices.
+/// Codes are compared in constant time. Signatures of other versions are skipped, and one that is valid under any of
+/// the keys suffices.
 public enum StandardWebhooksVerifier: Sendable {
-    /// At most so many signatures are looked at, so that a header cannot buy unbounded work.
+    /// The greatest number of signatures that are checked, so that a header cannot buy unbounded work.
     public static let maximumSignatures = 16
 
     /// The id and the time of a webhook whose signature is valid.
@@ -15,7 +15,7 @@ public enum StandardWebhooksVerifier: Sendable {
         public let id: String
         /// `webhook-timestamp`, in seconds since 1970.
         public let timestampSeconds: Int64
-        /// Those of the keys that have signed it, by their places in the list; never empty.
+        /// The keys that have signed it, by their places in the list; never empty.
         public let keys: [Int]
     }
 
@@ -84,7 +84,8 @@ public enum StandardWebhooksVerifier: Sendable {
         guard signed <= now.advanced(byMilliseconds: tolerance) else { throw .timestampTooNew }
     }
 
-    /// What follows the version in an entry; nil for other versions, and for what has not the length of a signature.
+    /// The signature after the version in an entry; nil for other versions, and for a text without the length of a
+    /// signature.
     private static func signature(of entry: Substring.UTF8View, _ version: String, length: Int) -> [UInt8]? {
         guard entry.starts(with: version.utf8),
             let signature = Base64.decode(Substring(entry.dropFirst(version.utf8.count))), signature.count == length
@@ -93,7 +94,7 @@ public enum StandardWebhooksVerifier: Sendable {
     }
 }
 
-/// Why a webhook is not taken for genuine.
+/// The reason why a webhook is not genuine.
 public enum WebhookVerificationError: String, Error, CaseIterable, Sendable, CustomStringConvertible {
     /// `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.
     case missingHeader = "webhook-header-missing"

@@ -8,12 +8,12 @@ internal import RouterPlugin
 public struct WebhookPrivateKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// What the text of a private key begins with.
+    /// The prefix of a private key's text.
     public static let prefix = "whsk_"
     static let seedLength = 32
 
     private let key: Curve25519.Signing.PrivateKey
-    /// What receivers verify with.
+    /// The key that receivers verify with.
     public let publicKey: WebhookPublicKey
 
     /// Reads a private key; padding may be left out.
@@ -72,7 +72,7 @@ public struct WebhookPrivateKey: Sendable, Hashable, CustomStringConvertible, Cu
 
 /// The public half of an asymmetric key of Standard Webhooks: `whpk_` and the base64 of 32 bytes. It is no secret.
 public struct WebhookPublicKey: Sendable, Hashable, CustomStringConvertible {
-    /// What the text of a public key begins with.
+    /// The prefix of a public key's text.
     public static let prefix = "whpk_"
     static let length = 32
 

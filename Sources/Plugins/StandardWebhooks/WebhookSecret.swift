@@ -2,14 +2,14 @@ internal import RouterPlugin
 
 /// A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes.
 ///
-/// Nothing that prints values shows the key: neither interpolation nor `dump` nor a mirror. Whoever must show it once,
-/// right after it was made, asks for `revealed()`.
+/// No way of printing values shows the key: neither interpolation nor `dump` nor a mirror. Code that must show it once,
+/// right after it was made, calls `revealed()`.
 public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// What the text of a secret begins with.
+    /// The prefix of a secret's text.
     public static let prefix = "whsec_"
-    /// How many bytes a key may have, as the specification has it.
+    /// The number of bytes that a key may have, by the specification.
     public static let keyLength = 24...64
 
     let key: [UInt8]
@@ -32,7 +32,7 @@ public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, Custom
     ///
     /// Outside of tests the generator must be one for cryptography, such as `SystemRandomNumberGenerator`.
     public static func generate(using generator: inout some RandomNumberGenerator) -> WebhookSecret {
-        // Eight bytes a draw: the system's generator is asked anew for each.
+        // Eight bytes a draw: the system's generator is called for each.
         let words = (0..<4).map { _ in generator.next() as UInt64 }
         return WebhookSecret(key: words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } })
     }
@@ -56,11 +56,11 @@ public struct WebhookSecret: Sendable, Hashable, CustomStringConvertible, Custom
     }
 }
 
-/// Why a text is no key of webhooks.
+/// The reason why a text is no key of webhooks.
 public enum WebhookSecretError: String, Error, CaseIterable, Sendable, CustomStringConvertible {
     /// It does not begin as such a key does.
     case missingPrefix = "secret-prefix"
-    /// What follows the prefix is not base64.
+    /// The text after the prefix is not base64.
     case notBase64 = "secret-not-base64"
     /// The key is too short or too long.
     case keyLength = "secret-length"

@@ -1,4 +1,5 @@
-/// What a sender signs with: a secret that the receiver has too, or a key of which the receiver has the public half.
+/// The key that a sender signs with: a secret that the receiver has too, or a key of which the receiver has the public
+/// half.
 public enum WebhookSigningKey: Sendable, Hashable {
     /// Signs as `v1`.
     case symmetric(WebhookSecret)
@@ -24,13 +25,13 @@ public enum WebhookSigningKey: Sendable, Hashable {
         }
     }
 
-    /// What receivers verify with and everybody may know; nil if receivers need the secret itself.
+    /// The public key that receivers verify with; nil if receivers need the secret itself.
     public var publicKey: WebhookPublicKey? {
         if case .asymmetric(let key) = self { key.publicKey } else { nil }
     }
 }
 
-/// What a receiver verifies with.
+/// The key that a receiver verifies with.
 public enum WebhookVerificationKey: Sendable, Hashable {
     /// Verifies `v1`.
     case symmetric(WebhookSecret)

@@ -1,6 +1,7 @@
 public import RouterPlugin
 
-/// Keeps what is not urgent away from scenes that are too far from the person, so that it wakes nobody.
+/// A rule that keeps notifications up to a priority away from scenes that are too far from the person, so that these
+/// wake no scene.
 ///
 /// Fields: `floor`, the lowest activation state that may receive (`background` if missing: connected scenes only), and
 /// `atOrBelowPriority` (1 if missing).
@@ -30,7 +31,7 @@ public struct StateFloorRule: RoutingRule {
     public var id: PluginID { Self.id }
     /// The lowest activation state that may receive.
     public let floor: ActivationState
-    /// What is more urgent than this goes anywhere.
+    /// The greatest priority that the rule applies to; more urgent notifications go anywhere.
     public let atOrBelowPriority: Priority
 
     /// A rule with that floor.

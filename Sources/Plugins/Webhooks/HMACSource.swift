@@ -6,7 +6,7 @@ public import RouterPlugin
 ///      "signedContent": "{id}.{timestamp}.{body}", "timestampHeader": "X-Timestamp", "toleranceSeconds": 300,
 ///      "idHeader": "X-Delivery"}
 ///
-/// - `header` is the only one that is needed.
+/// - `header` is the only required option.
 /// - `algorithm` is `sha256`, `sha512` or `sha1`; `encoding` is `hex`, `base64` or `base64url`.
 /// - `prefix` stands before the signature; `separator`, one character, stands between several signatures.
 /// - `signedContent` has `{body}`, and may have `{timestamp}`, `{id}` and `{header.NAME}`.

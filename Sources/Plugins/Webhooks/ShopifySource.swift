@@ -2,8 +2,9 @@ public import RouterPlugin
 
 /// Webhooks of Shopify, signed by `X-Shopify-Hmac-Sha256`; the secret is the app's client secret.
 ///
-/// The type of an event is `X-Shopify-Topic`, such as `orders/create`. A repetition has the same `X-Shopify-Webhook-Id`;
-/// the id of the event stands in for it together with the topic, since one event may have webhooks of several topics.
+/// The type of an event is `X-Shopify-Topic`, such as `orders/create`. A repetition has the same
+/// `X-Shopify-Webhook-Id`; the id of the event stands in for it together with the topic, since one event may have
+/// webhooks of several topics.
 ///
 /// Facts: shopify.dev, "Verify webhook deliveries" and "Delivery structure".
 public struct ShopifySource: PayloadSource {

@@ -91,7 +91,7 @@ public struct MustacheFormat: DeliveryFormat {
 final class RenderingBudget {
     private static let bytes = 2 * DeliveryFormatLimits.bodyBytes
 
-    /// About what a value costs that is made for a section.
+    /// The approximate cost of a value that is made for a section.
     static let valueCost = 64
 
     private var left = RenderingBudget.bytes

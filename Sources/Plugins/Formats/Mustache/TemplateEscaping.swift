@@ -9,8 +9,8 @@ import RouterPlugin
 ///     application/x-www-form-urlencoded   percent-encoded                     as it is
 ///     other text/…                        as it is                            as it is
 ///
-/// So in JSON a value cannot break out, with either kind of tag: `"title": "{{title}}"` and `"title": {{{title}}}` write
-/// the same for a string.
+/// So in JSON a value cannot break out, with either kind of tag: `"title": "{{title}}"` and `"title": {{{title}}}`
+/// write the same for a string.
 enum TemplateEscaping: String, CaseIterable, Sendable {
     case json
     case markup

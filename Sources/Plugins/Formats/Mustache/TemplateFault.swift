@@ -31,8 +31,8 @@ struct TemplateFault: Error, Hashable, Sendable {
         self.init("is no Mustache template: \(fault) (line \(line), column \(error.context.columnNumber))")
     }
 
-    /// Refuses what the library would take and we do not: reading a template takes stack for each section and function,
-    /// and other delimiters, partials and pragmas would undo the escaping.
+    /// Refuses constructs that the library would take and this format does not: reading a template takes stack for each
+    /// section and function, and other delimiters, partials and pragmas would undo the escaping.
     static func check(_ text: String) throws(TemplateFault) {
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty else { throw TemplateFault("must not be empty") }
