@@ -3,22 +3,23 @@ import PredicateEngine
 package import Router
 import RouterPlugin
 
-/// A registry under measurement, and what it is compared with, all in one process so that ratios mean something.
+/// A registry under measurement, and the baselines that it is compared with, all in one process so that ratios are
+/// meaningful.
 package struct DecisionTrial {
     private static let stateChanges = 300_000
     private static let replacements = 200_000
     private static let samples = 2_000_000
-    /// Sessions that may be asked by brute force, over all subjects.
+    /// The number of sessions that may be asked by brute force, over all subjects.
     private static let scanned = 3_000_000
 
     private let entries: [RegistryEntry]
     private let queries: [RegistryQuery]
     private var registry = IndexedRegistry()
-    /// What it takes to make the registry of sessions whose predicates are parsed.
+    /// The time to build the registry from sessions whose predicates are parsed.
     let buildSeconds: Double
-    /// Of what decisions look at, literals included, before any change.
+    /// The bytes that decisions read for each session, literals included, before any change.
     let bytesPerSession: Double
-    /// Over the tier and the session of every decision, in the order of the subjects.
+    /// A checksum over the tier and the session of every decision, in the order of the subjects.
     let checksum: String
 
     package init(entries: [RegistryEntry], queries: [RegistryQuery]) {
@@ -47,7 +48,7 @@ package struct DecisionTrial {
 
     // MARK: - Decisions
 
-    /// Decides all subjects so often, in a loop.
+    /// Decides all subjects this many times, in a loop.
     func decide(rounds: Int) -> (count: Int, meanNanoseconds: Double) {
         queries.withUnsafeBufferPointer { queries in
             _ = found(queries)
@@ -60,7 +61,7 @@ package struct DecisionTrial {
         }
     }
 
-    /// How many of the subjects somebody can have.
+    /// The number of subjects that some session can have.
     @inline(never)
     private func found(_ queries: UnsafeBufferPointer<RegistryQuery>) -> Int {
         var found = 0
@@ -79,7 +80,8 @@ package struct DecisionTrial {
     mutating func changeStates(inBatchesOf size: Int) -> Double {
         guard !entries.isEmpty else { return 0 }
         let states = ActivationState.allCases
-        // The names as they would come in requests, and not where the list of all sessions has them.
+        // The names in memory of their own, as requests would bring them, and not where the list of all sessions has
+        // them.
         let changes = draw(Self.stateChanges).enumerated().map { count, place -> RegistryChange in
             let time = Timestamp(milliseconds: 1_767_225_600_000 + Int64(count))
             return .setState(entries[place].session, states[count % states.count], lastActivatedAt: time)
@@ -96,7 +98,7 @@ package struct DecisionTrial {
         return apply(changes, inBatchesOf: size) / Double(changes.count / 2)
     }
 
-    /// Makes all changes; returns how many nanoseconds it took.
+    /// Makes all changes; returns the time in nanoseconds.
     private mutating func apply(_ changes: [RegistryChange], inBatchesOf size: Int) -> Double {
         guard size > 1 else {
             let start = Nanoseconds.now
@@ -111,7 +113,7 @@ package struct DecisionTrial {
         return Double(Nanoseconds.now - start)
     }
 
-    /// So many places of sessions, the same in each run.
+    /// This number of places of sessions, the same in each run.
     private func draw(_ count: Int) -> [Int] {
         var state: UInt64 = 1
         return (0..<count).map { _ in
@@ -120,7 +122,7 @@ package struct DecisionTrial {
         }
     }
 
-    // MARK: - What it is compared with
+    // MARK: - Baselines
 
     /// The times of chains of three and of four loads out of memory as large as the registry's, of the same subjects.
     func followLoads(rounds: Int) -> (three: SortedTimes, four: SortedTimes) {
@@ -131,7 +133,8 @@ package struct DecisionTrial {
         )
     }
 
-    /// The time to find a text in a hash map of as many texts as there are sessions; half of those looked for are there.
+    /// The time to find a text in a hash map of as many texts as there are sessions; half of the texts looked for are
+    /// in it.
     func lookUp() -> Double {
         func text(_ number: Int) -> ContentID { ContentID(unchecked: "myapp://doc/\(number)/page/\(number % 97)") }
         var map: [ContentID: Int] = [:]

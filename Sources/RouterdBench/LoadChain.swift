@@ -1,13 +1,14 @@
 import Router
 import RouterPlugin
 
-/// What the machine takes for loads from memory of which each says where the next one is, with nothing else done. To find
-/// a session takes four of them, and what has a key in common with a predicate and does not meet it takes three:
+/// The machine's time for dependent loads from memory, each of which gives the address of the next, with nothing else
+/// done. Finding a session takes four of them, and a subject that shares a key with a predicate and does not match it
+/// takes three:
 ///
 ///     subject ──hash──▶ filter ──▶ table ──▶ nodes ──▶ names
 ///
-/// The parts are as large as those of a registry with as many bytes and sessions, and full of numbers that mean nothing.
-/// A load goes to any place of its part, which the number before and the hash of the subject choose.
+/// The parts are as large as those of a registry with as many bytes and sessions, and full of numbers that mean
+/// nothing. A load goes to any place of its part, which the number before and the hash of the subject choose.
 struct LoadChain {
     /// A word for each eight bytes, one part after the other.
     var words: [UInt64]
@@ -15,7 +16,8 @@ struct LoadChain {
     let parts: [Range<Int>]
 
     init(decisionBytes: Int, sessions: Int) {
-        // A registry's filter is 2 % of what decisions look at, its table an eighth, its nodes the most of the rest.
+        // A registry's filter is 2 % of the memory that decisions read, its table an eighth, its nodes the most of the
+        // rest.
         let bytes = [
             decisionBytes / 50, decisionBytes / 8, decisionBytes * 5 / 8, sessions * MemoryLayout<SessionID>.stride,
         ]
@@ -32,7 +34,7 @@ struct LoadChain {
         self.parts = parts
     }
 
-    /// Times every chain of so many loads by itself, as decisions of the same subjects are timed.
+    /// Times every chain of this many loads by itself, as decisions of the same subjects are timed.
     func timeEach(_ queries: [RegistryQuery], loads: Int, rounds: Int, samples: Int) -> SortedTimes {
         words.withUnsafeBufferPointer { words in
             parts.prefix(loads).withUnsafeBufferPointer { parts in
@@ -41,7 +43,7 @@ struct LoadChain {
                 let times = SortedTimes(of: queries, rounds: rounds, samples: samples) { query in
                     sum &+= Self.follow(query, words, parts) { _ in }
                 }
-                // What nobody reads would not be loaded.
+                // A load whose value is never read would be left out.
                 precondition(sum == pass &* UInt64(times.count / max(queries.count, 1)), "chains of one subject differ")
                 return times
             }

@@ -9,8 +9,8 @@ struct SortedTimes {
 
     var count: Int { times.count }
 
-    /// The time of each decision by itself, or of what it is compared with, less what it takes to read the clock: of every
-    /// subject in turn, in so many rounds, until there are enough.
+    /// The time of each decision, or of its baseline, by itself, less the time to read the clock: of every subject in
+    /// turn, in as many rounds as give enough samples.
     @inline(__always)
     init<Result>(of queries: [RegistryQuery], rounds: Int, samples: Int, _ decide: (RegistryQuery) -> Result) {
         let clock = SortedTimes((0..<10_000).map { _ in -(Nanoseconds.now - Nanoseconds.now) })[permille: 500]
@@ -29,7 +29,7 @@ struct SortedTimes {
         self.init(times)
     }
 
-    /// The time that so many in a thousand do not exceed.
+    /// The time that this share of the samples, in thousandths, does not exceed.
     subscript(permille share: Int) -> Int {
         times.isEmpty ? 0 : times[min(times.count * share / 1000, times.count - 1)]
     }

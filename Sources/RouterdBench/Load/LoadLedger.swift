@@ -1,6 +1,7 @@
 import Histogram
 
-/// The books of a load run: what was answered 202, and what came to the receivers. At the end both must agree.
+/// The books of a load run: requests that were answered 202, and webhooks that came to the receivers. At the end both
+/// must agree.
 ///
 /// A webhook may come before the answer to the request that caused it, so either is noted when it comes.
 package struct LoadLedger: Sendable {
@@ -21,10 +22,10 @@ package struct LoadLedger: Sendable {
     package private(set) var delivered = 0
     /// Webhooks that came again.
     package private(set) var duplicates = 0
-    /// In microseconds, from when the request was due.
+    /// The times from when a request was due to its acceptance, in microseconds.
     package private(set) var acceptTimes = LoadTimes()
     package private(set) var deliveryTimes = LoadTimes()
-    /// How late requests were sent: more than a little means that the generator could not keep up, and that the other
+    /// The lateness of requests: more than a little means that the generator could not keep up, and that the other
     /// times are too long.
     package private(set) var lateness = LoadTimes()
 
@@ -77,7 +78,7 @@ package struct LoadLedger: Sendable {
         deliveryTimes.record(received &- min(due, received))
     }
 
-    /// Requests of which something is known.
+    /// Requests with a known outcome.
     package var answered: Int { accepted + refused.values.reduce(0, +) + unanswered.values.reduce(0, +) }
 
     /// Accepted, and not received.
@@ -86,7 +87,7 @@ package struct LoadLedger: Sendable {
     /// Received, and never answered 202.
     package var unexpected: Int { entries.values.count { $0.due == nil } }
 
-    /// Whether everything accepted came, and nothing came that no request can have caused.
+    /// Whether every accepted notification came, and no webhook came that no request can have caused.
     package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }
 }
 

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What a load run offers: requests at times that do not depend on how fast they are answered.
+/// The plan of a load run: requests at times that do not depend on how fast they are answered.
 ///
 /// An open loop. A client that waits for one answer before it sends the next request slows down with the daemon and so
-/// hides its worst moments; here every request has its time, and what it takes is counted from that time on.
+/// hides its worst moments; here every request has its time, and its duration is counted from that time on.
 package struct LoadPlan: Hashable, Sendable {
     /// Requests a second, on average.
     package var rate: Double
@@ -29,8 +29,8 @@ package struct LoadPlan: Hashable, Sendable {
         package var session: Int
     }
 
-    /// All requests in the order of their times: those of a Poisson process, as of many clients that know nothing of one
-    /// another. The same plan gives the same requests.
+    /// All requests in the order of their times: those of a Poisson process, as of many clients that know nothing of
+    /// one another. The same plan gives the same requests.
     package func arrivals() -> [Arrival] {
         var (random, time, arrivals) = (LoadRandom(state: seed), 0.0, [Arrival]())
         while true {

@@ -9,7 +9,8 @@ extension LoadReport {
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9), ("max", 100),
     ]
 
-    /// The report as a page that needs nothing but itself: the figures, the times by percentile, the throughput over time.
+    /// The report as a page that needs nothing but itself: the figures, the times by percentile, the throughput over
+    /// time.
     package var html: [UInt8] {
         let page = """
             <!DOCTYPE html>

@@ -1,6 +1,6 @@
 import RouterPlugin
 
-/// What came of a load run.
+/// The result of a load run.
 package struct LoadReport: Sendable {
     private static let percentiles: [(name: String, value: Double)] = [
         ("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9),

@@ -42,7 +42,7 @@ package struct LoadRun {
 
         func write(_ body: (inout sending LoadLedger) -> Void) { ledger.withLock { body(&$0) } }
 
-        /// Whether so many requests were answered, and all webhooks came.
+        /// Whether this number of requests was answered, and all webhooks came.
         func isClosed(after offered: Int) -> Bool { ledger.withLock { $0.answered == offered && $0.missing == 0 } }
     }
 
@@ -151,7 +151,7 @@ package struct LoadRun {
         }
     }
 
-    /// Waits until every request has been answered and every webhook has come, or until it has been long enough.
+    /// Waits until every request has been answered and every webhook has come, or until the waiting time is over.
     private func drain(_ books: Books, offered: Int, _ progress: inout LoadProgress) async throws {
         let end = books.now + UInt64(drainSeconds * 1e9)
         while books.now < end, !books.isClosed(after: offered) {
