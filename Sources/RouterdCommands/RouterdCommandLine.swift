@@ -11,8 +11,8 @@ public import RouterPlugin
 ///
 ///     await RouterdCommandLine.main(plugins: try .builtIn.adding(rules: [NoKiosks.kind]))
 ///
-/// The program has every command of `routerd`. The commands `serve`, `check`, `plugins` and `decide` use its plugins; the
-/// others talk to a daemon over HTTP.
+/// The program has every command of `routerd`. The commands `serve`, `check`, `plugins` and `decide` use its plugins;
+/// the others talk to a daemon over HTTP.
 public enum RouterdCommandLine: Sendable {
     /// Runs the command that the arguments of the process name, and returns when it has succeeded. A failure ends the
     /// process: with status 1, or with status 2 for wrong use and for plugins that cannot be used together.

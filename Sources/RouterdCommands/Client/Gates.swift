@@ -15,7 +15,7 @@ struct Gates: ParsableCommand {
         defaultSubcommand: ListGates.self)
 }
 
-/// What names a gate on the command line.
+/// The options that name a gate.
 struct GateOptions: ParsableArguments {
     @OptionGroup var application: ApplicationOption
     @Option(help: "The device; left out, the gate of all sessions without one.")

@@ -48,7 +48,7 @@ struct CheckPasscode: AsyncParsableCommand {
     @OptionGroup var application: ApplicationOption
 
     func run() async throws {
-        // As an argument it would be seen by everybody on the machine.
+        // Every user of the machine could read a passcode in an argument.
         let line = try Console.secretLine()
         let body = JSONWriter.object { $0.field("passcode", String(decoding: line, as: UTF8.self)) }
         let path = "\(application.path)/gate/passcode/check"
@@ -64,7 +64,7 @@ struct CheckPasscode: AsyncParsableCommand {
 }
 
 extension Console {
-    /// The first line of standard input, without its end; what is typed at a terminal is not shown there.
+    /// The first line of standard input, without its end; text that is typed at a terminal is not shown there.
     static func secretLine() throws -> ArraySlice<UInt8> {
         var settings = termios()
         let isTerminal = tcgetattr(STDIN_FILENO, &settings) == 0

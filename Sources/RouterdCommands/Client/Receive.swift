@@ -53,7 +53,7 @@ struct Receive: AsyncParsableCommand {
 extension ReceiverApp.Received {
     private var signature: String { verifiedBy.map { $0.isEmpty ? "invalid" : "valid" } ?? "unchecked" }
 
-    /// - Parameter versions: What each of the keys verifies.
+    /// - Parameter versions: The version that each of the keys verifies.
     fileprivate func line(_ versions: [String]) -> String {
         let keys = (verifiedBy ?? []).map { "\(versions[$0]) by key \($0 + 1)" }.joined(separator: ", ")
         return "\(webhookID) attempt \(attempt) \(type) \(path) signature \(signature)"

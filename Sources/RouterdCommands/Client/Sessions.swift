@@ -20,7 +20,7 @@ struct Sessions: ParsableCommand {
         defaultSubcommand: ListSessions.self)
 }
 
-/// What names a session on the command line.
+/// The options that name a session.
 struct SessionOptions: ParsableArguments {
     @OptionGroup var application: ApplicationOption
     @Argument(help: "The session.")
@@ -28,7 +28,7 @@ struct SessionOptions: ParsableArguments {
 
     var path: String { "\(application.path)/sessions/\(encoded(session))" }
 
-    /// One line on what has become of the session.
+    /// One line on the present state of the session.
     func tell(_ answer: JSONValue, _ server: ServerOptions) {
         guard !server.json else { return }
         Console.print("\(answer["id"]?.asString ?? session) \(answer["activationState"]?.asString ?? "")")

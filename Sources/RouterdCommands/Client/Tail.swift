@@ -67,7 +67,7 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// One line on an event: when, what, about whom, and what there is to say beside.
+    /// One line on an event: its time, type and subjects, and its further facts.
     static func line(_ event: EventStreamReader.Event) -> String {
         guard let data = try? JSONValue(parsing: event.data), case .object(let object) = data else {
             return event.type
@@ -80,7 +80,7 @@ struct Tail: AsyncParsableCommand {
         return ([data["time"]?.asString ?? "", type, subject] + rest).joined(separator: " ")
     }
 
-    /// A field as `name=value`; the fields of an object within it under dotted names. Null says nothing.
+    /// A field as `name=value`; the fields of an object within it under dotted names. Null fields are left out.
     private static func words(_ name: String, _ value: JSONValue) -> [String] {
         switch value {
         case .null: []

@@ -16,7 +16,7 @@ struct Database: ParsableCommand {
         subcommands: [CheckDatabase.self, BackUpDatabase.self, VacuumDatabase.self])
 }
 
-/// Which database, as `serve` finds it.
+/// The options that name the database, found as `serve` finds it.
 struct DatabaseOptions: ParsableArguments {
     @Option(help: "A configuration file in YAML or JSON.")
     var config: String?
@@ -25,7 +25,7 @@ struct DatabaseOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Runs a command on the file; what stands in its way is told, and ends it with status 1.
+    /// Runs a command on the file; an obstacle is printed, and ends the command with status 1.
     func run(with plugins: PluginSet, _ body: (DatabaseFile) throws -> Void) throws {
         do {
             let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
@@ -94,8 +94,8 @@ struct BackUpDatabase: PluginCommand {
         }
     }
 
-    /// Who ends the command ends it, and nothing with secrets is left behind. A signal that is ignored stays so, as `nohup`
-    /// has it.
+    /// A signal that ends the command removes the partial file, so that no copy of the secrets is left behind. A signal
+    /// that is ignored stays so, as `nohup` has it.
     private func removingPartial() -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM, SIGHUP].compactMap { [file] number in
             let before = signal(number, SIG_IGN)

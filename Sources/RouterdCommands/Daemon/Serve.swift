@@ -60,7 +60,7 @@ struct Serve: PluginCommand {
         }
     }
 
-    /// Three calls to try, for whoever starts the daemon for the first time.
+    /// Three calls to try, for the first start of a daemon.
     private static func hints(_ address: String) -> String {
         let application = "http://\(address)/v1/applications/com.example.Gallery"
         return """

@@ -97,7 +97,7 @@ struct Bench: AsyncParsableCommand {
     }
 }
 
-/// How much of anything a measurement may be asked for.
+/// The greatest sizes that a measurement may be asked for.
 private enum Bounds {
     static func check(_ number: Int, _ option: String) throws {
         guard (1...10_000_000).contains(number) else { throw ValidationError("\(option) has to be 1 to 10000000.") }

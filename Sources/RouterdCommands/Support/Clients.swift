@@ -25,12 +25,12 @@ struct ServerOptions: ParsableArguments {
     var server: String { givenServer ?? Environment["ROUTERD_SERVER"] ?? "http://127.0.0.1:8080" }
     var key: String? { givenKey ?? Environment["ROUTERD_KEY"] }
 
-    /// A client that may have as many requests under way.
+    /// A client that may have this number of requests under way.
     func client(requests: Int = 1) throws -> APIClient {
         try APIClient(server: server, key: key, requests: requests)
     }
 
-    /// Asks the daemon. A refusal is told, and ends the command with status 1.
+    /// Asks the daemon. A refusal is printed, and ends the command with status 1.
     ///
     /// - Parameters:
     ///   - isQuiet: Whether the answer is not printed, even with `--json`.

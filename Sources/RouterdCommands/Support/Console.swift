@@ -33,7 +33,7 @@ enum Console {
         try read(argument.hasPrefix("@") ? String(argument.dropFirst()) : argument)
     }
 
-    /// Makes a file with these bytes, or replaces what it had.
+    /// Makes a file with these bytes, or replaces its content.
     static func write(_ bytes: [UInt8], toFile path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw UnwritableFile(path: path, reason: String(cString: strerror(errno))) }

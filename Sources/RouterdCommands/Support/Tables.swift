@@ -2,8 +2,8 @@ import RouterPlugin
 
 /// A list of the API as a table.
 ///
-/// A table shows the columns that matter most. Other fields with a value are named on standard error; `--wide` shows them,
-/// names the fields that no entry has a value of, and `--json` prints the answer itself.
+/// A table shows the columns that matter most. Other fields with a value are named on standard error; `--wide` shows
+/// them, names the fields that no entry has a value of, and `--json` prints the answer itself.
 struct Table {
     private let columns: [String]
     private let rows: [[String]]
