@@ -3,11 +3,12 @@ import PredicateEngine
 import Router
 import RouterPlugin
 
-/// Decides every subject of a generated workload twice, for Scripts/instructions.py to count what the second time takes.
+/// Decides every subject of a generated workload twice; Scripts/instructions.py counts the instructions of the second
+/// time.
 ///
 ///     decision-count SESSIONS SUBJECTS
 ///
-/// `routerd bench decide` does the same and is what times are taken of, but valgrind cannot run the daemon's program.
+/// `routerd bench decide` does the same and is the source of the times, but valgrind cannot run the daemon's program.
 @main
 struct DecisionCount {
     private static let session = JSONLookup([
@@ -29,7 +30,7 @@ struct DecisionCount {
         print("\(queries.count) decisions, \(found[0]) sessions found")
     }
 
-    /// The name is what callgrind is told to count. Returns how many of the subjects somebody can have.
+    /// The name is the one that callgrind is told to count. Returns the number of subjects that some session can have.
     @inline(never)
     private static func decideAll(_ queries: [RegistryQuery], by registry: IndexedRegistry) -> Int {
         var found = 0

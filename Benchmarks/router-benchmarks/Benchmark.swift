@@ -4,8 +4,8 @@ struct Benchmark {
     let name: String
     /// How many operations one call of `run` does.
     let operations: Int
-    /// Does them. Everything that may be made beforehand has been made. What it returns depends on all of them, so that
-    /// none is left out when this is compiled.
+    /// Does them. Everything that may be made beforehand has been made. The result depends on all of them, so that none
+    /// is left out when this is compiled.
     let run: () -> Int
 }
 

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension Benchmark {
-    /// A decision with all that is recorded of it: the session looked up, the reason in words.
+    /// A decision with its full record: the session looked up, the reason in words.
     static func choice(_ name: String, among population: Population) -> Benchmark {
         let application = Application(id: ApplicationID(unchecked: "org.example.gallery"))
         var tenant = Tenant(application: application)
@@ -24,7 +24,7 @@ extension Benchmark {
         return Benchmark(name: "choice, \(name)", operations: notifications.count) { choose(notifications, made) }
     }
 
-    /// How many of the notifications go to a session.
+    /// The number of notifications that go to a session.
     @inline(never)
     private static func choose(
         _ notifications: Lasting<NotificationView>, _ tenant: Tenant

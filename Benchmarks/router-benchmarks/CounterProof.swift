@@ -2,7 +2,7 @@
 enum CounterProof {
     private final class Thing {}
 
-    /// Counts what is known: an object kept a thousand times, and a thousand objects made.
+    /// Counts known numbers: an object retained a thousand times, and a thousand objects made.
     static func faults() -> [String] {
         let thing = Thing()
         var kept: [Thing] = []

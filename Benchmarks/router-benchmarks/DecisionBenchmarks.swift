@@ -8,7 +8,7 @@ extension Benchmark {
         return Benchmark(name: "decision, \(name)", operations: queries.count) { decide(lasting, by: registry) }
     }
 
-    /// How many of the questions have an answer.
+    /// The number of questions that have an answer.
     @inline(never)
     private static func decide(_ queries: Lasting<RegistryQuery>, by registry: IndexedRegistry) -> Int {
         var found = 0
@@ -40,7 +40,7 @@ extension Benchmark {
         ]
     }
 
-    /// Questions to applications where who prefers must also be able to.
+    /// Questions to applications where a session that prefers a content must also be able to show it.
     static func strictDecision(_ name: String, among population: Population) -> Benchmark {
         decision(name, population.registry, population.subjects.map { query($0, prefersRequiresCan: true) })
     }

@@ -2,10 +2,10 @@ import PredicateEngine
 import Router
 import RouterPlugin
 
-/// A notification's way through the engine, from the command to the last change applied: what the daemon adds to the
+/// A notification's way through the engine, from the command to the last change applied: the daemon's work beside the
 /// HTTP, the store and the sending that it cannot do without.
 final class DeliveryBenchmark {
-    /// As many commands share a transaction when the daemon is busy.
+    /// The number of commands that share a transaction when the daemon is busy.
     private static let batch = 16
     private static let sessions = 64
     private static let application = ApplicationID(unchecked: "org.example.gallery")

@@ -1,5 +1,5 @@
-/// Values that are shown without being copied. To hand out an element, an array retains what is in it, and that would
-/// be counted as a part of every operation.
+/// Values that are shown without being copied. To hand out an element, an array retains its objects, and that would be
+/// counted as a part of every operation.
 final class Lasting<Value> {
     private final class Holder {
         let value: Value

@@ -1,5 +1,5 @@
 extension Benchmark {
-    /// What decisions are compared with: a dictionary of as many texts, half of those looked for in it.
+    /// The baseline of decisions: a dictionary of as many texts, half of the texts looked for in it.
     static func lookup(_ size: Size) -> Benchmark {
         var random = Randomness(seed: 6)
         let count = size.rawValue

@@ -1,7 +1,7 @@
 import CAllocationCount
 import Glibc
 
-/// What an operation takes.
+/// The cost of an operation.
 struct Counts {
     /// Calls that ask the heap for memory.
     var allocations: Double
@@ -13,7 +13,7 @@ struct Counts {
     var releases: Double
 }
 
-/// A benchmark's name with what was found.
+/// A benchmark's name with its results.
 struct Measurement {
     let name: String
     let perOperation: Counts
@@ -22,10 +22,10 @@ struct Measurement {
 }
 
 extension Measurement {
-    /// Measures a benchmark: counts in one call, times in so many others.
+    /// Measures a benchmark: counts in one call, times in this number of others.
     init(_ benchmark: Benchmark, rounds: Int) {
         name = benchmark.name
-        // What is made once, at the first call, is no part of an operation.
+        // Objects that are made once, at the first call, are no part of an operation.
         for _ in 0..<2 { keep(benchmark.run()) }
         perOperation = Counts(benchmark)
         var times: [Double] = []

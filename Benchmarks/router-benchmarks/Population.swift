@@ -2,15 +2,15 @@ import PredicateEngine
 import Router
 import RouterPlugin
 
-/// Sessions as they are in life, and contents to decide: half of them somebody can have.
+/// A realistic population of sessions, and contents to decide: half of them some session can have.
 struct Population {
     private(set) var entries: [RegistryEntry] = []
     private(set) var registry = IndexedRegistry()
     private(set) var subjects: [String] = []
 
-    /// So many contents are decided in a round.
+    /// The number of contents that are decided in a round.
     static let subjectCount = 1_000
-    /// So many sessions share a device.
+    /// The number of sessions that share a device.
     private static let sessionsPerDevice = 4
 
     /// Sessions with a predicate of their own each, which three in ten also prefer.
@@ -34,7 +34,7 @@ struct Population {
         }
     }
 
-    /// Sessions that prefer what they cannot show: each document can be shown by its neighbour alone.
+    /// Sessions that prefer contents that they cannot show: each document can be shown by its neighbour alone.
     static func wishful(_ size: Size) throws -> Population {
         var random = Randomness(seed: 3)
         let conditions = (0..<size.rawValue).map {
@@ -61,8 +61,8 @@ struct Population {
         }
     }
 
-    /// Sessions whose contents come after a text, asked for contents that come before all of them: no index helps, so each
-    /// is asked.
+    /// Sessions whose contents come after a text, asked for contents that come before all of them: no index helps, so
+    /// each is asked.
     static func orders(_ size: Size) throws -> Population {
         var random = Randomness(seed: 7)
         let conditions = (0..<size.rawValue).map {
@@ -74,8 +74,8 @@ struct Population {
         }
     }
 
-    /// Sessions with question marks behind a star, asked for a content that begins each pattern at every letter and ends
-    /// none: trying every place is given up, and all are followed at once.
+    /// Sessions with question marks behind a star, asked for a content that begins each pattern at every letter and
+    /// ends none: trying every place is given up, and all are followed at once.
     static func patterns(_ size: Size) throws -> Population {
         var random = Randomness(seed: 8)
         let subject = "cb" + String(repeating: "a", count: 300)
@@ -120,8 +120,8 @@ struct Population {
         DeviceID(unchecked: "device-of-a-person-\(number / sessionsPerDevice)")
     }
 
-    /// The same sessions under names of 36 bytes, as UIKit gives them. Swift keeps texts of up to 15 bytes where they are
-    /// used, and longer ones in an object.
+    /// The same sessions under names of 36 bytes, as UIKit gives them. Swift keeps texts of up to 15 bytes where they
+    /// are used, and longer ones in an object.
     func withLongNames() -> Population {
         var copy = self
         for index in copy.entries.indices {

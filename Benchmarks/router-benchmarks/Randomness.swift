@@ -13,7 +13,7 @@ struct Randomness {
         return Int((word ^ (word >> 31)) % UInt64(bound))
     }
 
-    /// Whether something is to be that happens so often in a hundred.
+    /// Whether an event with this probability in a hundred happens.
     mutating func happens(_ percent: Int) -> Bool { draw(100) < percent }
 
     /// One of several.

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Measures what decisions and changes take, and compares the counts with thresholds.
+/// Measures the costs of decisions and changes, and compares the counts with thresholds.
 @main
 struct RouterBenchmarks {
     private static let usage = "usage: router-benchmarks [--json] [--only WORDS | --check < THRESHOLDS]"

@@ -1,16 +1,16 @@
 import RouterPlugin
 
-/// What operations may take at most, by the name of the benchmark. Times are no part of it: they depend on the machine.
+/// The greatest costs of operations, by the name of the benchmark. Times are no part of it: they depend on the machine.
 struct Thresholds {
     /// The limits of one benchmark.
     private struct Limits {
         let allocations: Double
         let retains: Double
-        /// Why the limits are not 0, if they are not.
+        /// The reason why the limits are not 0, if they are not.
         let why: String?
     }
 
-    /// Why a text has no thresholds.
+    /// The reason why a text has no thresholds.
     enum Malformed: Error {
         case root
         case limits(of: String)
@@ -30,11 +30,12 @@ struct Thresholds {
         }
     }
 
-    /// What is to be said of measurements.
+    /// The findings about measurements.
     struct Findings {
-        /// What is exceeded, measured without a threshold or not measured, and thresholds above 0 without a reason.
+        /// Limits that are exceeded, benchmarks without a threshold or without a measurement, and thresholds above 0
+        /// without a reason.
         var faults: [String] = []
-        /// Thresholds that what is measured does not need.
+        /// Thresholds that are higher than the measurements need.
         var couldBeLower: [String] = []
     }
 

@@ -2,8 +2,8 @@ import Glibc
 import RouterTesting
 import Synchronization
 
-/// Runs many seeds of the simulator, and of the laws of the planner, in a bounded time; prints each failing seed and how
-/// to see it again.
+/// Runs many seeds of the simulator, and of the laws of the planner, in a bounded time; prints each failing seed and
+/// how to see it again.
 ///
 ///     simulation-soak SEEDS FIRST TICKS SECONDS ACTIONS
 ///
@@ -17,14 +17,14 @@ struct SimulationSoak {
         var failing: [UInt64] = []
     }
 
-    /// What all workers write.
+    /// The board that all workers write to.
     private final class Board: Sendable {
         let progress: Mutex<Progress>
 
         init(from first: UInt64) { progress = Mutex(Progress(next: first)) }
     }
 
-    /// Reports shown in full; of the others the seed is enough.
+    /// The number of reports shown in full; of the others the seed is enough.
     private static let reportsShown = 3
 
     static func main() async {
