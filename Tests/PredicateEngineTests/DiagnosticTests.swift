@@ -1,7 +1,7 @@
 import PredicateEngine
 import Testing
 
-/// What people see when a predicate is refused, to the letter: `Fixtures/diagnostics.txt`.
+/// The text that people see when a predicate is refused, to the letter: `Fixtures/diagnostics.txt`.
 @Suite struct DiagnosticTests {
     static let refused: [String] = [
         // Grammar.

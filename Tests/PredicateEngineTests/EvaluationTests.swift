@@ -2,7 +2,7 @@ import Testing
 
 @testable import PredicateEngine
 
-/// What predicates mean, beyond the vectors.
+/// The meaning of predicates, beyond the vectors.
 @Suite struct EvaluationTests {
     @Test func agreesWithTheOracleOnRandomPredicates() throws {
         for seed in UInt64(1)...4000 {

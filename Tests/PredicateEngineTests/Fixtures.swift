@@ -3,7 +3,7 @@ import Testing
 
 /// One entry of `Fixtures/predicates.json`.
 struct Vector: Decodable, Sendable, CustomTestStringConvertible {
-    /// What the vector expects.
+    /// The expected result of a vector.
     enum Expectation: Decodable, Hashable {
         case value(Bool)
         case error
@@ -39,7 +39,8 @@ enum Fixture {
         try JSONDecoder().decode([Vector].self, from: Data(contentsOf: url("predicates.json")))
     }
 
-    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, what is to be recorded now.
+    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, the given text, which is to be
+    /// recorded.
     static func recorded(_ name: String, now text: String) throws -> String {
         guard ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil else {
             return try String(contentsOf: url(name), encoding: .utf8)

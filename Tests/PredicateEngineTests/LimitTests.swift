@@ -6,7 +6,7 @@ import Testing
     private func code(_ format: String, _ arguments: [PredicateArgument] = []) -> PredicateError.Code? {
         do throws(PredicateError) {
             let predicate = try Predicate(format: format, arguments: arguments)
-            // What is accepted can be used: read back, hashed, evaluated.
+            // An accepted predicate can be used: read back, hashed, evaluated.
             #expect(try Predicate(format: predicate.description) == predicate)
             #expect(predicate.hashValue == predicate.hashValue)
             _ = predicate.evaluate(with: "a")
@@ -96,7 +96,7 @@ import Testing
         #expect(code("SELF == '\(long)a'") == .literalTooLong)
         #expect(code("SELF == %@", [.string(long)]) == nil)
         #expect(code("SELF == %@", [.string(long + "a")]) == .literalTooLong)
-        // Escapes count as what they stand for.
+        // Escapes count as the characters that they represent.
         #expect(code("SELF == '" + String(repeating: "\\x41", count: PredicateLimits.literalBytes) + "'") == nil)
         let zeros = String(repeating: "0", count: PredicateLimits.literalBytes - 1)
         #expect(code("1 == \(zeros)1") == nil)

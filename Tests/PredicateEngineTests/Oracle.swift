@@ -154,7 +154,7 @@ struct Oracle {
         }
     }
 
-    /// By 128-bit integers where both are whole and fit, else by what is left: one of them is huge or has a fraction.
+    /// By 128-bit integers where both are whole and fit, else by the rest: one of them is huge or has a fraction.
     private static func order(_ left: Predicate.Number, _ right: Predicate.Number) -> Int {
         func scaled(_ number: Predicate.Number) -> Double { number.approximation }
         func whole(_ number: Predicate.Number) -> Int128? {

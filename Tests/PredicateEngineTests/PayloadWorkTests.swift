@@ -140,7 +140,7 @@ import Testing
         let works = sizes.map { Self.work(predicate, payload($0)) }
         for (work, size) in zip(works, sizes) {
             #expect(work.taken <= work.allowed, "\(format), \(size) bytes: \(work)")
-            // Something is done: the payload is gone through, not passed by.
+            // The payload is visited, not skipped.
             #expect(work.taken >= size / 32, "\(format), \(size) bytes: \(work)")
         }
         // Twice the payload takes twice the work.

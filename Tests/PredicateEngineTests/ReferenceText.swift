@@ -41,7 +41,7 @@ struct ReferenceText {
         }
     }
 
-    /// What lower case gives, with the three scalars of the tests' alphabet that fold otherwise.
+    /// The result of lower case, with the three scalars of the tests' alphabet that fold otherwise.
     private static func caseFolded(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         switch scalar {
         case "ß", "ẞ": ["s", "s"]

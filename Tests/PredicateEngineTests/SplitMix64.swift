@@ -17,7 +17,7 @@ struct SplitMix64: RandomNumberGenerator {
         elements[Int.random(in: elements.indices, using: &self)]
     }
 
-    /// True once in so many times.
+    /// True once in this number of times, on average.
     mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &self) == 0 }
 
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }

@@ -1,17 +1,17 @@
 @testable import PredicateEngine
 
-/// Runs an input as a history of an index, and holds the index against its predicates all the way.
+/// Runs an input as a history of an index, and compares the index with its predicates all the way.
 ///
 ///     ⟨how many bits of a tag count⟩ { ⟨step⟩ ⟨what the step reads⟩ }
 struct IndexProbe: ~Copyable {
     private var reader: ByteReader
     private var model: IndexModel
-    /// What was asked last, asked again after changes.
+    /// The last subjects, asked again after changes.
     private var subjects = ["", "a/1"]
-    /// What may still be done, in questions to predicates. Keeps every input fast.
+    /// The number of questions to predicates that are left. The bound keeps every input fast.
     private var budget = 3000
 
-    /// What is wrong; nil if nothing is.
+    /// The fault that was found; nil if there is none.
     static func fault(in input: [UInt8]) -> String? {
         var probe = IndexProbe(input)
         while !probe.reader.isAtEnd, probe.budget > 0 {
@@ -77,7 +77,7 @@ struct IndexProbe: ~Copyable {
         return nodes.isEmpty ? nil : nodes[choice % nodes.count]
     }
 
-    /// A subject made around a literal of a predicate that is there.
+    /// A subject made around a literal of a present predicate.
     private mutating func near() -> String {
         let literals = node().flatMap { model.predicate(of: $0) }.map { RandomPredicates.literals(of: $0.root) } ?? []
         let core = literals.isEmpty ? "" : reader.pick(literals)

@@ -1,13 +1,13 @@
 @testable import PredicateEngine
 
-/// What has to be true of every text that is given to the parser. A trap is found by whoever calls.
+/// The laws of every text that is given to the parser. A trap is found by the caller.
 ///
-/// An input is a format and what stands for its `%@`, with a separator between any two:
+/// An input is a format and the values of its `%@`, with a separator between any two:
 ///
 ///     SELF IN %@ AND SELF != %@ ⟨FF⟩ a ⟨FE⟩ b ⟨FE⟩ c ⟨FF⟩ 17
 ///                                    └──── a list ───┘     └ a number
 enum ParserProbe {
-    /// What is wrong; nil if nothing is.
+    /// The fault that was found; nil if there is none.
     static func fault(in input: [UInt8]) -> String? {
         let parts = input.split(separator: ByteReader.separator, omittingEmptySubsequences: false)
         let format = String(decoding: parts.first ?? [], as: UTF8.self)
@@ -21,7 +21,7 @@ enum ParserProbe {
         return nil
     }
 
-    /// The same for a format and its arguments. What is accepted is also asked about the subjects.
+    /// The same for a format and its arguments. An accepted predicate is also evaluated for the subjects.
     static func fault(
         in format: String, _ arguments: [PredicateArgument], subjects: [String] = []
     ) -> String? {
@@ -91,7 +91,7 @@ enum ParserProbe {
         }
     }
 
-    /// What a part of the input stands for: `NULL`, a number, `TRUE` or `FALSE`, a list, else a string.
+    /// The value that a part of the input represents: `NULL`, a number, `TRUE` or `FALSE`, a list, else a string.
     static func argument(_ part: ArraySlice<UInt8>) -> PredicateArgument {
         if part.contains(0xFE) {
             return .list(part.split(separator: 0xFE, omittingEmptySubsequences: false).map(argument))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Inputs that `make fuzz` has found, or that show what its targets read. Each stays here for good.
+/// Inputs that `make fuzz` has found, or that show how its targets read them. Each stays here for good.
 @Suite("Inputs of the fuzzer") struct FuzzRegressionTests {
     static let inputs: [String] = {
         let folder = try? Fixture.url("fuzz")
@@ -9,7 +9,7 @@ import Testing
         return names.sorted()
     }()
 
-    @Test("Each of them is right", arguments: inputs)
+    @Test("Each input keeps the laws", arguments: inputs)
     func replays(name: String) throws {
         let input = try [UInt8](Data(contentsOf: Fixture.url("fuzz/" + name)))
         let fault =
@@ -21,6 +21,6 @@ import Testing
         #expect(fault == nil)
     }
 
-    @Test("There are some for each target", arguments: ["parser-", "payload-", "index-"])
+    @Test("There are inputs for each target", arguments: ["parser-", "payload-", "index-"])
     func areThere(prefix: String) { #expect(Self.inputs.contains { $0.hasPrefix(prefix) }) }
 }

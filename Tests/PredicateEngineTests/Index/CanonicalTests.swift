@@ -50,7 +50,7 @@ import Testing
     func law(left: String, right: String) throws {
         let (leftCode, rightCode) = (try Self.code(left), try Self.code(right))
         #expect(leftCode == rightCode)
-        // One code could be wrong for both, so both are asked, and the code too.
+        // One code could be wrong for both, so both predicates are evaluated, and the code too.
         let (leftPredicate, rightPredicate) = (try Predicate(format: left), try Predicate(format: right))
         #expect(leftPredicate.evaluate(with: nil) == rightPredicate.evaluate(with: nil))
         let literals =
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// The order of texts is not that of their bytes: surrogates come before U+E000.
-    @Test("What lies between two bounds begins as both do", arguments: 0..<8 as Range<UInt64>)
+    @Test("A text between two bounds begins as both do", arguments: 0..<8 as Range<UInt64>)
     func rangesShareStarts(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let pieces = ["a", "A", "b", "é", "e\u{301}", "\u{301}", "\u{D7FF}", "\u{E000}", "\u{FFFD}", "\u{10000}", "😀"]
@@ -158,7 +158,7 @@ import Testing
     ]
 
     @Test(
-        "A code in which the subject stands on the right holds where its predicate does",
+        "A code with the subject on the right holds where its predicate does",
         arguments: 0..<8 as Range<UInt64>)
     func turned(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(
-        "A subject is a pattern up to the length of a literal, and is looked for at any", arguments: [1023, 1024, 1025])
+        "Only subjects up to a literal's length are patterns; all are searched for", arguments: [1023, 1024, 1025])
     func longTurned(length: Int) throws {
         let (text, literal) = (String(repeating: "a", count: length), String(repeating: "A", count: 1024))
         for format in ["SELF LIKE SELF", "'\(literal)' LIKE[c] SELF", "'\(literal)' CONTAINS[c] SELF"] {

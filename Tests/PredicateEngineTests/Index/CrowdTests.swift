@@ -3,9 +3,9 @@ import Testing
 
 @testable import PredicateEngine
 
-/// Histories of more than a thousand predicates that share most of what they could be found by: keys are chosen again when
-/// 64 and 512 share them, lists are longer than those that may choose again and than what a search keeps on the stack,
-/// predicates with many keys are met under each of them, and filters and tables are made anew as most are removed.
+/// Histories of more than a thousand predicates that share most of their possible keys: keys are chosen again when 64
+/// and 512 share them, lists are longer than those that may choose again and than a search keeps on the stack,
+/// predicates with many keys are met under each of them, and filters and tables are rebuilt as most are removed.
 @Suite("Crowds of predicates") struct CrowdTests {
     @Test("Answers as asking every predicate does", arguments: 0..<4 as Range<UInt64>)
     func histories(seed: UInt64) {
@@ -53,7 +53,7 @@ private struct CrowdTrial: ~Copyable {
                 rank(node)
             }
             if random.chance(4) { rank(random.pick(nodes)) }
-            // What is chosen again at 64 and 512 is seen before and after.
+            // The keys before and after the choices at 64 and 512.
             if [60, 70, 500, 520].contains(nodes.count) || random.chance(60) { compare() }
         }
         compare()
@@ -90,7 +90,7 @@ private struct CrowdTrial: ~Copyable {
             "SELF == 'app://\(number)/key-\(number % 500)-/ending'", "NOT SELF BEGINSWITH 'app://\(number % 10)'",
             "SELF CONTAINS[c] 'PART-\(number % 12)-' AND NOT SELF CONTAINS 'key-\(number % 500)-'",
         ]
-        // Those of the first kind have one key, and make the longest list.
+        // Predicates of the first kind have one key, and make the longest list.
         return (try? Predicate(format: random.chance(2) ? formats[0] : random.pick(formats))) ?? .alwaysTrue
     }
 
@@ -100,7 +100,7 @@ private struct CrowdTrial: ~Copyable {
         let texts = [
             "app://\(number)/\(parts)key-\(number % 500)-/ending", "app://\(number)/\(parts)/\(number % 90)",
             "own-\(number)", "\(parts)\(number % 50)", "app://-\(number)",
-            // What few of the longest list hold for, and those may rank low.
+            // Subjects for which few of the longest list hold, and those may rank low.
             "app://10\(random.below(10))-",
         ]
         if let fault = model.fault(for: random.pick(texts)) { faults.append(fault) }

@@ -2,8 +2,8 @@ import Testing
 
 @testable import PredicateEngine
 
-/// Sets of predicates made to be slow. What a question may take is counted, never timed: predicates that are asked
-/// whether they hold, the bytes that this takes, and tags that are looked up.
+/// Sets of predicates made to be slow. The cost of a question is counted, never timed: predicates that are evaluated,
+/// the bytes that this takes, and tags that are looked up.
 @Suite("Hostile sets of predicates") struct HostileSetTests {
     /// An index in which the first format ranks first. Its seed is the same unless another is given: with one in some
     /// fifty thousand, two of the tags counted here are equal.
@@ -21,21 +21,21 @@ import Testing
             }
         }
 
-        /// Which of the formats is best, and how many had to be asked.
+        /// The best of the formats, and the number of evaluations.
         func best(for subject: String) -> (place: Int?, asked: Int) {
             var effort = IndexEffort()
             let best = index.best(for: subject, .byNode, &effort)
             return (best.flatMap { nodes[$0] }, effort.asked)
         }
 
-        /// How many bytes of the subject are compared or passed over.
+        /// The number of bytes of the subject that are compared or passed over.
         func compared(for subject: String) -> Int {
             var effort = IndexEffort()
             _ = index.best(for: subject, .byNode, &effort)
             return effort.compared
         }
 
-        /// How many tags are looked up for an ASCII subject.
+        /// The number of tags that are looked up for an ASCII subject.
         func tags(of subject: String) -> Int {
             var count = 0
             Array(subject.utf8).withUnsafeBufferPointer { bytes in
@@ -56,14 +56,14 @@ import Testing
         let subject = String(repeating: "a", count: 4096)
         let (place, asked) = set.best(for: subject)
         #expect(place == 0)
-        // The best of each gathered batch may be asked.
+        // The best of each gathered batch may be evaluated.
         #expect(asked <= count / 64 + 1)
         #expect(set.tags(of: subject) == count)
         let near = set.best(for: subject + "b")
         #expect(near.place == nil && near.asked == 0)
     }
 
-    @Test("A window that comes at every offset, of a predicate that does not hold")
+    @Test("A window at every offset, of a predicate that does not hold")
     func repeatedWindow() throws {
         let (start, end) = (String(repeating: "a", count: 300), String(repeating: "a", count: 600))
         let set = try Ranked(["SELF CONTAINS '\(start)b\(end)'"])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("A list that is found at every offset, and in which nothing holds")
+    @Test("A list found at every offset, in which no predicate holds")
     func repeatedList() throws {
         let count = 100
         let set = try Ranked((0..<count).map { "SELF CONTAINS '-' AND SELF > 'z\(1000 + $0)'" })
@@ -83,9 +83,9 @@ import Testing
         }
     }
 
-    /// Each is met under every one of its keys, and each of these questions would take the product of the number of texts
-    /// and the subject's length.
-    @Test("Who stands under many keys that others share is asked once", arguments: [2, 32, 33, 300])
+    /// Each is met under every one of its keys, and each of these questions would take the product of the number of
+    /// texts and the subject's length.
+    @Test("A node under many keys that others share is evaluated once", arguments: [2, 32, 33, 300])
     func manySharedKeys(count: Int) throws {
         let starts = (0..<120).map { Self.filler(4, from: 60 * $0) }
         let texts = starts.map { "'\($0)Z'" }.joined(separator: ",")
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// More positions of the list wait than there is room for on the stack: branches are searched without it.
-    @Test("A long list in which only what ranks low holds")
+    @Test("A long list in which only low ranks hold")
     func depthsOfAList() throws {
         let count = 2000
         let set = try Ranked((0..<count).reversed().map { "SELF CONTAINS '-' AND SELF > 'z\(1000 + $0)'" })
@@ -107,9 +107,9 @@ import Testing
         }
     }
 
-    /// Both keys are common when the patterns come, the beginning less so. It is they that have to move when it has
-    /// become the more common one: those that made it so have keys of their own.
-    @Test("Whoever stands under a key that becomes more common than another moves there", arguments: [64, 512])
+    /// Both keys are common when the patterns come, the beginning less so. They have to move when it has become the
+    /// more common one: those that made it so have keys of their own.
+    @Test("A node under a key that becomes more common than another moves there", arguments: [64, 512])
     func rechosen(sharers: Int) throws {
         let (patterns, ending) = (4, sharers / 4)
         var formats = (0..<ending).map { "SELF ENDSWITH '/ending' AND SELF > 'a\($0)'" }
@@ -122,9 +122,9 @@ import Testing
         #expect(after.best(for: "app://else") == (nil, 0))
     }
 
-    /// The first to come could not know that all others would begin like it. It is told so when they are eight, but the
-    /// counter of the key may be that of other keys too, and pass that number unseen.
-    @Test("Whoever stands alone under a key that becomes common leaves it, however texts are hashed")
+    /// The first to come could not know that all others would begin like it. It chooses again when they are eight, but
+    /// the counter of the key may be that of other keys too, and pass that number unseen.
+    @Test("A node alone under a key that becomes common leaves it, however texts are hashed")
     func lonelyUnderCommonKey() throws {
         let others = (0..<400).map { "SELF == 'myapp://album/\($0)'" }
         let patterns = (0..<14).map { "SELF LIKE 'myapp://*-of-its-own-\(1000 + 37 * $0)-*'" }
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// Sixty-four that share all keys but one: the last makes each of them common.
-    @Test("Alternatives that everybody shares cost a newcomer a bounded effort")
+    @Test("Alternatives that all predicates share cost a newcomer a bounded effort")
     func sharedAlternatives() throws {
         let shared = (0..<100).map { "SELF CONTAINS 'the-alternative-number-\(1000 + $0)-of-all'" }
         var keys = KeyTable(hash: KeyHash(seed: 0x0123_4567_89AB_CDEF))
@@ -160,7 +160,7 @@ import Testing
         let subject = String(repeating: "a", count: 4096)
         #expect(set.tags(of: subject) <= 2 * (8 * 4096 + 1))
         let (place, asked) = set.best(for: subject)
-        // Each that is asked ranks higher than all that were asked before it.
+        // Each that is evaluated ranks higher than all that were evaluated before it.
         #expect(place == 0 && asked <= 16, "asked \(asked)")
     }
 
@@ -177,9 +177,9 @@ import Testing
         }
     }
 
-    /// Sixteen windows from either end of a literal were all that could be its key: 60 equal bytes around a number made
+    /// Once, only sixteen windows from either end of a literal could be its key: 60 equal bytes around a number made
     /// every predicate share every key that it could have.
-    @Test("What tells literals apart is found wherever it stands in them", arguments: [20, 27, 60, 200, 450])
+    @Test("The bytes that tell literals apart are found at any place in them", arguments: [20, 27, 60, 200, 450])
     func numberInTheMiddle(around: Int) throws {
         let count = around > 60 ? 600 : 3000
         let (start, end) = (Self.filler(around, from: 0), Self.filler(around, from: 11))
@@ -217,7 +217,8 @@ import Testing
             index.places.record(nodes[number]).pointee.note.first = UInt32(number)
             index.setRank(of: nodes[number], to: 1, order)
         }
-        // A list of sixty-four has four levels. On each, four are compared among one another and with who goes by.
+        // A list of sixty-four has four levels. On each, four are compared among one another and with the node that
+        // passes.
         let most = keys * 4 * 4
         for (number, node) in nodes.enumerated() {
             index.places.record(node).pointee.note.first = UInt32((number * 37 + 11) % 64)
@@ -232,7 +233,8 @@ import Testing
         }
     }
 
-    /// Each of them shares all but one byte with the subject at nearly every offset. In one list they are all asked.
+    /// Each of them shares all but one byte with the subject at nearly every offset. In one list they are all
+    /// evaluated.
     @Test("Near misses at every offset cost the length of the subject, not its product with the literal's")
     func nearMissesEverywhere() throws {
         let (start, end) = (String(repeating: "a", count: 490), String(repeating: "a", count: 490))
@@ -240,7 +242,7 @@ import Testing
         let subject = String(repeating: "a", count: 4000)
         let apart = try Ranked(formats)
         #expect(apart.best(for: subject).asked <= 1 && apart.compared(for: subject) <= 16 * 4000 + 256)
-        // Nothing tells these apart but what comes after.
+        // Only the part after the stars tells these apart.
         let together = try Ranked((0..<100).map { "SELF CONTAINS '\(start)b\(end)' AND SELF > '\(1000 + $0)'" })
         for subject in [subject, subject + "b", "b" + subject, "\(subject)b\(end.dropLast())"] {
             let (place, asked) = together.best(for: subject)
@@ -302,7 +304,7 @@ import Testing
         }
     }
 
-    @Test("A subject is read as a pattern once, however many ask for it")
+    @Test("A subject is read as a pattern once, for all predicates that need it")
     func patternMadeOnce() throws {
         let set = try Ranked((0..<100).map { "'\($0)-a' LIKE[cd] SELF" })
         let subject = "*" + String(repeating: "é*", count: 340)
@@ -310,7 +312,7 @@ import Testing
         #expect(set.best(for: "99-?").place == 99 && set.best(for: "?9-Á").place == 19)
     }
 
-    @Test("A node is asked once for all that want to know", arguments: [1, 32, 33, 200])
+    @Test("A node is evaluated once for all sessions that share it", arguments: [1, 32, 33, 200])
     func askedOnce(count: Int) throws {
         let set = try Ranked((0..<count).map { "SELF ENDSWITH '\($0 % 2)' AND SELF != 'x\($0)'" })
         set.index.answers(about: "subject-1") { answers in
@@ -322,7 +324,7 @@ import Testing
     }
 
     /// The sum of the list's keys seems dearer than the beginning until as many share that as the list has keys.
-    @Test("A list of texts of one's own is found by them, whatever all share", arguments: [10, 50, 400])
+    @Test("A list of texts of its own is found by them, whatever beginning all share", arguments: [10, 50, 400])
     func listAndCommonBeginning(count: Int) throws {
         let sessions = count == 400 ? 24 : 100
         for format in ["SELF == '%'", "SELF ENDSWITH '%'", "SELF CONTAINS '%'", "SELF LIKE '*%*'"] {
@@ -349,7 +351,7 @@ import Testing
         return String(decoding: letters, as: UTF8.self)
     }
 
-    @Test("Negations cost one question and one for each that is false")
+    @Test("Negations cost one evaluation and one for each that is false")
     func negations() throws {
         let set = try Ranked((0..<800).map { "NOT SELF == 'doc/\($0)' AND NOT SELF == 'doc/\($0 + 1)'" })
         #expect(set.best(for: "other") == (0, 1))
@@ -358,7 +360,7 @@ import Testing
         #expect(set.best(for: "doc/799") == (0, 1))
     }
 
-    @Test("Patterns with many stars are asked only where their rarest literal is")
+    @Test("Patterns with many stars are evaluated only where their rarest literal is")
     func nestedPatterns() throws {
         let stars = String(repeating: "a*", count: 20)
         let set = try Ranked((0..<300).map { "SELF LIKE '*\(stars)b\($0)'" })
@@ -369,7 +371,7 @@ import Testing
         #expect(hit.place == 77 && hit.asked <= 2, "asked \(hit.asked)")
     }
 
-    @Test("A range whose bounds begin alike is found by that")
+    @Test("A range whose bounds begin alike is found by that beginning")
     func ranges() throws {
         let formats = (0..<1000).map { number in
             let bounds = ("m-\(10_000 + number)0", "m-\(10_000 + number)9")
@@ -385,7 +387,7 @@ import Testing
         #expect(set.best(for: "m-20000") == (nil, 0))
     }
 
-    @Test("What nothing can be found by is asked, best first, until one holds")
+    @Test("Predicates without a key are evaluated, best first, until one holds")
     func residual() throws {
         let set = try Ranked((0..<500).map { "SELF > 'm\($0 + 100)'" })
         #expect(set.best(for: "z") == (0, 1))
@@ -394,7 +396,7 @@ import Testing
     }
 
     @Test(
-        "Subjects of all lengths are laid out the same", arguments: [0, 1, 7, 8, 495, 496, 497, 4095, 4096, 4097, 9000])
+        "Subjects of all lengths are prepared the same", arguments: [0, 1, 7, 8, 495, 496, 497, 4095, 4096, 4097, 9000])
     func lengths(count: Int) throws {
         let text = String(repeating: "aB3/", count: count / 4 + 1).prefix(count)
         let set = try Ranked([

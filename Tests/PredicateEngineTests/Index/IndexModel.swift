@@ -1,8 +1,9 @@
 @testable import PredicateEngine
 
-/// An index beside a list of the predicates in it. The list is asked one by one; what the index says has to be the same.
+/// An index beside a list of the predicates in it. The predicates of the list are evaluated one by one; the index has
+/// to answer the same.
 struct IndexModel: ~Copyable {
-    /// What one node stands for.
+    /// The predicates of one node.
     private struct Entry {
         /// Predicates that the index takes for one, the first few of them.
         var predicates: [Predicate]
@@ -20,8 +21,8 @@ struct IndexModel: ~Copyable {
 
     init(hash: KeyHash) { index = PredicateIndex(hash: hash) }
 
-    /// Of nodes of one rank the one with the lower place comes first, then the one with the smaller number. The place is
-    /// kept beside the node.
+    /// Of nodes of one rank the one with the lower place comes first, then the one with the smaller number. The place
+    /// is kept beside the node.
     private var order: NodeOrder {
         NodeOrder(UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped) { _, pieces, left, right in
             let nodes = NodePlaces(pieces: pieces)
@@ -66,7 +67,7 @@ struct IndexModel: ~Copyable {
     /// Goes on with a copy; the original ends.
     mutating func copy() { index = index.copy() }
 
-    /// What the index says that the predicates do not; nil if they agree.
+    /// The difference between the index and the predicates; nil if they agree.
     func fault(for text: String) -> String? {
         guard index.count == entries.count else { return "count is \(index.count), not \(entries.count)" }
         var subject = Subject(text)
@@ -88,7 +89,7 @@ struct IndexModel: ~Copyable {
         return visitFault(text, expected)
     }
 
-    /// Shown are the same nodes in the same order, and none above the rank that was announced.
+    /// The index shows the same nodes in the same order, and none above the rank that was announced.
     private func visitFault(_ text: String, _ expected: [UInt32]) -> String? {
         var visited: [UInt32] = []
         var bound = UInt64.max

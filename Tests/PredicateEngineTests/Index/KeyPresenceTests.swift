@@ -2,7 +2,7 @@ import Testing
 
 @testable import PredicateEngine
 
-/// What is known of all keys: which tags of a subject are worth looking up.
+/// The summary of all keys: the tags of a subject that are worth looking up.
 @Suite("Key presence") struct KeyPresenceTests {
     private static let hash = KeyHash(seed: 0x0F1E_2D3C_4B5A_6978)
 
@@ -107,8 +107,8 @@ import Testing
         #expect(Self.tags(live, of: subject).isEmpty)
     }
 
-    /// Of windows that come and go, a decision follows those that are there.
-    @Test("What is gone is turned away by the filter")
+    /// Of windows that come and go, a decision follows the present ones.
+    @Test("The filter rules out windows that are gone")
     func goneFromFilter() throws {
         var index = PredicateIndex(hash: Self.hash)
         for round in 0..<20 {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import PredicateEngine
 
-/// `LIKE` as decisions look for it, against the evaluator, which tries every place.
-@Suite("Looking for what matches a pattern") struct LikeSearchTests {
+/// `LIKE` as decisions search for it, against the evaluator, which tries every place.
+@Suite("Searching for a match of a pattern") struct LikeSearchTests {
     /// Words of a few letters that come back often, in which wildcards, quoting and letters of several bytes occur.
     private static func word(_ letters: [String], upTo length: Int, _ random: inout SplitMix64) -> String {
         (0..<random.below(length + 1)).map { _ in letters[random.below(letters.count)] }.joined()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("All places at once match what every place alone does", arguments: 0..<8 as Range<UInt64>)
+    @Test("All places at once match the same as every place alone", arguments: 0..<8 as Range<UInt64>)
     func stretches(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for _ in 0..<1500 {
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Long enough that trying every place is given up now and then, somewhere.
-    @Test("A decision says what the evaluator does", arguments: 0..<8 as Range<UInt64>)
+    @Test("A decision and the evaluator agree", arguments: 0..<8 as Range<UInt64>)
     func decisions(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         for _ in 0..<40 {

@@ -4,14 +4,14 @@ import Testing
 
 /// The memory of nodes: a node stays where it is, whatever comes and goes beside it.
 @Suite("Memory of nodes") struct NodeStoreTests {
-    /// A code with a literal of so many bytes, or of its digits.
+    /// A code with a literal of this number of bytes, or of its digits.
     private static func code(_ bytes: Int, _ number: Int) throws -> [UInt8] {
         let digits = String(number)
         let literal = digits + String(repeating: "x", count: max(bytes - digits.count, 0))
         return Canonicalizer.code(of: try Predicate(format: "SELF == '\(literal)'"))
     }
 
-    /// Bytes that no piece has room for. No predicate is so long; the store would take one.
+    /// Bytes that no piece has room for. No predicate is that long; the store would take one.
     private static func longCode(_ number: Int) -> [UInt8] {
         [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 8 * NodePiece.words + number)
     }
@@ -63,7 +63,7 @@ import Testing
         #expect(try Self.holds(Self.code(200, 77_777), fresh, copy))
     }
 
-    @Test("A few nodes take little")
+    @Test("A few nodes take little memory")
     func few() throws {
         var store = NodeStore()
         #expect(store.byteCount <= 64)
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: - Memory that is found again
 
-    /// A code of so many bytes, more than three, that no other number has.
+    /// A code of this number of bytes, more than three, that no other number has.
     private static func equal(_ bytes: Int, _ number: Int) -> [UInt8] {
         let length = bytes - 3
         var code = [CanonicalCode.head(.equal), UInt8(length & 255), UInt8(length >> 8)]
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// Each round replaces every node by one that is longer, or shorter, than it was.
-    @Test("Nodes that grow and shrink take what they took at most and some more", arguments: [false, true])
+    @Test("Nodes that grow and shrink take their greatest memory and some more", arguments: [false, true])
     func sizesThatDrift(shrinks: Bool) {
         var model = Model()
         let sizes = Array(stride(from: 600, to: 15_000, by: 240))
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(
-        "Nodes of any sizes come and go: all keep what they have, in bounded memory", arguments: 0..<4 as Range<UInt64>)
+        "Nodes of any sizes come and go: all keep their bytes, in bounded memory", arguments: 0..<4 as Range<UInt64>)
     func randomSizes(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var model = Model()
@@ -211,7 +211,7 @@ import Testing
         #expect(Self.holds(Self.equal(100, 1), small, store) && Self.holds(Self.equal(100, 2), other, store))
     }
 
-    @Test("Neighbours that are free are room for a longer one")
+    @Test("Free neighbours are room for a longer node")
     func neighboursJoin() {
         var model = Model()
         for _ in 0..<9000 { model.insert(40) }
@@ -242,7 +242,7 @@ import Testing
         #expect(isIntact)
     }
 
-    @Test("What is left of a piece is for those that fit")
+    @Test("The rest of a piece is for nodes that fit")
     func restOfPiece() {
         var store = NodeStore()
         let nodes = (0..<9).map { store.insert(Self.equal(60_000, $0)) }
@@ -273,7 +273,7 @@ import Testing
             there.append((copy.insert(short), short))
         }
         #expect(copy.byteCount <= bytes + 2048, "what is free is so in the copy too")
-        // Those that were there before the copy: they leave in one order here, and in another there.
+        // Nodes from before the copy: they leave in one order here, and in another there.
         for _ in nodes.indices.dropFirst(nodes.count / 2) {
             store.remove(here.removeFirst().node)
             copy.remove(there.remove(at: there.count / 8).node)

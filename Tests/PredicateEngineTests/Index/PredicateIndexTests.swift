@@ -4,7 +4,7 @@ import Testing
 @testable import PredicateEngine
 
 @Suite("The predicate index") struct PredicateIndexTests {
-    @Test("Answers as asking every predicate does, through changes", arguments: 0..<8 as Range<UInt64>)
+    @Test("Answers as evaluating every predicate does, through changes", arguments: 0..<8 as Range<UInt64>)
     func random(share: UInt64) {
         for seed in share * 25..<(share + 1) * 25 {
             var trial = IndexTrial(seed: seed)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// `make verify-index` says how many.
+    /// `make verify-index` sets the number.
     @Test("Many long histories", .enabled(if: longSeeds > 0), arguments: 0..<64 as Range<UInt64>)
     func long(share: UInt64) {
         for seed in stride(from: 10_000 + share, to: 10_000 + Self.longSeeds, by: 64) {
@@ -46,7 +46,7 @@ import Testing
         #expect(never == PredicateIndex.none)
     }
 
-    @Test("What is known of predicates with several keys that others share counts as memory too")
+    @Test("The record of predicates with several keys that others share counts as memory too")
     func bytesOfSharedKeys() throws {
         var index = PredicateIndex()
         let shared = (0..<50).map { "SELF == 'shared-by-all-\($0)'" }

@@ -2,13 +2,14 @@ import Testing
 
 @testable import PredicateEngine
 
-/// Many lists in one memory: each keeps its items, with the best on top, and what one outgrows another takes.
+/// Many lists in one memory: each keeps its items, with the best on top, and memory that one list has outgrown serves
+/// another.
 @Suite("Ranked heaps") struct RankedHeapsTests {
     /// Lists of which each item is in one; the smaller its rank the better it is.
     private struct Model: ~Copyable {
         var lists = RankedHeaps()
         var ranks: [UInt32]
-        /// Where each item stands, as the lists told.
+        /// The position of each item, as the lists reported it.
         var positions: [UInt32: UInt32] = [:]
 
         init(items: Int) { ranks = (0..<UInt32(items)).map { $0 } }
@@ -28,7 +29,7 @@ import Testing
             lists.settle(at: position, in: list, { ranks[Int($0)] < ranks[Int($1)] }) { positions[$0] = $1 }
         }
 
-        /// Whether a list has these items, the best of them first, each where it was told to be.
+        /// Whether a list has these items, the best of them first, each at its reported position.
         func holds(_ items: Set<UInt32>, in list: UInt32) -> Bool {
             let found = Array(UnsafeBufferPointer(start: lists.items(of: list), count: lists.count(list)))
             guard Set(found) == items, found.count == items.count else { return false }
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("Whatever is inserted, removed and ranked anew, the best is on top", arguments: 0..<8 as Range<UInt64>)
+    @Test("After any insertions, removals and changes of rank, the best is on top", arguments: 0..<8 as Range<UInt64>)
     func history(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var model = Model(items: 400)
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A list that nobody stands behind grows where it is")
+    @Test("The last list in memory grows in place")
     func growsInPlace() {
         var model = Model(items: 1 << 14)
         let list = model.lists.make()
@@ -88,7 +89,7 @@ import Testing
         #expect(holds)
     }
 
-    @Test("What lists have outgrown serves smaller ones")
+    @Test("Memory that lists have outgrown serves smaller ones")
     func servesOthers() {
         var model = Model(items: 1 << 14)
         let large = [model.lists.make(), model.lists.make()]

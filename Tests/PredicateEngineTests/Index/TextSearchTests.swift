@@ -2,8 +2,8 @@ import Testing
 
 @testable import PredicateEngine
 
-/// Looking for a literal, against trying every offset.
-@Suite("Looking for a text within another") struct TextSearchTests {
+/// Searching for a literal, against trying every offset.
+@Suite("Searching for a text within another") struct TextSearchTests {
     private static func find(
         _ literal: [UInt8], in text: [UInt8], seams: [UInt8]?, from offset: Int, inTwoWays: Bool
     ) -> (place: Int?, work: Int) {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Finds what trying every offset finds", arguments: 0..<8 as Range<UInt64>)
+    @Test("Finds the same as trying every offset", arguments: 0..<8 as Range<UInt64>)
     func random(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for _ in 0..<2000 {
