@@ -56,7 +56,8 @@ struct JSONParserTests {
             ([0xFF, 0xFE, 0x31, 0x00], "json-not-utf-8"),
             ([0x31, 0x00], "json-not-utf-8"),
             ([0x00, 0x31], "json-not-utf-8"),
-            // Each in quotes: overlong NUL and slash, surrogate, beyond U+10FFFF, continuation alone, cut short, old forms.
+            // Each in quotes: overlong NUL and slash, surrogate, beyond U+10FFFF, continuation alone, cut short, old
+            // forms.
             ([0x22, 0xC0, 0x80, 0x22], "json-invalid-utf-8"),
             ([0x22, 0xC1, 0xBF, 0x22], "json-invalid-utf-8"),
             ([0x22, 0xE0, 0x9F, 0xBF, 0x22], "json-invalid-utf-8"),
@@ -75,7 +76,8 @@ struct JSONParserTests {
         #expect(fault(document)?.code == code)
     }
 
-    /// The scanner's own table against the standard library's, for every lead byte and the borders of what may follow.
+    /// The scanner's own table against the standard library's, for every lead byte and the borders of the continuation
+    /// bytes.
     @Test func validUTF8IsWhatSwiftSaysItIs() {
         let tails: [[UInt8]] = [[], [0x80], [0xBF], [0xC0], [0x80, 0x80], [0xBF, 0xBF], [0x80, 0x7F]]
         var disputed: [[UInt8]] = []
@@ -159,7 +161,7 @@ struct JSONParserTests {
         #expect(fault(document)?.code == "json-duplicate-key")
     }
 
-    /// The bytes decide, not what looks alike, and objects do not know each other's keys.
+    /// The bytes decide, not the look of a key, and objects do not know each other's keys.
     @Test(arguments: [
         #"{"a":1,"A":2}"#, "{\"é\":1,\"e\u{301}\":2}", #"{"a":{"a":{"a":1}}}"#, #"[{"a":1},{"a":1}]"#,
         #"{"a":1,"b":{"a":1},"c":2}"#,

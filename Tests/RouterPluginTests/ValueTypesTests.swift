@@ -2,7 +2,7 @@ import Testing
 
 @testable import RouterPlugin
 
-/// The small types that everything speaks in.
+/// The small types that all targets share.
 struct ValueTypesTests {
     @Test func identifiersAreComparedByTheirBytes() throws {
         let (one, two) = (try ContentID("é"), try ContentID("e\u{301}"))
