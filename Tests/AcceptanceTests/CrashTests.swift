@@ -6,10 +6,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Kills the daemon under load, again and again: what it has answered 202 is delivered, in order.
+/// Kills the daemon under load, again and again: every notification that it has answered 202 is delivered, in order.
 @Suite("kill -9", .timeLimit(.minutes(15)))
 struct CrashTests {
-    /// What the senders know.
+    /// The senders' record of their requests.
     private final class Book: Sendable {
         struct Entry: Sendable {
             let id: String
@@ -115,7 +115,7 @@ struct CrashTests {
     private static func check(
         _ lists: [[Book.Entry]], _ book: Book, _ webhooks: [Receiver.Webhook], _ told: Comment
     ) {
-        // Everything that was answered 202 is delivered, and the receiver has seen it.
+        // Every notification that was answered 202 is delivered, and the receiver has seen it.
         let delivered = Set(lists.joined().map(\.id))
         let seen = Set(webhooks.map(\.id))
         for entry in book.all {
@@ -138,7 +138,7 @@ struct CrashTests {
                 #expect(numbers == numbers.sorted(), told)
             }
         }
-        // Only what was under way at a kill may come twice: one attempt a lane.
+        // Only attempts under way at a kill may come twice: one a lane.
         let again = webhooks.count - seen.count
         #expect(again <= kills * sessions, "\(again) repeated; \(told.rawValue)")
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// `routerd database`: what operators do with the file, beside a daemon and without one.
+/// `routerd database`: an operator's work with the file, beside a daemon and without one.
 @Suite("database", .timeLimit(.minutes(15)))
 struct DatabaseCommandTests {
     @Test func aBackupBesideALoadedDaemonIsWholeAndServes() async throws {
@@ -51,7 +51,7 @@ struct DatabaseCommandTests {
             let status = try await daemon.call(.get, "/v1/status").json.at("notifications")
             #expect(status.at("unaccounted") == 0)
         }
-        // What a kill has left is checked as it is, and then tidied up.
+        // The files that a kill has left are checked as they are, and then tidied up.
         #expect(try await Program.run("database", "check", "--database", database).status == 0)
         let vacuum = try await Program.run("database", "vacuum", "--database", database)
         #expect(vacuum.status == 0 && vacuum.output.contains(" bytes before, "), "\(vacuum.errors)")

@@ -29,7 +29,7 @@ struct DiskTests {
                 expectProblem(refused, 503, "store-io-error")
                 #expect(refused.headers[.retryAfter] == "1")
                 expectProblem(try await daemon.call(.get, "/readyz"), 503, "store-io-error")
-                // What was accepted is sent; what becomes of it is kept in memory until it can be written.
+                // Accepted notifications are sent; their outcomes are kept in memory until they can be written.
                 try await receiver.webhooks(2, at: "/busy")
                 receiver.release("/held")
                 for id in ids { #expect(try await daemon.notification(id)["state"] == "inFlight") }

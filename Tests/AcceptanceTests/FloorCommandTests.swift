@@ -3,7 +3,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// `bench store` and `bench post`: what delivery cannot do without.
+/// `bench store` and `bench post`: the costs that delivery cannot avoid.
 @Suite("Floor commands", .timeLimit(.minutes(15)))
 struct FloorCommandTests {
     @Test(arguments: [

@@ -4,7 +4,8 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What `--help` says is a file, so that a change of it is seen. `RECORD_SNAPSHOTS=1 swift test` writes the files anew.
+/// The output of `--help` is a file, so that a change of it is seen. `RECORD_SNAPSHOTS=1 swift test` writes the files
+/// again.
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [

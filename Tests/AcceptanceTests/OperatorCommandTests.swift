@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The commands by which an operator looks at a daemon and moves it on.
+/// The commands by which an operator inspects a daemon and resumes its lanes.
 @Suite("Operator's commands", .timeLimit(.minutes(15)))
 struct OperatorCommandTests {
     private static func words(_ output: String) -> [String] {

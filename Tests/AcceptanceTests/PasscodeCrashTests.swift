@@ -4,10 +4,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The real binary is killed while a passcode is compared; `StoryCrashTests` kills it at all else.
+/// The real binary is killed while a passcode is compared; `StoryCrashTests` kills it at all other steps.
 @Suite("kill -9: passcodes", .timeLimit(.minutes(15)))
 struct PasscodeCrashTests {
-    /// - Parameter logRounds: What hashes cost: unoptimised code takes ten seconds for one of the usual cost.
+    /// - Parameter logRounds: The cost of hashes: unoptimised code takes ten seconds for one of the usual cost.
     private func run(
         _ directory: TemporaryDirectory, logRounds: Int = 10,
         _ body: @escaping @Sendable (ServedDaemon, Program) async throws -> Void
@@ -24,7 +24,7 @@ struct PasscodeCrashTests {
         #expect(try await program.ended().status == -SIGKILL)
     }
 
-    /// Killed while a passcode is compared: the try is used up, though nobody knows what came of it.
+    /// Killed while a passcode is compared: the try is used up, though its outcome is unknown.
     @Test func aTryIsUsedUpByAKill() async throws {
         let directory = try TemporaryDirectory()
         try await withReceiver { receiver in

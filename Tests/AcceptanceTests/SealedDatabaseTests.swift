@@ -15,7 +15,7 @@ struct SealedDatabaseTests {
         "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==",
     ]
 
-    /// What would give a secret away: its base64, and the bytes that it stands for.
+    /// The traces that would give a secret away: its base64, and the bytes that it stands for.
     private static func traces(of secrets: [String]) throws -> [Data] {
         try secrets.flatMap { secret in
             let text = String(secret.dropFirst(secret.hasPrefix("whsk_") ? 5 : 6))
@@ -33,7 +33,7 @@ struct SealedDatabaseTests {
         return found
     }
 
-    /// Registers a secret wherever there may be one; returns those that the daemon made.
+    /// Registers a secret in every place that takes one; returns those that the daemon made.
     private func register(_ daemon: some APICaller, at url: String) async throws -> [String] {
         let endpoint = #"{"url":"\#(url)","secret":"\#(Self.secrets[0])"}"#
         let both =

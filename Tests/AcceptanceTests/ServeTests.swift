@@ -31,7 +31,8 @@ struct ServeTests {
         try store.close()
     }
 
-    /// Most of what is resident after a start is code that ran once. What is given back must be there when it is needed.
+    /// Most of the resident memory after a start is code that ran once. Pages that were given back must be there when
+    /// they are needed.
     @Test func anIdleDaemonIsSmall() async throws {
         let directory = try TemporaryDirectory()
         let (program, port) = try await ServedDaemon.start(database: directory.file())
@@ -80,7 +81,7 @@ struct ServeTests {
             }
             try await receiver.webhooks(1)
             program.send(SIGTERM)
-            // Nobody is let in any more while the attempt goes on.
+            // No connection is accepted any more while the attempt goes on.
             for _ in 0..<100_000 {
                 guard isListening(port) else { break }
                 await Task.yield()

@@ -31,7 +31,8 @@ struct SetCommandTests {
             #expect(try await run("apply", "-f", bad).status == 0)
             let refused = try await run("apply", "-f", faulty)
             #expect(refused.status == 1 && refused.errors.contains("\(faulty):5:30: /spec/delivery/timeoutSeconds: "))
-            // The faults of several files are told at their places in each, whether the one before ends with a line end or not.
+            // The faults of several files are reported at their places in each, whether the one before ends with a line
+            // end or not.
             let second = try directory.write("\u{FEFF}kind: Application\nid: a.b\nspec: {x: 1}", to: "second.yaml")
             let third = try directory.write("kind: Application\nid: [\n", to: "third.yaml")
             let several = try await run("apply", "-f", file, "-f", second, "-f", second, "-f", third)

@@ -7,8 +7,8 @@ import Testing
 /// The stories on the real binary, which is killed at every step of them, and within the steps.
 @Suite("kill -9: stories", .timeLimit(.minutes(60)))
 struct StoryCrashTests {
-    /// A step is answered, and the daemon dies; what clients say next they say to another process. Or no client has seen its
-    /// answer, and each says everything once more.
+    /// A step is answered, and the daemon dies; the clients' next requests go to another process. Or no client has seen
+    /// its answer, and each repeats all its requests.
     @Test(arguments: [false, true])
     func applesSampleGoesOnAfterAKillAtEveryStep(sayingAgain: Bool) async throws {
         try await StoryTeller<SampleStory>.tell(killingAfter: SampleStory.steps.indices, sayingAgain: sayingAgain)
@@ -19,7 +19,7 @@ struct StoryCrashTests {
         try await StoryTeller<SAPStory>.tell(killingAfter: SAPStory.steps.indices, sayingAgain: sayingAgain)
     }
 
-    /// While a transaction is written, before it is durable, before anybody is answered.
+    /// While a transaction is written, before it is durable, before any client is answered.
     @Test(.enabled(if: Strace.mayTrace, "strace is missing, or may not trace here"))
     func applesSampleGoesOnAfterAKillWithinAStep() async throws { try await Self.sweep(SampleStory.self) }
 
@@ -28,7 +28,7 @@ struct StoryCrashTests {
 
     // MARK: Points
 
-    /// What is written to the store's files, what makes it durable, and what clients and receivers are told.
+    /// The calls that write to the store's files, make the writes durable, and answer clients and receivers.
     private static let calls = ["pwrite64", "fdatasync", "write", "writev", "sendto"]
     /// How many points of each call are tried; `make sweep-stories` tries more, and lists them.
     private static let points = ProcessInfo.processInfo.environment["ROUTERD_STORY_POINTS"].flatMap { Int($0) }

@@ -59,7 +59,7 @@ struct TailTests {
         _ = try await tail.line(beginning: "the connection is lost")
         let again = try Program(["serve", "--listen", "127.0.0.1:\(port)", "--database", database])
         _ = try await again.line(beginning: "listening on ")
-        // It says so when it has found it, which may be after a second.
+        // It prints a line when it has found the gap, which may be after a second.
         try await ServedDaemon.connected(to: again, port: port) { daemon in
             _ = try await tail.line(beginning: "following it again")
             try await Self.put("B", daemon)
