@@ -1,8 +1,8 @@
 /// A rule that a new passcode has to meet, beside the rules of an application's policy.
 ///
 /// Validators are asked in their order, after the length of the passcode and before everything else, and the first
-/// objection is the answer. A validator is a pure value: the same arguments always give the same answer. Every validator
-/// runs `PasscodeValidatorSuite` of RouterTesting.
+/// objection is the answer. A validator is a pure value: the same arguments always give the same answer. Every
+/// validator runs `PasscodeValidatorSuite` of RouterTesting.
 public protocol PasscodeValidator: Sendable {
     /// The validator's own name.
     var id: PluginID { get }

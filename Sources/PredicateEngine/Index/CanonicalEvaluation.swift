@@ -83,10 +83,10 @@ extension CanonicalCode {
 
     /// Whether a text matches the subject, taken as a pattern. As such it may be no longer than a literal.
     ///
-    /// The pattern is read in its folded form: no other scalar becomes a star, a question mark or a backslash, and all three
-    /// are starters, so no mark moves across them. A form without marks alone does not show where literals of nothing
-    /// but marks stood, and such literals keep wildcards from taking one letter apart. Then, if the subject is not ASCII,
-    /// it is read as given, once for all that ask.
+    /// The pattern is read in its folded form: no other scalar becomes a star, a question mark or a backslash, and all
+    /// three are starters, so no mark moves across them. A form without marks alone does not show where literals of
+    /// nothing but marks stood, and such literals keep wildcards from taking one letter apart. Then, if the subject is
+    /// not ASCII, it is read as given, once for all that ask.
     private static func isLike(
         _ text: TextView, _ subject: PreparedSubject, _ form: Form, _ work: inout Int
     ) -> Bool {

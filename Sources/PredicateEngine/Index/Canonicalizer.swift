@@ -18,7 +18,8 @@ struct Canonicalizer {
     var code: [UInt8] = []
     /// Where a literal of a pattern is put together.
     var literal: [UInt8] = []
-    /// The right side of the last test of two literals. All elements of a list are tested against one, which may be long.
+    /// The right side of the last test of two literals. All elements of a list are tested against one, which may be
+    /// long.
     private var tested: (text: [UInt8], isPattern: Bool, form: Form, side: TextTest.Side)?
 
     init() {}

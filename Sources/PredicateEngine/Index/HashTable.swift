@@ -1,5 +1,5 @@
-/// An open-addressed hash table from 32-bit tags to 32-bit values. A tag may stand in it several times; a look-up checks the
-/// key behind each value, because a tag proves nothing.
+/// An open-addressed hash table from 32-bit tags to 32-bit values. A tag may stand in it several times; a look-up
+/// checks the key behind each value, because a tag proves nothing.
 ///
 ///     slot    tag (32) │ value (32)          empty: all ones
 ///     home    tag × capacity ÷ 2³²           so any capacity will do, and slots lie roughly in the order of tags

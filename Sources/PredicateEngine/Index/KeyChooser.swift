@@ -87,8 +87,8 @@ struct KeyChooser {
     /// The start that every text between two bounds has: the common start of both bounds. The order goes by the first
     /// byte that differs, so a text that does not share their common start comes before both or after both.
     ///
-    /// Of several bounds the first of each side is looked at. A negated bound is the other side's, because no code is asked
-    /// about the absent subject.
+    /// Of several bounds the first of each side is looked at. A negated bound is the other side's, because no code is
+    /// asked about the absent subject.
     private func rangeKey(_ list: UnsafePointer<UInt8>) -> AccessKey? {
         var (lower, upper): (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
         CanonicalCode.forEachTerm(list) { term in
@@ -121,8 +121,8 @@ struct KeyChooser {
         (inner.upperBound..<windows).forEach(show)
     }
 
-    /// Shows the windows that come first of some four in a row, by a number (winnowing, Schleimer, Wilkerson and Aiken 2003):
-    /// two of five in the mean. Of equal ones that follow each other the first is shown.
+    /// Shows the windows that come first of some four in a row, by a number (winnowing, Schleimer, Wilkerson and Aiken
+    /// 2003): two of five in the mean. Of equal ones that follow each other the first is shown.
     ///
     /// Any five bytes in a row lie in all of four windows of eight, so they lie in one of the sample: the bytes that
     /// tell two literals apart are part of a candidate at any place. Equal parts of literals have equal samples.

@@ -121,8 +121,8 @@ struct KeyTable: ~Copyable {
         if case .one(let key) = chosen, !CanonicalCode.isList(code) {
             // A single comparison is filed under one key, which is the one that led here.
             if key.tag == tag { return candidates.count }
-            // By a name of its own here and below: the compiler does not get through a closure that reads it off the table
-            // while the table changes, with the thread sanitizer.
+            // By a name of its own here and below: the compiler does not get through a closure that reads it off the
+            // table while the table changes, with the thread sanitizer.
             let live = live
             candidates.forEach { if $0.tag == tag, take(node, from: tag, nodes, order) { live.pointee.remove($0) } }
         } else {

@@ -1,7 +1,7 @@
 /// Nodes that have been evaluated and may be met again: their answers are known.
 ///
-/// The first few stand in memory that is lent, one after another. More than those move to a table on the heap, open and at
-/// most half full, which `free` gives back.
+/// The first few stand in memory that is lent, one after another. More than those move to a table on the heap, open and
+/// at most half full, which `free` gives back.
 struct NodeSet {
     /// The number of nodes for which the lent memory has room.
     static var few: Int { 32 }

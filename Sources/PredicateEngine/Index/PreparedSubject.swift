@@ -24,8 +24,8 @@ struct PreparedSubject {
         return form.isCaseFolded ? lower : given
     }
 
-    /// The subject as a pattern of a form, read before it was folded. It is made when it is first asked for, on the heap, which
-    /// adds 32 steps to `work` for each byte; nil for ASCII.
+    /// The subject as a pattern of a form, read before it was folded. It is made when it is first asked for, on the
+    /// heap, which adds 32 steps to `work` for each byte; nil for ASCII.
     @inline(never)
     func pattern(_ form: Form, _ work: inout Int) -> [LikeElement]? {
         guard let forms else { return nil }

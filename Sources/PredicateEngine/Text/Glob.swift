@@ -40,8 +40,8 @@ struct Glob: Hashable, Sendable {
         case literal, one, many
     }
 
-    /// Reads a pattern and shows its parts in their order, each literal, never empty, in the array that is lent for it; of
-    /// several stars one. A backslash before `*`, `?` or a backslash makes that character an ordinary one; before
+    /// Reads a pattern and shows its parts in their order, each literal, never empty, in the array that is lent for it;
+    /// of several stars one. A backslash before `*`, `?` or a backslash makes that character an ordinary one; before
     /// anything else it is an ordinary character itself.
     static func read(_ pattern: [UInt8], _ literal: inout [UInt8], _ show: (Part, [UInt8]) -> Void) {
         literal.removeAll(keepingCapacity: true)

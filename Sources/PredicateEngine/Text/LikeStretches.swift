@@ -14,8 +14,8 @@ struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
     /// From behind a star on, or all of a pattern: then the first stretch stands before its first star.
     let elements: Elements
 
-    /// Whether the text matches from an offset on. A star stands before the first stretch, unless that is said to be fixed:
-    /// then it stands at the offset.
+    /// Whether the text matches from an offset on. A star stands before the first stretch, unless that is said to be
+    /// fixed: then it stands at the offset.
     ///
     /// Adds to `work` at most 17 steps for each byte of the text behind the offset, and at most 21 for each element and
     /// each star.
@@ -76,8 +76,8 @@ struct LikeStretches<Elements: IteratorProtocol<LikeElement>> {
 
 /// The size of a stretch's table.
 private struct StretchSize {
-    /// The rows of question marks and of places that the text may be cut at. The first row is that of bytes that the stretch
-    /// does not have.
+    /// The rows of question marks and of places that the text may be cut at. The first row is that of bytes that the
+    /// stretch does not have.
     static let (ones, cuts) = (1, 2)
 
     private(set) var elements = 0

@@ -159,8 +159,8 @@ extension TextView {
         return size <= count && matches(pieces + piece + 3, size, at: count &- size)
     }
 
-    /// Whether the whole text matches a pattern as it is written, in the same form; `Glob` says how it is read. A literal
-    /// of it is compared while it is read.
+    /// Whether the whole text matches a pattern as it is written, in the same form; `Glob` says how it is read. A
+    /// literal of it is compared while it is read.
     ///
     /// Costs as much as the pieces of a pattern.
     func isLike(pattern: TextView, _ work: inout Int) -> Bool {

@@ -14,8 +14,8 @@ extension TextView {
 
     /// Where the literal, not empty, occurs first at or after an offset, between places where the text may be cut.
     ///
-    /// Adds to `work` the offsets that are looked at and the bytes that are compared: at most 16 for each byte of the text
-    /// behind the offset, and 256.
+    /// Adds to `work` the offsets that are looked at and the bytes that are compared: at most 16 for each byte of the
+    /// text behind the offset, and 256.
     func find(_ literal: UnsafePointer<UInt8>, _ length: Int, from offset: Int, _ work: inout Int) -> Int? {
         guard length <= count &- offset else { return nil }
         let (first, last) = (literal[0], literal[length &- 1])
@@ -78,8 +78,8 @@ extension TextView {
         return nil
     }
 
-    /// A place where a literal is parted such that no shorter repetition than the literal's own goes across it, and how far
-    /// the next occurrence is away at least.
+    /// A place where a literal is parted such that no shorter repetition than the literal's own goes across it, and how
+    /// far the next occurrence is away at least.
     private struct Middle {
         let place: Int
         let shift: Int

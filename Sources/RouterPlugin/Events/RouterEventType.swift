@@ -57,7 +57,8 @@ public enum RouterEventType: String, CaseIterable, Hashable, Sendable {
     /// A client cancelled it.
     case notificationCancelled = "notification.cancelled"
 
-    /// The types that a name means: its own, or with a `*` at the end all that begin so; none if there are no such types.
+    /// The types that a name means: its own, or with a `*` at the end all that begin so; none if there are no such
+    /// types.
     public static func named(_ name: String) -> [RouterEventType] {
         allCases.filter { type in
             name.utf8.last == UInt8(ascii: "*")

@@ -1,5 +1,6 @@
 extension DeliveryMessage {
-    /// The standard envelope: Standard Webhooks' `type`, `timestamp` and `data`, with the payload spliced in as received.
+    /// The standard envelope: Standard Webhooks' `type`, `timestamp` and `data`, with the payload spliced in as
+    /// received.
     ///
     /// Receivers rely on every byte of it. A push payload stands at `data.payload`, whatever the type; all other
     /// content stands where UIKit has it. A payload that is not JSON stands in Base64 at `data.payloadBase64`, beside

@@ -34,8 +34,8 @@
 ///
 /// `{x}` gives `octo/hello` for `octo/hello`, and `%2Fa%3Fb%20c` for `/a?b c`. A value of `{x}` or `{x:segment}` that
 /// would make a segment `.` or `..` leaves the template without a result, since clients of URLs shorten such segments
-/// even when their dots are encoded. `{+x}` is for values that are URIs themselves: they may add structure, and still no
-/// space, control character or non-ASCII character. Literals and defaults stand as they are written; they have no
+/// even when their dots are encoded. `{+x}` is for values that are URIs themselves: they may add structure, and still
+/// no space, control character or non-ASCII character. Literals and defaults stand as they are written; they have no
 /// control characters.
 ///
 /// A template is immutable. Evaluation takes work in proportion to the template, the depth of its paths, the header
