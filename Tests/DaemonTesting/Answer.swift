@@ -4,7 +4,7 @@ import NIOCore
 import RouterPlugin
 import Testing
 
-/// What a call of the API was answered.
+/// The answer to a call of the API.
 struct Answer: Sendable {
     let status: Int
     let headers: HTTPFields
@@ -24,7 +24,7 @@ struct Answer: Sendable {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     var json: JSONValue { (try? JSONValue(parsing: bytes, limits: .configuration)) ?? .null }
 
     /// The lines of a body of newline-delimited JSON.
@@ -48,7 +48,7 @@ extension JSONValue {
     func at(_ path: String...) -> JSONValue { at(path) }
 }
 
-/// Expects a problem as RFC 9457 has it, with that status and that code.
+/// Expects a problem in the form of RFC 9457, with that status and that code.
 func expectProblem(
     _ answer: Answer, _ status: Int, _ code: String, _ comment: Comment? = nil,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A log that keeps all that is said, at the most verbose level.
+/// A log that keeps all lines, at the most verbose level.
 final class CapturedLog: Sendable {
     private let lines = Mutex<[String]>([])
 

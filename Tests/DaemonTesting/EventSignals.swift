@@ -4,9 +4,9 @@ import Synchronization
 
 /// A signal for each event of a daemon's stream, for tests that wait until a condition holds.
 ///
-///     daemon ──stream──▶ thread of the connection ──signal──▶ the test asks again whether the condition holds
+///     daemon ──stream──▶ thread of the connection ──signal──▶ the test checks its condition again
 ///
-/// Signals that the test has not taken count as one.
+/// Signals that wait for the test are merged into one.
 enum EventSignals {
     /// The connection while its thread reads, so that the test can end it.
     private final class Line: Sendable {
@@ -29,7 +29,7 @@ enum EventSignals {
         }
     }
 
-    /// Asks whether the condition holds when the stream is open, and after each event, until it does; throws if the
+    /// Checks whether the condition holds when the stream is open, and after each event, until it holds; throws if the
     /// stream ends before.
     static func wait(on port: Int, until holds: () async throws -> Bool) async throws {
         let (signals, signal) = AsyncThrowingStream.makeStream(
@@ -50,7 +50,7 @@ enum EventSignals {
                 line.hold(connection)
                 defer { line.drop() }
                 let stream = try StreamConnection(connection, "", [:])
-                // The first heartbeat says that the stream is open.
+                // The first heartbeat shows that the stream is open.
                 while try stream.next() != nil { signal.yield() }
             }
             signal.finish()

@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The real binary, run as a process of its own.
+/// The real binary, run as a separate process.
 final class Program: Sendable {
-    /// What is left of it.
+    /// The result of the process.
     struct Ended: Sendable {
-        /// The exit status; of one that a signal ended, the signal's number made negative.
+        /// The exit status; if a signal ended the process, the negative number of the signal.
         let status: Int32
         let output: String
         let errors: String
@@ -20,7 +20,7 @@ final class Program: Sendable {
     private let exit = Mutex<Int32?>(nil)
     private let exited = Tally()
 
-    /// The binary stands beside the test bundle, where the build puts both.
+    /// The binary is beside the test bundle, where the build puts both.
     static var path: String {
         get throws {
             let bundle = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -30,10 +30,10 @@ final class Program: Sendable {
         }
     }
 
-    /// Held from the making of pipes to the end of the spawn: a child of another test must not inherit their ends.
+    /// Held from the creation of pipes to the end of the spawn: a child of another test must not inherit their ends.
     private static let spawning = Mutex(())
 
-    /// Starts the binary; input is what it reads from its standard input.
+    /// Starts the binary; `input` is the content of its standard input.
     ///
     /// - Parameter wrapper: A program that becomes the binary, and its arguments.
     convenience init(
@@ -70,12 +70,12 @@ final class Program: Sendable {
         posix_spawn_file_actions_adddup2(&actions, source, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors.writing, STDERR_FILENO)
-        // Other tests have sockets open. A connection that a child has too does not end when they close it.
+        // Other tests have sockets open. A connection inherited by a child does not end when they close it.
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
         for descriptor in open where descriptor > STDERR_FILENO {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
-        // This process may ignore signals that the child has to hear.
+        // This process may ignore signals that the child must receive.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -105,7 +105,7 @@ final class Program: Sendable {
         try await Program(arguments, input: input, environment: environment).ended()
     }
 
-    /// Suspends until it has ended and all that it wrote is read.
+    /// Suspends until it has ended and all its output is read.
     func ended() async throws -> Ended {
         try await exited.reached(1)
         try await closed.reached(2)
@@ -115,7 +115,7 @@ final class Program: Sendable {
             errors: String(decoding: errors, as: UTF8.self))
     }
 
-    /// Suspends until it has written a line with that beginning, to either side; returns the rest of the line.
+    /// Suspends until it has written a line with that beginning to either output; returns the rest of the line.
     func line(beginning: String, containing part: String = "") async throws -> String {
         while true {
             let seen = heard.count
@@ -124,7 +124,7 @@ final class Program: Sendable {
             for bytes in [output, errors] {
                 let lines = String(decoding: bytes, as: UTF8.self).split(
                     separator: "\n", omittingEmptySubsequences: false)
-                // The last one has not ended yet.
+                // The last line is not complete yet.
                 if let line = lines.dropLast().first(where: {
                     $0.hasPrefix(beginning) && (part.isEmpty || $0.contains(part))
                 }) {
@@ -136,7 +136,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Sends a signal to it, unless it has ended: its pid might be another's by then.
+    /// Sends a signal to the process, unless it has ended: its pid might be reused by then.
     func send(_ signal: Int32) {
         exit.withLock { if $0 == nil { kill(pid, signal) } }
     }
@@ -162,7 +162,7 @@ final class Program: Sendable {
 
     private func waitForExit() {
         DispatchQueue(label: "program.wait").async {
-            // The pid stays taken until it is waited for, so the lock keeps signals away from strangers.
+            // The pid stays taken until it is waited for, so the lock prevents signals to other processes.
             var info = siginfo_t()
             while waitid(P_PID, id_t(self.pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
             self.exit.withLock { exit in

@@ -5,7 +5,7 @@ enum ProjectFiles {
     private static let tests = URL(filePath: #filePath).resolvingSymlinksInPath()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The payloads of one kind, by name: what APNs' senders and GitHub post.
+    /// The payloads of one kind, by name: requests as APNs' senders and GitHub post them.
     static func payloads(_ kind: String) throws -> [(name: String, bytes: [UInt8])] {
         let directory = tests.appending(path: "PluginsTests/Fixtures/\(kind)")
         return try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted().map { name in
@@ -23,7 +23,7 @@ enum ProjectFiles {
         Array(try Data(contentsOf: tests.appending(path: "PredicateEngineTests/Fixtures/\(name).json")))
     }
 
-    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, what is recorded now.
+    /// The recorded text of a snapshot; with `RECORD_SNAPSHOTS` in the environment, the text is recorded first.
     static func snapshot(_ name: String, now text: String) throws -> String {
         let file = tests.appending(path: "AcceptanceTests/Snapshots/\(name).txt")
         if ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil {

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import RouterPlugin
 
-/// A connection that sends bytes as they are told, right or wrong. It blocks, and so has a thread of its own.
+/// A connection that sends bytes exactly as given, valid or not. It blocks, and therefore has a thread of its own.
 final class RawConnection {
     let descriptor: Int32
     private var unread: [UInt8] = []
@@ -18,7 +18,7 @@ final class RawConnection {
         }
     }
 
-    /// Sends the text, and reads all that comes until the other side closes.
+    /// Sends the text, and reads all answers until the other side closes.
     static func exchange(_ text: String, with port: Int) async throws -> [RawAnswer] {
         try await to(port) { connection in
             connection.send(text)
@@ -28,7 +28,7 @@ final class RawConnection {
 
     init(_ port: Int) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        // Only so that a test that fails comes to an end.
+        // A time limit only for tests that fail.
         var wait = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
@@ -43,7 +43,7 @@ final class RawConnection {
 
     deinit { close(descriptor) }
 
-    /// Sends all of it, unless the other side has gone.
+    /// Sends all bytes, unless the other side has gone.
     func send(_ text: String) { send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) {
@@ -55,7 +55,7 @@ final class RawConnection {
         }
     }
 
-    /// Sends a byte at a time, and looks after each for so long whether an answer comes; returns how many were sent by then.
+    /// Sends a byte at a time, and waits after each for an answer; returns the number of bytes sent until then.
     func drip(_ text: String, waitingMilliseconds: Int32) -> Int {
         var sent = 0
         for byte in text.utf8 {
@@ -67,14 +67,14 @@ final class RawConnection {
         return sent
     }
 
-    /// Says that nothing more will be sent.
+    /// Shuts down the sending side: no more bytes follow.
     func closeOurSide() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Closes at once, and not in order: the other side is reset.
+    /// Closes at once with a reset of the connection.
     func reset() {
         var lingering = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
-        // Another socket takes the number over and is closed with this object.
+        // Another socket takes over the number and is closed with this object.
         let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         dup2(other, descriptor)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -113,7 +113,7 @@ final class RawConnection {
         return answers
     }
 
-    /// The next chunk of an answer that comes in chunks; empty if it was the last one.
+    /// The next chunk of a chunked answer; empty for the last one.
     func chunk() throws -> [UInt8] {
         let end = Array("\r\n".utf8)
         while true {
@@ -128,7 +128,7 @@ final class RawConnection {
         }
     }
 
-    /// Whether something came; false when the other side has closed.
+    /// Whether bytes arrived; false when the other side has closed.
     private func readMore() throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &chunk, chunk.count, 0)
@@ -138,14 +138,14 @@ final class RawConnection {
     }
 }
 
-/// An answer as it came over the connection.
+/// An answer as received on the connection.
 struct RawAnswer: Sendable {
     let status: Int
     /// Names in lower case.
     let headers: [String: String]
     let body: [UInt8]
 
-    /// The first answer in these bytes with its length; nil if they do not have all of it.
+    /// The first answer in these bytes with its length; nil if it is incomplete.
     static func first(in bytes: [UInt8]) -> (RawAnswer, length: Int)? {
         let end = Array("\r\n\r\n".utf8)
         guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { return nil }
@@ -166,7 +166,7 @@ struct RawAnswer: Sendable {
 
     var json: JSONValue { (try? JSONValue(parsing: body, limits: .configuration)) ?? .null }
 
-    /// Status and, of a problem, its code: `400 host-missing`.
+    /// The status and, for a problem, its code: `400 host-missing`.
     var summary: String {
         let code = headers["content-type"] == "application/problem+json" ? json.at("code").asString : nil
         return [String(status), code].compactMap(\.self).joined(separator: " ")

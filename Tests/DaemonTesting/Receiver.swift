@@ -7,16 +7,16 @@ import RouterPlugin
 import RouterdApp
 import Synchronization
 
-/// A receiver of webhooks in this process: verifies what comes, remembers it, and answers as it is told.
+/// A receiver of webhooks in this process: verifies and records them, and answers as configured.
 final class Receiver: Sendable {
-    /// What came in.
+    /// A received webhook.
     struct Webhook: Sendable {
         let path: String
         let headers: [(name: String, value: String)]
         let body: [UInt8]
         /// Whether one of the receiver's keys has signed it.
         let isVerified: Bool
-        /// Whether the receiver counted as down when it came.
+        /// Whether the receiver counted as down when the webhook arrived.
         var isRefused = false
 
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
@@ -25,7 +25,7 @@ final class Receiver: Sendable {
         var json: JSONValue { (try? JSONValue(parsing: body, limits: .configuration)) ?? .null }
         var contentID: String? { json.at("data", "targetContentIdentifier").asString }
 
-        /// The bytes of the payload: it is the last member of `data`, which is the last member of the body.
+        /// The bytes of the payload, which is the last member of `data`, the last member of the body.
         var payload: [UInt8] {
             let mark = Array(#""payload":"#.utf8)
             guard let start = body.indices.first(where: { body[$0...].starts(with: mark) }) else { return [] }
@@ -45,7 +45,7 @@ final class Receiver: Sendable {
         var server: Task<Void, any Error>?
     }
 
-    /// What tests sign with unless they are about secrets.
+    /// The secret of tests that are not about secrets.
     static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
     private let state: Mutex<State>
@@ -58,9 +58,9 @@ final class Receiver: Sendable {
 
     func url(_ path: String = "/hook") -> String { "http://127.0.0.1:\(state.withLock(\.port))\(path)" }
 
-    // MARK: Telling it what to do
+    // MARK: Configuring answers
 
-    /// Answers the next webhooks at the path with these statuses; those after them with 204.
+    /// Answers the next webhooks at the path with these statuses, and later ones with 204.
     func answer(_ path: String = "/hook", with statuses: Int..., headers: HTTPFields = [:]) {
         state.withLock { $0.answers[path, default: []] += statuses.map { ($0, headers) } }
     }
@@ -75,14 +75,14 @@ final class Receiver: Sendable {
         state.withLock { $0.replies[type] = document }
     }
 
-    /// Answers everything at the path with 503, until it is up again.
+    /// Answers all requests at the path with 503, until it is set up again.
     func setDown(_ isDown: Bool, _ path: String) {
         state.withLock { state in
             if isDown { state.down.insert(path) } else { state.down.remove(path) }
         }
     }
 
-    /// Takes webhooks at the path but does not answer them before `release`.
+    /// Holds webhooks at the path unanswered until `release`.
     func hold(_ path: String = "/hook") {
         state.withLock { $0.held[path] = Tally() }
     }
@@ -91,23 +91,23 @@ final class Receiver: Sendable {
         state.withLock { $0.held.removeValue(forKey: path) }?.add()
     }
 
-    /// Takes what this key has signed too: a secret, or a public key.
+    /// Accepts signatures of this key too: a secret, or a public key.
     func trust(_ key: String) throws {
         let key = try WebhookVerificationKey(key)
         state.withLock { $0.keys.append(key) }
     }
 
-    /// Takes what this key has signed, and nothing else.
+    /// Accepts signatures of this key only.
     func trustOnly(_ key: String) throws {
         let key = try WebhookVerificationKey(key)
         state.withLock { $0.keys = [key] }
     }
 
-    // MARK: What came
+    // MARK: Received webhooks
 
     var all: [Webhook] { state.withLock(\.webhooks) }
 
-    /// What it has taken, each once: what it refused and what came again left out.
+    /// The accepted webhooks, each once: without refused ones and repetitions.
     var distinct: [Webhook] {
         var known: Set<String> = []
         return all.filter { !$0.isRefused && known.insert($0.id).inserted }
@@ -115,10 +115,10 @@ final class Receiver: Sendable {
 
     func webhooks(at path: String = "/hook") -> [Webhook] { all.filter { $0.path == path } }
 
-    /// Suspends until so many have come in all.
+    /// Suspends until this many webhooks have arrived in all.
     func reached(_ count: Int) async throws { try await arrivals.reached(count) }
 
-    /// Suspends until so many have come to the path.
+    /// Suspends until this many webhooks have arrived at the path.
     @discardableResult
     func webhooks(_ count: Int, at path: String = "/hook") async throws -> [Webhook] {
         while true {
@@ -148,7 +148,7 @@ final class Receiver: Sendable {
         try await listening.reached(1)
     }
 
-    /// Connections are refused from now on, and those that stand are cut.
+    /// Refuses connections from now on, and cuts the open ones.
     func stop() async {
         for path in state.withLock({ Array($0.held.keys) }) { release(path) }
         let server = state.withLock { state in
@@ -196,7 +196,7 @@ final class Receiver: Sendable {
     }
 }
 
-/// Runs `body` with a receiver that listens.
+/// Runs `body` with a listening receiver.
 func withReceiver<Value>(_ body: (Receiver) async throws -> Value) async throws -> Value {
     let receiver = try Receiver()
     try await receiver.start()

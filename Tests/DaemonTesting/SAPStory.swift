@@ -2,10 +2,10 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-/// The story of the SAP SDK's multi-window rules, as clients and receivers of three windows of a tablet see it: one begins to
-/// take a person on, is closed, and another one finishes; the application is left and locked, unlocked, its passcode changed,
-/// tried too often, and all begins anew. What comes while it may not be seen is held, and comes once, in order.
-///
+/// The story of the SAP SDK's multi-window rules, from the side of clients and receivers. A tablet has three windows:
+/// one begins to onboard a person and is closed, and another one finishes. The application is left and locked, and
+/// unlocked; its passcode is changed, is tried too often, and the gate is reset. Notifications that may not be seen are
+/// held, and arrive once, in order.
 struct SAPStory: Story {
     /// A part of all passcodes.
     static let secrets = ["Rosa"]
@@ -17,7 +17,7 @@ struct SAPStory: Story {
 
     let receiver: Receiver
     var isSure = true
-    /// The contents of all that was accepted, in order.
+    /// The contents of all accepted notifications, in order.
     private(set) var accepted: [String] = []
     /// How many of them may have been seen.
     private var mayBeSeen = 0
@@ -52,7 +52,7 @@ struct SAPStory: Story {
         },
     ]
 
-    // MARK: Taking on
+    // MARK: Onboarding
 
     private func register(_ daemon: any APICaller) async throws {
         let policy = #"{"minLength":8,"retryLimit":3,"lockTimeoutSeconds":0}"#
@@ -71,7 +71,7 @@ struct SAPStory: Story {
     private func begin(_ daemon: any APICaller) async throws {
         let gate = try await daemon.atGate("open", term: nil)
         #expect(gate["responsible"] == "win-1" && gate["term"] == 1 && gate["state"] == "onboarding", "\(gate.text)")
-        // It does not come to the end: nobody will be asked for that one.
+        // This onboarding does not end, so its passcode is never asked for.
         try await choose(Self.third, by: "win-1", daemon)
         let report = #"""
             "operationId":"op","step":"downloadingEntityStore","currentStepNumber":4,"totalNumberOfSteps":13,
@@ -86,7 +86,7 @@ struct SAPStory: Story {
         let gate = try await daemon.call(.get, "\(Self.gate)?device=tablet")
         #expect(gate["responsible"] == "win-2" && gate["term"] == 2 && gate["state"] == "onboarding", "\(gate.text)")
         #expect(gate["progress"] == .null, "It begins anew.")
-        // Who has not heard of its new part yet speaks of the old one.
+        // A session that does not know of its new term yet names the old one.
         expectProblem(try await daemon.atGate("succeed", by: "win-2", term: 1), 409, "stale-term")
     }
 
@@ -144,8 +144,8 @@ struct SAPStory: Story {
         #expect(answer.status == 200 && answer["state"] == "opened", "\(answer.text)")
     }
 
-    /// One that is not right was compared, and counted. Who is not sure does not try it: of three tries, one may be used up,
-    /// and another one lost.
+    /// A wrong passcode was compared, and counted. A client that is not sure skips it: of three tries, one may be used
+    /// up, and another one lost.
     private func expectWrong(_ answer: Answer, _ daemon: any APICaller) async throws {
         expectRefused(answer, 403, "invalid-passcode", triesRemaining: 2)
         #expect(try await daemon.passcodeStatus["triesRemaining"] == 2)
@@ -217,18 +217,18 @@ struct SAPStory: Story {
         }
     }
 
-    /// The contents of what has come to the windows, without what has come again.
+    /// The contents of the webhooks to the windows, without repetitions.
     private var seen: [String] {
         receiver.distinct.filter { $0.path != "/delegate" }.compactMap(\.contentID)
     }
 
-    /// Nothing has passed the gate that was held by it.
+    /// No held notification has passed the gate.
     private func expectNothingMore() {
         let seen = seen
         #expect(seen.elementsEqual(accepted.prefix(seen.count)) && seen.count <= mayBeSeen, "\(seen)")
     }
 
-    /// All that was accepted comes, once, and in order.
+    /// All accepted notifications arrive, once, and in order.
     private func expectAll(_ daemon: any APICaller) async throws {
         try await daemon.until { seen.count >= accepted.count }
         #expect(seen == accepted)
@@ -237,9 +237,9 @@ struct SAPStory: Story {
         #expect(screens.asArray?.map { $0["applicationScreen"] ?? .null } == ["app", "app", "app"])
     }
 
-    // MARK: What was told
+    // MARK: Events of the gate
 
-    /// What each is told of the gate, without repetition.
+    /// The gate events of each receiver, without repetitions.
     private static let words = {
         let (begins, asks) = ("application.onboardingSceneDidChange", "application.passcodeSceneDidChange")
         let (hide, show, progress) = (
@@ -271,7 +271,7 @@ struct SAPStory: Story {
         expectShownBefore()
     }
 
-    /// The window is told to show the application before it is to show something.
+    /// The window is told to show the application before it receives a notification.
     private func expectShownBefore() {
         var isShown = false
         for webhook in receiver.distinct where webhook.path == "/win-2" {
@@ -282,7 +282,7 @@ struct SAPStory: Story {
         }
     }
 
-    /// What a receiver was told of the gate, without repetition: a step that is told again may tell others again.
+    /// The gate events of a receiver, without repetitions: a repeated step may repeat the events of others.
     private func words(of path: String) -> [String] {
         let told = receiver.distinct.filter { $0.path == path }.compactMap { $0.json.at("type").asString }
         return told.filter { $0.hasPrefix("application.") || $0.hasSuffix("Screen") }.reduce(into: []) { list, word in

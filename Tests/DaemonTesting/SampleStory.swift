@@ -2,15 +2,15 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-/// Apple's sample "Supporting Multiple Windows on iPad", told event by event: a gallery, an inspector by a long press, another
-/// one by a drag, the background, the reclaim, the return, and the swipe while the delegate is down.
+/// The story of Apple's sample "Supporting Multiple Windows on iPad", event by event: a gallery, an inspector by a long
+/// press, another one by a drag, the background, the reclaim, the return, and the swipe while the delegate is down.
 struct SampleStory: Story {
     let receiver: Receiver
     var isSure = true
-    /// The sessions in the order in which they were made.
+    /// The sessions in order of creation.
     private var windows: [String] = []
-    /// What each receiver has been told when all of the steps so far has come; a configuration's path, and the session's
-    /// place among the windows.
+    /// The events of each receiver once all steps so far have been delivered; by a configuration's path and the
+    /// session's place among the windows.
     private var expected: [String: [String]] = [:]
     private var isDelegateBack = false
 
@@ -26,7 +26,8 @@ struct SampleStory: Story {
         step(
             "the gallery opens", told: ["/delegate": ["application.configurationForConnecting"], "/gallery#0": appears]
         ) { story, daemon in
-            // The first of the manifest is the inspector: who is not asked would get that.
+            // The first configuration of the manifest is the inspector: without an answer of the delegate the session
+            // would get that.
             story.receiver.answer(
                 to: "application.configurationForConnecting", withJSON: #"{"configuration":"Gallery"}"#)
             try await story.open("{}", key: "gallery", daemon)
@@ -85,7 +86,7 @@ struct SampleStory: Story {
         "scene.willResignActive", "scene.stateRestorationActivity", "scene.didEnterBackground",
     ]
 
-    /// What a person does, and what has to be told of it, in that order and nothing else.
+    /// A step of a person, and the events that it has to cause, in that order and no others.
     private static func step(
         _ name: String, told: [String: [String]],
         _ act: @escaping @Sendable (inout SampleStory, any APICaller) async throws -> Void
@@ -131,7 +132,7 @@ struct SampleStory: Story {
         if !windows.contains(id) { windows.append(id) }
     }
 
-    /// Suspends until the delegate has refused to hear of both, and that is known.
+    /// Suspends until the delegate has refused the event of both sessions, and the outcome is committed.
     private func delegateWasTried(_ daemon: any APICaller) async throws {
         let list = "/v1/notifications?type=application.didDiscardSceneSessions&state=waiting"
         try await daemon.until {
@@ -143,9 +144,9 @@ struct SampleStory: Story {
         }
     }
 
-    // MARK: What was told
+    // MARK: Received events
 
-    /// What each receiver was told; what came twice and what the delegate refused left out.
+    /// The events of each receiver, without repetitions and without those that the delegate refused.
     private var told: [String: [String]] {
         var told: [String: [String]] = [:]
         for webhook in receiver.distinct {
@@ -156,7 +157,7 @@ struct SampleStory: Story {
         return told
     }
 
-    /// What the events say, beside that they came.
+    /// Checks the contents of the events.
     func check(repetitions: Int) {
         let webhooks = receiver.distinct
         let again = receiver.all.count { !$0.isRefused } - webhooks.count

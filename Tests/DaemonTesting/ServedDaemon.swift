@@ -4,7 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 
-/// The daemon as a process of its own, called through its port.
+/// The daemon as a separate process, called through its port.
 struct ServedDaemon: APICaller {
     let program: Program
     let port: Int
@@ -34,7 +34,7 @@ struct ServedDaemon: APICaller {
         return Answer(response.head, response.body)
     }
 
-    /// Runs `body` with a connection of its own to a daemon that runs.
+    /// Runs `body` with a connection of its own to a running daemon.
     static func connected<Value: Sendable>(
         to program: Program, port: Int, _ body: @escaping @Sendable (ServedDaemon) async throws -> Value
     ) async throws -> Value {
@@ -51,7 +51,7 @@ struct ServedDaemon: APICaller {
     }
 }
 
-/// Runs `body` with a daemon of its own process; it is told to end if it has not ended by then.
+/// Runs `body` with a daemon in a separate process, which is told to end if it has not ended by then.
 func withServedDaemon<Value: Sendable>(
     _ arguments: [String] = [], database: String? = nil, environment: [String: String] = [:],
     _ body: @escaping @Sendable (ServedDaemon) async throws -> Value

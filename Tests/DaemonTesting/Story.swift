@@ -3,22 +3,23 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-/// What clients and receivers of some sessions do, step by step, and what has to come of it.
+/// A script of clients and receivers of some sessions, step by step, with the expected results.
 ///
-/// Each step is told to the daemon that runs then. A client whose daemon dies tells the step once more, to the next one.
+/// Each step is sent to the daemon that runs at the time. When a daemon dies, its client repeats the step to the next
+/// one.
 protocol Story: Sendable {
     static var steps: [StoryStep<Self>] { get }
-    /// What no file of the daemon may hold.
+    /// Texts that no file of the daemon may hold.
     static var secrets: [String] { get }
 
-    /// Whether nobody has been told this step before, so that nothing of it can have been done.
+    /// Whether this step has never been sent before, so that no part of it can have been done.
     var isSure: Bool { get set }
 
     init(_ receiver: Receiver)
 
-    /// Looks at the whole of it, when all has come.
+    /// Checks the whole story, when all webhooks have arrived.
     ///
-    /// - Parameter repetitions: How often something may have come twice.
+    /// - Parameter repetitions: The permitted number of repeated webhooks.
     func check(repetitions: Int)
 }
 
@@ -36,15 +37,15 @@ struct StoryStep<Teller>: Sendable {
     }
 }
 
-/// Tells a story to the real binary, which dies of it.
+/// Runs a story against the real binary, which is killed during it.
 struct StoryTeller<Teller: Story> {
-    /// How many attempts may be under way when a daemon dies: one a lane.
+    /// The number of attempts that may be under way when a daemon dies: one a lane.
     static var repetitionsOfAKill: Int { 4 }
 
     let directory: TemporaryDirectory
     private var story: Teller
     private var (program, port): (Program, Int)
-    /// Hashes of passcodes cost little: unoptimised code takes ten seconds for one of the usual cost.
+    /// A low cost of passcode hashes: unoptimised code takes ten seconds for one of the usual cost.
     private static var environment: [String: String] {
         ["ROUTERD_PASSCODES_LOG_ROUNDS": "10", "ROUTERD_PASSCODES_PARALLELISM": "1"]
     }
@@ -61,9 +62,9 @@ struct StoryTeller<Teller: Story> {
         try await ServedDaemon.start(database: directory.file(), environment: environment, under: wrapper)
     }
 
-    /// Tells all of it, and kills the daemon after each of these steps.
+    /// Runs all steps, and kills the daemon after each of the given ones.
     ///
-    /// - Parameter sayingAgain: Whether no client has seen the answers of that step.
+    /// - Parameter sayingAgain: Whether clients repeat the step, as if they had not seen its answers.
     static func tell(killingAfter kills: Range<Int>, sayingAgain: Bool) async throws {
         try await withReceiver { receiver in
             var teller = try await StoryTeller(receiver, under: [])
@@ -82,9 +83,9 @@ struct StoryTeller<Teller: Story> {
         }
     }
 
-    /// Tells all of it to a daemon that strace kills at the nth call of the kernel of that kind.
+    /// Runs all steps against a daemon that strace kills at the nth system call of that kind.
     ///
-    /// - Returns: In which step it was killed; nil if it was not.
+    /// - Returns: The step in which it was killed; nil if it was not.
     static func tell(killingAt call: String, _ count: Int) async throws -> String? {
         try await withReceiver { receiver in
             let wrapper = Strace.killing(at: call, count)
@@ -99,14 +100,15 @@ struct StoryTeller<Teller: Story> {
                 try await teller.tell(step).get()
                 teller.story.isSure = true
             }
-            // How many calls a story takes differs a little, so that the last ones may be those of the end.
+            // The number of calls in a story varies a little, so that the last calls may be those of the end.
             if struck == nil, try await teller.isStruckWhenItEnds() { struck = "the end" }
             try await teller.end(repetitions: struck == nil ? 0 : repetitionsOfAKill)
             return struck
         }
     }
 
-    /// How often the kernel is called in the whole story, by the thread that does so most: strace counts for each.
+    /// The number of system calls in the whole story, by the thread that makes most of them: strace counts each thread
+    /// by itself.
     static func count(_ calls: [String]) async throws -> [String: Int] {
         try await withReceiver { receiver in
             let directory = try TemporaryDirectory()
@@ -119,7 +121,7 @@ struct StoryTeller<Teller: Story> {
 
     // MARK: Parts
 
-    /// What the story has learnt is kept if the daemon has died.
+    /// The story keeps its state even if the daemon has died.
     private mutating func tell(_ step: StoryStep<Teller>) async -> Result<Void, any Error> {
         do {
             try await step.tell(&story, MortalDaemon(port: port))
@@ -129,14 +131,14 @@ struct StoryTeller<Teller: Story> {
         }
     }
 
-    /// The daemon was killed, and starts anew on what it has left.
+    /// Starts the killed daemon again on its files.
     private mutating func revive() async throws {
         let status = try await program.ended().status
         #expect(status == -SIGKILL)
         (program, port) = try await Self.start(directory)
     }
 
-    /// Ends the daemon, and starts it anew; returns whether it was killed instead.
+    /// Ends the daemon, and starts it again; returns whether it was killed instead.
     private mutating func isStruckWhenItEnds() async throws -> Bool {
         program.send(SIGTERM)
         let status = try await program.ended().status
@@ -154,7 +156,7 @@ struct StoryTeller<Teller: Story> {
     }
 }
 
-/// A daemon that may die while it is asked: each call has a connection of its own.
+/// A daemon that may die during a call: each call has a connection of its own.
 private struct MortalDaemon: APICaller {
     let port: Int
 

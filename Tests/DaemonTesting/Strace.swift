@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// strace stands between the daemon and the kernel. It traces from aside, so that the daemon is the process that was started.
+/// Runs the daemon under strace. strace runs as a separate tracer, so that the started process is the daemon itself.
 enum Strace {
     private static let command = ["strace", "-D", "-f", "-q"]
 
-    /// Whether it is there, and may trace.
+    /// Whether strace is installed, and permitted to trace.
     static let mayTrace: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -23,11 +23,12 @@ enum Strace {
         command + ["-o", file, "-e", "trace=\(calls.joined(separator: ","))"]
     }
 
-    /// How often each was made, by the thread that made it most. A line is the thread's number, and the call.
+    /// The number of calls of each kind, by the thread that made most of them. A line has the thread's number and the
+    /// call.
     ///
     /// - Parameters:
-    ///   - pid: Of the program that was traced; it has ended.
-    ///   - list: Reads what was listed: strace goes on writing for a moment.
+    ///   - pid: The pid of the traced program, which has ended.
+    ///   - list: Reads the list: strace goes on writing for a moment.
     static func count(_ calls: [String], of pid: pid_t, in list: () throws -> String) throws -> [String: Int] {
         var text = ""
         for _ in 0..<10_000 where !text.contains("\n\(pid) +++ ") { text = try list() }

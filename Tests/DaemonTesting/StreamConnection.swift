@@ -1,9 +1,9 @@
 import RouterPlugin
 import RouterdApp
 
-/// A stream of server-sent events as a client reads it: over a connection of its own, chunk by chunk.
+/// A client's stream of server-sent events: on a connection of its own, read chunk by chunk.
 final class StreamConnection {
-    /// What came between two empty lines.
+    /// The lines between two empty lines.
     struct Event: Sendable {
         var id = ""
         /// Empty for a heartbeat.
@@ -15,7 +15,7 @@ final class StreamConnection {
     private var text: [UInt8] = []
     private var hasEnded = false
 
-    /// Asks for a stream, and reads the head of the answer; a refusal is the answer of it.
+    /// Requests a stream, and reads the head of the answer; throws if the stream is refused.
     init(_ connection: RawConnection, _ query: String, _ headers: [String: String]) throws {
         self.connection = connection
         let lines = headers.map { "\($0): \($1)\r\n" }.joined()
@@ -38,7 +38,7 @@ final class StreamConnection {
         try StreamConnection(RawConnection(port), "", headers).head
     }
 
-    /// The next event or heartbeat; nil when the stream has ended in order.
+    /// The next event or heartbeat; nil when the stream has ended properly.
     func next() throws -> Event? {
         let end = Array("\n\n".utf8)
         while true {
@@ -53,7 +53,7 @@ final class StreamConnection {
         }
     }
 
-    /// The next so many events, heartbeats left out.
+    /// The next events, without heartbeats.
     func events(_ count: Int) throws -> [Event] {
         var events: [Event] = []
         while events.count < count {
@@ -81,9 +81,9 @@ final class StreamConnection {
     }
 }
 
-/// Lets what runs on a thread of its own wait for what runs in tasks, and the other way about.
+/// Lets a thread of its own wait for tasks, and tasks wait for the thread.
 extension StreamConnection {
-    /// Runs `body` in the background of `others`, which begins when the stream is open.
+    /// Runs `body` on the stream in the background of `others`, which begins when the stream is open.
     static func follow<Value: Sendable, Other: Sendable>(
         _ port: Int, _ query: String = "", headers: [String: String] = [:],
         _ body: @escaping @Sendable (StreamConnection) throws -> Value,
@@ -91,7 +91,7 @@ extension StreamConnection {
     ) async throws -> Value {
         let isOpen = Tally()
         async let value = open(port, query, headers: headers) { stream in
-            // The first heartbeat says from where on the client is told.
+            // The first heartbeat names the place from which the client receives events.
             _ = try stream.next()
             isOpen.add()
             return try body(stream)

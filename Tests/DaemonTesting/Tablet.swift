@@ -2,7 +2,7 @@ import HTTPTypes
 import RouterPlugin
 import Testing
 
-/// A tablet that people pass on to one another: two windows of an application that has a passcode.
+/// A tablet shared by several people: two windows of an application that has a passcode.
 enum Tablet {
     static let gate = "\(TestDaemon.gallery)/gate"
     static let policy = #"{"minLength":4,"retryLimit":3,"lockTimeoutSeconds":0}"#
@@ -23,7 +23,7 @@ extension APICaller {
         }
     }
 
-    /// Opens the gate and has a passcode chosen, up to the end of onboarding.
+    /// Opens the gate and chooses a passcode, up to the end of onboarding.
     func takeOn(passcode: String, deviceKey: String? = nil) async throws {
         #expect(try await atGate("open", term: nil)["state"] == "onboarding")
         let key = deviceKey.map { #","deviceKey":"\#($0)""# } ?? ""
@@ -38,7 +38,7 @@ extension APICaller {
         #expect(try await call(.patch, path, #"{"activationState":"\#(state)"}"#).status == 200)
     }
 
-    /// What is to lock at once is locked, and somebody looks at it.
+    /// Leaves the application, which locks at once, and brings a window back to the foreground.
     func leaveAndComeBack(_ window: String = "win-1") async throws {
         for state in ["background", "foregroundActive"] { try await move(window, to: state) }
         #expect(try await gateState == "locked")
@@ -52,7 +52,7 @@ extension APICaller {
         get async throws { try await call(.get, "\(Tablet.gate)?device=tablet")["term"].asInt64 ?? -1 }
     }
 
-    /// What a window says at the gate, in the term that is now.
+    /// A request of a window to the gate, in the current term.
     func atGate(_ step: String, _ fields: String = "", by window: String = "win-1") async throws -> Answer {
         try await atGate(step, fields, by: window, term: try await term)
     }
@@ -89,7 +89,7 @@ extension APICaller {
     }
 }
 
-/// Expects that a passcode was refused with that code, and how many tries are left.
+/// Expects that a passcode was refused with that code, and the number of tries left.
 func expectRefused(
     _ answer: Answer, _ status: Int, _ code: String, triesRemaining: Int64,
     sourceLocation: SourceLocation = #_sourceLocation

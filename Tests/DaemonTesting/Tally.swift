@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// Counts what happens, and lets tests wait until enough of it has happened.
+/// A counter whose tests can wait for a number.
 final class Tally: Sendable {
     private struct Waiter {
         let id: UInt64
@@ -39,7 +39,7 @@ final class Tally: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    // Asked under the lock: whoever cancels later finds the waiter.
+                    // Checked under the lock: a later cancellation finds the waiter.
                     if state.count >= count || Task.isCancelled { return true }
                     state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
                     return false
@@ -56,14 +56,14 @@ final class Tally: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Blocks a thread that is the caller's own until the count is at least that.
+    /// Blocks the caller's own thread until the count is at least that.
     func wait(for count: Int) {
         let isReached = DispatchSemaphore(value: 0)
         Task {
             try? await reached(count)
             isReached.signal()
         }
-        // So that a test that fails comes to an end.
+        // A time limit, so that a failing test ends.
         guard isReached.wait(timeout: .now() + 60) == .timedOut else { return }
         Issue.record("The count is not \(count) after a minute.")
     }

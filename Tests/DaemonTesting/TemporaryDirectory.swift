@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of a test's own, gone when the test lets go of it.
+/// A directory for one test, deleted when the test releases it.
 final class TemporaryDirectory: Sendable {
     let path: String
 

@@ -16,12 +16,12 @@ struct TestDaemon: Sendable {
     let store: WatchedStore
     let client: any TestClientProtocol
 
-    /// How a daemon is set up for a test.
+    /// The set-up of a daemon for a test.
     struct Options: Sendable {
-        /// Nil takes a file of the test's own.
+        /// Nil takes a file for this test.
         var database: String?
         var keys: [APIKey] = []
-        /// Receivers of the tests are on loopback, with keys or without.
+        /// The tests' receivers are on loopback, with keys or without.
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
         var passcodeValidators: [any PasscodeValidator] = []
@@ -46,7 +46,7 @@ struct TestDaemon: Sendable {
         return Answer(response.head, response.body)
     }
 
-    /// Looks after each commit until it is so; a test that runs out of time is cancelled here.
+    /// Checks the condition after each commit until it holds; a test that runs out of time is cancelled here.
     func until(_ isSo: () async throws -> Bool) async throws {
         while true {
             let seen = store.commits.count
@@ -68,13 +68,13 @@ extension HTTPFields {
 
 // MARK: - The application of the tests
 
-/// Whoever can call the API: a daemon in this process or one of its own.
+/// A caller of the API of a daemon, in this process or in a separate one.
 protocol APICaller: Sendable {
     func call(
         _ method: HTTPRequest.Method, _ path: String, bytes: [UInt8]?, headers: [String: String]
     ) async throws -> Answer
 
-    /// Asks whether the condition holds, again after each change of the daemon, until it does.
+    /// Checks whether the condition holds, again after each change of the daemon, until it does.
     func until(_ holds: () async throws -> Bool) async throws
 }
 
@@ -90,13 +90,13 @@ extension APICaller {
         try await call(method, path, bytes: bytes, headers: [:])
     }
 
-    /// Puts the gallery, a patient one unless the test says otherwise.
+    /// Puts the gallery, by default with patient delivery settings.
     @discardableResult
     func putGallery(_ body: String = TestDaemon.patientGallery) async throws -> Answer {
         try await call(.put, TestDaemon.gallery, body)
     }
 
-    /// Puts a session of the gallery that listens at the URL.
+    /// Puts a session of the gallery with an endpoint at the URL.
     @discardableResult
     func putSession(_ id: String, at url: String, _ fields: String = "") async throws -> Answer {
         let endpoint = #""endpoint":{"url":"\#(url)","secret":"\#(Receiver.secret)"}"#
@@ -108,7 +108,7 @@ extension APICaller {
         try await call(.get, "\(TestDaemon.gallery)/sessions/\(id)")
     }
 
-    /// Posts a notification about a content, or about nothing in particular.
+    /// Posts a notification about a content, or without one.
     @discardableResult
     func post(about contentID: String?, headers: [String: String] = [:]) async throws -> Answer {
         let field = contentID.map { #""notification-content-id":"\#($0)""# } ?? ""
@@ -126,11 +126,11 @@ extension APICaller {
 extension TestDaemon: APICaller {
     static let gallery = "/v1/applications/com.example.gallery"
 
-    /// One retry, at once, and so much time to answer that no attempt ends by itself while a receiver holds it, however
-    /// busy the machine is.
+    /// One immediate retry, and a time limit that no attempt reaches while a receiver holds it, however busy the
+    /// machine is.
     static let patientGallery = #"{"delivery":{"retrySchedule":[0],"timeoutSeconds":300}}"#
 
-    /// The notification, when it is settled.
+    /// The notification, once it is settled.
     func settled(_ id: String) async throws -> Answer {
         var answer = try await notification(id)
         try await until {
@@ -141,7 +141,7 @@ extension TestDaemon: APICaller {
     }
 }
 
-/// A condition that prefers or can show what a predicate says, as a session's field.
+/// Activation conditions with these predicates, as fields of a session.
 func conditions(can: String? = nil, prefers: String? = nil, level: Int = 0) -> String {
     var fields = [#""preferenceLevel":\#(level)"#]
     if let can { fields.append(#""canActivateForTargetContentIdentifierPredicate":"\#(can)""#) }
@@ -151,7 +151,7 @@ func conditions(can: String? = nil, prefers: String? = nil, level: Int = 0) -> S
 
 // MARK: - Running
 
-/// Runs `body` with a daemon that is stopped afterwards, as the real one is: attempts end, outcomes are committed.
+/// Runs `body` with a daemon that is stopped afterwards like the real one: attempts end, outcomes are committed.
 func withDaemon<Value>(
     _ options: TestDaemon.Options = .init(), _ body: @Sendable (TestDaemon) async throws -> Value
 ) async throws -> Value {
@@ -186,7 +186,7 @@ func withDaemon<Value>(
     }
     await host.stopStarting()
     await transport.shutdown(gracePeriodMilliseconds: 0)
-    // After a failure there may be an outcome that never comes, and the failure is to be told, not waited for.
+    // After a failure an outcome may never come, and the failure must be reported, not waited for.
     if case .success = result { await host.drained() }
     try store.base.close()
     return try result.get()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a text leaves where it is written down: its bytes, and those as hexadecimal digits and in base64.
+/// The traces that a text leaves in a file: its bytes, and their forms in hexadecimal digits and in base64.
 enum Traces {
     static func of(_ text: String) -> [Data] {
         let bytes = Array(text.utf8)
@@ -8,8 +8,8 @@ enum Traces {
         return ([text, digits, digits.uppercased()] + base64(bytes)).map { Data($0.utf8) }
     }
 
-    /// Base64 takes three bytes at a time, so that what a text becomes depends on how many stand before it. What it shares
-    /// with its neighbours is left out.
+    /// Base64 encodes three bytes at a time, so the encoding of a text depends on the number of bytes before it. Digits
+    /// that it shares with its neighbours are left out.
     private static func base64(_ bytes: [UInt8]) -> [String] {
         (0..<3).map { before in
             let whole = Data([UInt8](repeating: 0, count: before) + bytes).base64EncodedString()
@@ -19,7 +19,7 @@ enum Traces {
         }
     }
 
-    /// The traces of a text in the files of a directory, told by the name of the file.
+    /// The traces of a text in the files of a directory, reported by file name.
     static func find(_ text: String, in directory: TemporaryDirectory) throws -> [String] {
         let traces = of(text)
         return try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { name in

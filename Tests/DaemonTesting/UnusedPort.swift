@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port of the loopback interface at which nobody listens, and nobody else can as long as this is held.
+/// A port of the loopback interface without a listener, which no other program can take as long as this is held.
 final class UnusedPort: Sendable {
     let port: Int
     private let descriptor: Int32

@@ -4,7 +4,7 @@ import RouterPlugin
 import StoreSQLite
 import Synchronization
 
-/// The real store with a counter of commits, a disk that can be full, and a gate that commits can be kept behind.
+/// The real store with a counter of commits, a simulated full disk, and a gate that holds commits back.
 final class WatchedStore: Store {
     let base: SQLiteStore
     /// Commits that succeeded.
@@ -36,10 +36,10 @@ final class WatchedStore: Store {
 
     func recoverDisk() { fault.withLock { $0 = nil } }
 
-    /// From now on there is no payload of anything.
+    /// From now on the store has no payloads.
     func losePayloads() { hasLostPayloads.withLock { $0 = true } }
 
-    /// Keeps the next commit waiting until `open`.
+    /// Holds the next commit back until `open`.
     func close() { isGated.withLock { $0 = true } }
 
     func open() {

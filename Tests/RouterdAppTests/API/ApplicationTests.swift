@@ -96,7 +96,7 @@ struct ApplicationTests {
                 #expect(!(try await daemon.call(.get, TestDaemon.gallery)).text.contains("whsec_"))
                 #expect(!(try await daemon.call(.get, "/v1/applications")).text.contains("whsec_"))
 
-                // The secret that was told the first time still signs.
+                // The secret shown the first time still signs.
                 try receiver.trust(secret)
                 #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/win-1", "{}").status == 201)
                 try await daemon.post(about: "photo/1")
@@ -139,10 +139,10 @@ struct ApplicationTests {
             expectProblem(try await daemon.session("win-1"), 404, "unknown-application")
             let waiting = try await daemon.settled(second.id)
             #expect(waiting["state"] == "deadLettered" && waiting["reason"] == "application-deleted")
-            // What was under way may have arrived, and has: it is told so.
+            // The attempt under way may have arrived, and it has: the notification shows it.
             receiver.release()
             #expect(try await daemon.settled(first.id)["state"] == "delivered")
-            // Nothing of it comes back with an application of the same name.
+            // An application with the same name brings none of it back.
             try await daemon.putGallery()
             #expect(try await daemon.call(.get, "\(TestDaemon.gallery)/sessions").ids("sessions").isEmpty)
         }

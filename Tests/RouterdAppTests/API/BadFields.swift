@@ -3,7 +3,7 @@ import RouterPlugin
 
 @testable import DaemonTesting
 
-/// Fields that must be refused: each with the pointer to what is wrong.
+/// Fields that must be refused, each with the pointer to the fault.
 extension BadCall {
     private static let gallery = TestDaemon.gallery
     private static let session = "\(gallery)/sessions/win-1"

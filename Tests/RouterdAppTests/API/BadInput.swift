@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// A call that must be refused, and how.
+/// A call that must be refused, and the expected refusal.
 struct BadCall: Sendable, CustomTestStringConvertible {
     var name: String
     var method: HTTPRequest.Method
@@ -41,7 +41,7 @@ extension BadCall {
     private static let session = "\(gallery)/sessions/win-1"
     private static let url = "http://127.0.0.1:9/hook"
 
-    /// Bytes that are no JSON document, whoever reads them.
+    /// Bytes that are not a JSON document for any reader.
     private static let documents: [(name: String, bytes: [UInt8], code: String)] = [
         ("nothing", [], "json-unexpected-end"),
         ("half an object", Array(#"{"a":"#.utf8), "json-unexpected-end"),

@@ -7,7 +7,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// What cannot be taken is refused with a code of its own, changes nothing, and harms nobody.
+/// Invalid input is refused with a code of its own, changes nothing, and affects no other request.
 @Suite("Bad input", .timeLimit(.minutes(15)))
 struct BadInputTests {
     static let groups: [(name: String, calls: [BadCall])] = [
@@ -32,7 +32,7 @@ struct BadInputTests {
                 #expect(try await daemon.session("win-1").bytes == session, "\(bad.name)")
             }
             #expect(daemon.store.commits.count == commits)
-            // And it works as before.
+            // Valid input still works.
             #expect(try await daemon.post(about: "a").status == 202)
             #expect(try await receiver.webhooks(1).count == 1)
         }
@@ -43,7 +43,7 @@ struct BadInputTests {
         for bad in Self.groups.flatMap(\.calls) { #expect(bad.code.allSatisfy(allowed.contains), "\(bad.code)") }
     }
 
-    /// Predicates that are refused: where in them, and as what.
+    /// Predicates that are refused: the place and the code of the fault.
     private static let predicates: [(text: String, code: String, offset: Int64, length: Int64)] = [
         ("SELF BEGINWITH 'a'", "expected-operator", 5, 9),
         ("SELF ==", "unexpected-end", 7, 0),

@@ -3,7 +3,7 @@ import RouterPlugin
 
 @testable import DaemonTesting
 
-/// Keys of endpoints and requests to exchange them that must be refused.
+/// Keys of endpoints, and rotation requests, that must be refused.
 extension BadCall {
     private static let gallery = TestDaemon.gallery
     private static let session = "\(gallery)/sessions/win-1"
@@ -11,7 +11,7 @@ extension BadCall {
 
     private static let eleven = Array(repeating: #"{"secret":"\#(otherSecret)"}"#, count: 11).joined(separator: ",")
 
-    /// The member of an endpoint, and what is wrong with it.
+    /// The member of an endpoint, and its fault.
     static let signingKeys: [BadCall] = [
         (#""signingKeys":{}"#, 400, "wrong-type", ""), (#""signingKeys":[]"#, 422, "secret-gap", ""),
         (#""signingKeys":[1]"#, 400, "not-an-object", "/0"),

@@ -10,7 +10,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// Many in one request: a line each, and a bad line fails alone.
+/// Many items in one request: a line each, and a bad line fails alone.
 @Suite("Batches", .timeLimit(.minutes(15)))
 struct BatchTests {
     private static let endpoint = #""endpoint":{"url":"http://127.0.0.1:9/hook","secret":"\#(Receiver.secret)"}"#
@@ -35,7 +35,7 @@ struct BatchTests {
                 ),
                 (#"{"id":"g","endpoint":{"url":"http://127.0.0.1:9/hook"}}"#, 201, "g", .null),
             ]
-            // Empty lines, and ends as Windows writes them, are passed over.
+            // Empty lines and Windows line ends are skipped.
             let body = "\n" + rows.map(\.line).joined(separator: "\r\n\n") + "\n \n"
             let answer = try await daemon.call(.post, "\(TestDaemon.gallery)/sessions:batch", body)
             #expect(answer.status == 200)
@@ -54,8 +54,8 @@ struct BatchTests {
         }
     }
 
-    /// A batch of so many lines, of which the last is bad. How many commands were submitted at a time is noted, and from
-    /// some chunk on they are too many.
+    /// A batch of `lines` lines, of which the last is bad. Records how many commands were submitted at a time; after
+    /// `chunksTaken` chunks the engine has no room.
     private static func batch(lines: Int, chunksTaken: Int = .max, _ submitted: Submitted) -> BatchAnswers {
         let body = (0..<lines).map { $0 == lines - 1 ? "bad" : "line \($0)" }.joined(separator: "\n \r\n")
         let batch = BatchRequest(
@@ -101,7 +101,7 @@ struct BatchTests {
         #expect(counts == [DaemonLimits.batchLines, DaemonLimits.batchLines, 0], "Nothing comes in out of order.")
     }
 
-    /// Takes so many pieces of an answer, and is gone.
+    /// Reads a number of pieces of an answer, and disconnects.
     private struct LeavingClient: ResponseBodyWriter {
         struct Gone: Error {}
         var pieces: Int
@@ -122,7 +122,7 @@ struct BatchTests {
         #expect(response.status == .ok && submitted.counts.withLock(\.count) == 1)
         await #expect(throws: LeavingClient.Gone.self) { try await response.body.write(LeavingClient(pieces: 3)) }
         #expect(submitted.counts.withLock(\.count) == 4, "What nobody will hear of is not done.")
-        // One of few lines is done at once, and has a length.
+        // A batch of few lines is done at once, and its answer has a length.
         let few = try await Self.batch(lines: 3, Submitted()).response(over: channel)
         #expect(few.body.contentLength != nil)
     }
@@ -141,7 +141,7 @@ struct BatchTests {
         #expect(isClosed)
     }
 
-    /// Takes a piece, but not at once, for as long as it is connected.
+    /// Reads a piece after a pause, for as long as it is connected.
     private struct SlowClient: ResponseBodyWriter {
         let channel: NIOAsyncTestingChannel
         let taken: Tally
@@ -183,7 +183,7 @@ struct BatchTests {
         }
     }
 
-    /// Lines of a size that makes a turn of two, though 256 may share one.
+    /// Lines so long that a turn holds two, though 256 may share one.
     @Test func longLinesHaveShortTurns() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
@@ -197,7 +197,7 @@ struct BatchTests {
         }
     }
 
-    /// The sessions of a turn are planned one after the other, each with those before it.
+    /// The sessions of a turn are planned one after the other, each with the results of those before it.
     @Test func oneSceneOnlyIsOneInABatchToo() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery(#"{"manifest":{"supportsMultipleScenes":false}}"#)
@@ -229,7 +229,7 @@ struct BatchTests {
             #expect(try first.lines[2].at("secret") != .null)
             #expect(again[2].at("secret") == .null, "it may be another by now")
             #expect(try await daemon.session("a")["device"] == "new", "nothing is done twice")
-            // Another batch, even one that begins alike.
+            // Another batch under the same key, even one with the same beginning.
             for other in [[#"{"id":"z",\#(Self.endpoint)}"#], lines + [#"{"id":"z",\#(Self.endpoint)}"#]] {
                 expectProblem(try await post(other, key: "k"), 409, "idempotency-conflict")
             }

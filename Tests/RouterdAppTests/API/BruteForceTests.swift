@@ -6,7 +6,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What `decide --verify` compares decisions with finds each kind of mistake.
+/// The reference of `decide --verify` detects each kind of mistake.
 @Suite("Brute force")
 struct BruteForceTests {
     private static func session(_ id: String, can: String, prefers: String, device: String) throws -> SceneSession {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What the egress guard knows when an endpoint is registered is said there and then.
+/// The egress guard refuses an endpoint at registration, as far as its facts are known then.
 @Suite("Endpoints and the egress guard", .timeLimit(.minutes(15)))
 struct EndpointGuardTests {
     private static let session = "\(TestDaemon.gallery)/sessions/win-1"
@@ -101,7 +101,7 @@ struct EndpointGuardTests {
         }
     }
 
-    /// The transport is told on whose behalf it connects.
+    /// The transport is told for which application it connects.
     @Test func aGrantOfTheApplicationLetsItsWebhooksThrough() async throws {
         let network = try IPNetwork("127.0.0.0/8")
         let grant = EgressGrant(application: ApplicationID(unchecked: "com.example.gallery"), network: network)
@@ -124,7 +124,7 @@ struct EndpointGuardTests {
         }
     }
 
-    /// An endpoint that was registered when it was granted is refused when it is not any more: once, and for good.
+    /// An endpoint whose grant was withdrawn is refused: once, and permanently.
     @Test func whatIsRefusedOnTheWayIsADeadLetter() async throws {
         let directory = try TemporaryDirectory()
         try await withReceiver { receiver in

@@ -83,7 +83,7 @@ struct ExplainTests {
             #expect(daemon.store.commits.count == commits)
             #expect(try daemon.store.census().accepted == 0)
             #expect(try await daemon.session("win-1").bytes == before)
-            // The key was not used up.
+            // The idempotency key was not used up.
             #expect(try await daemon.post("{}", headers: headers).status == 202)
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Requests that are no push payloads are not taken for one.
+/// Requests in other formats are not mistaken for push payloads.
 @Suite("Foreign formats")
 struct ForeignFormatTests {
     private static let marks: [(field: String, value: String, kind: String)] = [

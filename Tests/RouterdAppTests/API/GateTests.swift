@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Gates over HTTP: who may say what, and what is shown.
+/// Gates over HTTP: permitted requests, and their answers.
 @Suite("Gates", .timeLimit(.minutes(15)))
 struct GateTests {
     private static let gate = "\(TestDaemon.gallery)/gate"
@@ -17,7 +17,7 @@ struct GateTests {
 
     private static let step = #""operationId":"op","step":"loadingMetadata","totalNumberOfSteps":3"#
 
-    /// A phone with two windows, and a window of no device.
+    /// A phone with two windows, and a window without a device.
     private static func withPhone(
         application: String = gated, _ body: @Sendable (TestDaemon) async throws -> Void
     ) async throws {
@@ -38,7 +38,7 @@ struct GateTests {
             let begun = try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#)
             #expect(begun.status == 200 && begun["state"] == "onboarding" && begun["responsible"] == "win-1")
             #expect(begun["device"] == "phone" && begun["term"] == 1)
-            // Who asks too waits, and learns for whom.
+            // A second window that asks waits, and is told for which session.
             let second = try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-2"}"#)
             #expect(second["responsible"] == "win-1" && second["term"] == 1)
             let screens = try await ["win-1", "win-2", "win-3"].asyncMap { window in
@@ -62,7 +62,7 @@ struct GateTests {
             #expect(done["state"] == "opened" && done["onboardingId"] == "ada" && done["progress"] == .null)
             #expect(
                 try await daemon.call(.get, "\(TestDaemon.gallery)?device=phone")["onboardingSession"] == .null)
-            // The answer may have been lost.
+            // A repetition is accepted: the answer may have been lost.
             let again = try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 1))
             #expect(again.status == 200 && again["onboardingId"] == "ada")
             #expect(try await daemon.session("win-2")["applicationScreen"] == "app")
@@ -122,7 +122,7 @@ struct GateTests {
                 cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
             } while !cursor.isEmpty
             #expect(devices == [.null, "phone"])
-            // Nobody has opened it, but somebody may want to.
+            // The gate has not been opened, but a session may ask to open it.
             try await daemon.putSession("win-4", at: "http://127.0.0.1:9/", #""device":"pad""#)
             #expect(try await daemon.post("{}", query: "?device=pad")["state"] == "held")
             let all = try await daemon.call(.get, "\(TestDaemon.gallery)/gates")["gates"].asArray
@@ -155,7 +155,7 @@ struct GateTests {
             #expect(try await title("de-AT-1996") == ["Grüß Gott", "Los"])
             #expect(try await title("de-ch") == ["Willkommen", "Los"])
             #expect(try await title("fr") == ["Welcome", "Start"])
-            // What is read can be put again, and says the same.
+            // A read application can be put again, and stays the same.
             let kept = try await daemon.call(.get, TestDaemon.gallery)
             #expect(kept["gates", "onboarding", "prompts", "de-at", "title"] == "Grüß Gott")
             let gates = String(decoding: kept["gates"].serialized(), as: UTF8.self)

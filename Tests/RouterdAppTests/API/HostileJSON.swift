@@ -3,22 +3,22 @@ import Testing
 
 @testable import DaemonTesting
 
-/// A JSON document that is hard to judge, and the one verdict on it at every way in.
+/// A JSON document that is hard to judge, and its one verdict at every entry point.
 struct HostileJSON: Sendable, CustomTestStringConvertible {
-    /// The place that a way in has for a value: the bytes around it.
+    /// The place for a value at an entry point: the bytes around it.
     struct Slot: Sendable {
         let before: [UInt8]
         let after: [UInt8]
-        /// Arrays and objects that are open there.
+        /// The number of arrays and objects open there.
         let depth: Int
-        /// The greatest document in bytes.
+        /// The maximum size of a document in bytes.
         let limit: Int
     }
 
     let name: String
-    /// The code of the refusal; nil if the document is taken.
+    /// The code of the refusal; nil if the document is accepted.
     let code: String?
-    /// Whether a batch can have it as a line.
+    /// Whether it can be a line of a batch.
     let isLine: Bool
     /// The document for a slot, and the offset that a refusal names.
     let make: @Sendable (Slot) -> (bytes: [UInt8], offset: Int)
@@ -38,7 +38,7 @@ struct HostileJSON: Sendable, CustomTestStringConvertible {
         value(Array(text.utf8), code, at: offset, name)
     }
 
-    /// A good document with bytes around it; the offset is in the bytes behind if there are any.
+    /// A valid document with bytes around it; the offset is in the bytes behind it, if there are any.
     static func around(
         _ name: String, lead: [UInt8] = [], trail: [UInt8] = [], _ code: String? = nil, at offset: Int = 0
     ) -> HostileJSON {
@@ -48,7 +48,7 @@ struct HostileJSON: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A good document, changed as a whole.
+    /// A valid document, changed as a whole.
     static func changed(
         _ name: String, _ code: String, isLine: Bool = true, _ change: @escaping @Sendable ([UInt8]) -> [UInt8],
         at offset: @escaping @Sendable (Int) -> Int = { _ in 0 }
@@ -59,7 +59,7 @@ struct HostileJSON: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Arrays or objects that end so many levels beyond the limit of 64.
+    /// Arrays or objects nested `beyond` levels deeper than the limit of 64.
     static func nested(_ name: String, beyond: Int, opening: String, closing: String) -> HostileJSON {
         HostileJSON(name: name, code: beyond > 0 ? "json-too-deep" : nil, isLine: true) { slot in
             let levels = 64 - slot.depth + beyond
@@ -186,7 +186,7 @@ extension HostileJSON {
         .around("half a byte order mark", lead: [0xEF, 0xBB], "json-unexpected-byte"),
     ]
 
-    /// One byte more than the greatest document. A body is not read to its end, and has no offset.
+    /// One byte more than the maximum size. A body is not read to its end, and has no offset.
     static let tooLong = HostileJSON(name: "one byte more than the greatest size", code: "body-too-large", isLine: true)
     {
         slot in

@@ -5,8 +5,8 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// One verdict on a document at every way in: taken by all, or refused by all with the same code at the same byte, and
-/// then nothing has changed. docs/API.md, "JSON that is taken", has the rules.
+/// One verdict on a document at every entry point: accepted by all, or refused by all with the same code at the same
+/// byte, and then nothing has changed. docs/API.md, "JSON that is taken", has the rules.
 @Suite("Hostile JSON", .timeLimit(.minutes(15)))
 struct HostileJSONTests {
     private static let ways = JSONWay.plain + JSONWay.sources
@@ -34,7 +34,7 @@ struct HostileJSONTests {
             var number = 0
             for json in HostileJSON.refused {
                 for way in Self.ways where json.isLine || !way.isBatch {
-                    // All fields of an activation may be left out, and so may its body.
+                    // All fields of an activation are optional, and so is its body.
                     if way.name == "activation", json.name == "nothing" { continue }
                     number += 1
                     let (bytes, offset) = json.make(way.slot(number))
@@ -66,8 +66,8 @@ struct HostileJSONTests {
         }
     }
 
-    /// Files of nst/JSONTestSuite (MIT licence, © 2016 Nicolas Seriot), from beside the tests of the parser, as whole
-    /// bodies. Every way in refuses a file that the parser refuses; any other file is nowhere a fault of JSON.
+    /// Files of nst/JSONTestSuite (MIT licence, © 2016 Nicolas Seriot), from the folder of the parser's tests, as whole
+    /// bodies. Every entry point refuses a file that the parser refuses; any other file is nowhere a fault of JSON.
     private static let suite = [
         "i_number_huge_exp", "i_number_too_big_neg_int", "i_object_key_lone_2nd_surrogate",
         "i_string_UTF-16LE_with_BOM",
@@ -110,7 +110,7 @@ struct HostileJSONTests {
         }
     }
 
-    /// The Kelvin sign is canonically a K, and its field is another one all the same.
+    /// The Kelvin sign is canonically equivalent to a K, but its field is another one.
     @Test func fieldsAreKnownByTheirBytes() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()

@@ -11,12 +11,12 @@ import Testing
 @testable import RouterdApp
 
 /// Requests of senders that are hard to judge beside their JSON: forms, headers, queries, groups, and values that
-/// templates make something of.
+/// templates use.
 @Suite("Hostile requests to sources", .timeLimit(.minutes(10)))
 struct HostileSourceTests {
     private static let form = ["content-type": "application/x-www-form-urlencoded"]
 
-    /// A daemon with all sources, and a check that nothing has changed meanwhile.
+    /// A daemon with all sources, and a check that its state has not changed.
     private static func withUnchangedDaemon(_ test: @Sendable (TestDaemon) async throws -> Void) async throws {
         try await withDaemon { daemon in
             try await daemon.putWays()
@@ -59,7 +59,7 @@ struct HostileSourceTests {
                 for kind in ["github", "slack"] {
                     let answer = try await Self.post(kind, Array(row.body.utf8), Self.form, to: daemon)
                     expectProblem(answer, 400, row.code, "\(kind): \(row.body.prefix(60))")
-                    // The place in decoded JSON is none in the body.
+                    // A place in decoded JSON is not a place in the body.
                     if row.code.hasPrefix("json-") { #expect(answer["offset"] == .null, "\(kind): \(row.body)") }
                 }
             }
@@ -152,7 +152,7 @@ struct HostileSourceTests {
             let taken = try await Self.post("alertmanager", Self.group(0..<1000), to: daemon)
             #expect(taken.status == 202 && taken["notifications"].asArray?.count == 1000)
             #expect(try daemon.store.census().accepted == 1000)
-            // Half of the next group is known: the others are taken all the same.
+            // Half of the next group is known: the other events are accepted all the same.
             let half = try await Self.post("alertmanager", Self.group(500..<1500), to: daemon)
             #expect(half.status == 202 && half["notifications"].asArray?.count == 1000)
             #expect(try daemon.store.census().accepted == 1500)
@@ -162,7 +162,7 @@ struct HostileSourceTests {
         }
     }
 
-    /// The same alert many times in one request is one notification.
+    /// One alert repeated in one request is one notification.
     @Test func repetitionsWithinARequestAreOneNotification() async throws {
         try await withDaemon { daemon in
             try await daemon.putWays()
@@ -212,7 +212,7 @@ struct HostileSourceTests {
         }
     }
 
-    /// Bytes that are no text have become the replacement character when a source sees them.
+    /// Bytes that are not text have become the replacement character before a source sees them.
     @Test func headersThatAreNoTextAreRefused() async throws {
         try await withDaemon(TestDaemon.Options(isLive: true)) { daemon in
             try await daemon.putWays()
@@ -251,13 +251,13 @@ struct HostileSourceTests {
                     .post, "/v1/sources/cloudevents\(row.query)", bytes: event, headers: type)
                 expectProblem(answer, row.status, row.code, "\(row.query)")
             }
-            // The token counts once, wherever it stands.
+            // The token counts once, wherever it is.
             let both = try await Self.post("cloudevents", event, type, query: "?access_token=s3cret", to: daemon)
             expectProblem(both, 401, "credentials-invalid")
         }
     }
 
-    /// A mark counts in whichever of several values it stands.
+    /// A mark counts in any of several values.
     @Test func aForeignContentTypeIsSeenBehindAnother() async throws {
         try await Self.withUnchangedDaemon { daemon in
             var fields = HTTPFields()

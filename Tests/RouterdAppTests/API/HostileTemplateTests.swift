@@ -7,7 +7,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// Values of requests that templates of sources make something of, and templates that are hard to keep.
+/// Values of requests that a source's templates use, and templates that are hard to store.
 @Suite("Hostile values in templates")
 struct HostileTemplateTests {
     private static func source(_ fields: String) -> String {
@@ -61,7 +61,7 @@ struct HostileTemplateTests {
         }
     }
 
-    /// An event that names a device which cannot be one is not for every device.
+    /// An event with an invalid device is not an event for every device.
     @Test func devicesThatAreNoneRefuseTheRequest() async throws {
         try await Self.withSource(#""device":"{device|query.device}""#) { daemon in
             for value in [
@@ -72,7 +72,7 @@ struct HostileTemplateTests {
                 expectProblem(answer, 422, "invalid-device-id", "\(value.prefix(20).debugDescription)")
             }
             #expect(try daemon.store.census().accepted == 0)
-            // A parameter that occurs twice leaves open which one is meant, and counts as missing.
+            // A parameter that occurs twice is ambiguous, and counts as missing.
             for query in ["?device=a&device=b", "", "?device="] {
                 let answer = try await Self.post("{}", query, to: daemon)
                 #expect(answer.status == 202, "\(query): \(answer.text)")
@@ -95,7 +95,7 @@ struct HostileTemplateTests {
         }
     }
 
-    /// Templates whose printed text was once refused when the store was read again: the daemon did not start.
+    /// Templates whose printed text was once refused when the store was read again, so that the daemon did not start.
     private static let kept = [
         "doc/{['a''\u{301}b']|x}", "doc/{x|'a''\u{301}'}",
         "doc/{header['\(String(repeating: "\u{23A}", count: 2000))']|'none'}",

@@ -7,7 +7,7 @@ import RouterPlugin
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// A way in that takes JSON: the request around a value that may be anything.
+/// An entry point for JSON: the request around an arbitrary value.
 struct JSONWay: Sendable {
     /// The verdict on a document.
     struct Verdict: Equatable, CustomStringConvertible {
@@ -28,7 +28,7 @@ struct JSONWay: Sendable {
     var limit = 256 * 1024
     /// Whether the body is a batch of which the document is a line.
     var isBatch = false
-    /// The code of a good document where the body has no place for any value, but refuses the member by its name.
+    /// The code for a valid document where the body accepts no such member, and refuses it by its name.
     var takenCode: String?
     /// The headers that the sender signs the body with.
     var headers: @Sendable (_ body: [UInt8], _ now: Timestamp) -> [String: String] = { _, _ in [:] }
@@ -61,7 +61,7 @@ extension JSONWay {
     private static let other = "/v1/applications/com.example.other"
     private static let hook = #""endpoint":{"url":"http://127.0.0.1:9/hook"}"#
 
-    /// Every way in but those of sources.
+    /// Every entry point except those of sources.
     static let plain: [JSONWay] = [
         JSONWay(
             name: "notification", method: .post, path: "\(TestDaemon.gallery)/notifications", document: #"{"x":%}"#,
@@ -100,7 +100,7 @@ extension JSONWay {
             takenCode: "unknown-field"),
     ]
 
-    /// The sources that take JSON, with the name of the kind as their own.
+    /// The sources that accept JSON, named after their kind.
     static let sources: [JSONWay] = [
         source("push", #"{"x":%}"#, bearer),
         source("scene", #"{"shortcutItem":{"type":"t","userInfo":{"x":%}}}"#, depth: 3, bearer),
@@ -153,7 +153,7 @@ extension JSONWay {
         source("hmac", #"{"x":%}"#) { body, _ in ["x-sig": hex(code(body))] },
     ]
 
-    /// The body that configures the source of a way.
+    /// The body that configures the source of an entry point.
     var configuration: String {
         let secret =
             switch name {
@@ -194,7 +194,7 @@ extension Timestamp {
 }
 
 extension TestDaemon {
-    /// Puts what the ways in lead to.
+    /// Puts the resources behind the entry points.
     func putWays() async throws {
         try await putGallery(#"{"manifest":{"supportsMultipleScenes":false},"delivery":{"retrySchedule":[]}}"#)
         try await call(.put, "/v1/applications/com.example.other", "{}")
@@ -206,7 +206,7 @@ extension TestDaemon {
         }
     }
 
-    /// All that a refused request could have changed, and that stands still by itself.
+    /// All state that a refused request could have changed, and that does not change by itself.
     func everything() async throws -> [String] {
         var texts: [String] = []
         for path in [

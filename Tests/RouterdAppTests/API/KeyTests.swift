@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Who may do what, and what nobody learns of others.
+/// The rights of API keys, and the facts hidden from them.
 @Suite("API keys", .timeLimit(.minutes(15)))
 struct KeyTests {
     private static let url = "http://127.0.0.1:9/hook"
@@ -32,7 +32,7 @@ struct KeyTests {
         }
     }
 
-    /// Only the key that has a rate is held to it, and what it may not do counts too.
+    /// Only a key with a rate is limited by it, and refused requests count too.
     @Test func aKeyMayHaveARate() async throws {
         let keys = [
             APIKey(name: "quick", key: "rk_quick", scopes: [.ingest], application: nil),
@@ -51,7 +51,7 @@ struct KeyTests {
         }
     }
 
-    /// Each call, the scope that it needs, and what it is answered with that scope.
+    /// Each call, the scope that it needs, and its status with that scope.
     private static let calls: [(method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)] =
         [
             (.get, "/v1/applications", nil, "admin", 200),
@@ -104,7 +104,7 @@ struct KeyTests {
         }
     }
 
-    /// A key of one application is told of another one exactly what it is told of none.
+    /// A key of one application gets the same answer for another application as for one that does not exist.
     @Test(arguments: calls.filter { $0.path.contains("/mine") })
     func othersDoNotExist(
         _ call: (method: HTTPRequest.Method, path: String, body: String?, scope: String, status: Int)

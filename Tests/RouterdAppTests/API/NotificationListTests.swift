@@ -8,7 +8,7 @@ import Testing
 struct NotificationListTests {
     private static let list = "/v1/notifications"
 
-    /// Twenty settled notifications of two applications, newest first as lists have them: their ids by content id.
+    /// Twenty settled notifications of two applications, newest first like the lists: their ids by content id.
     private func fill(_ daemon: TestDaemon, _ receiver: Receiver) async throws -> [(content: String, id: String)] {
         try await daemon.putSession(
             "even", at: receiver.url(), conditions(can: "SELF LIKE '*[02468]' OR SELF ENDSWITH '0'"))
@@ -73,7 +73,7 @@ struct NotificationListTests {
                 let page = try await daemon.call(.get, "\(Self.list)?limit=\(limit)\(cursor)")
                 #expect((1...limit).contains(page.ids("notifications").count))
                 seen += page.ids("notifications")
-                // What comes meanwhile is newer, and so on no later page.
+                // Notifications posted meanwhile are newer, and therefore on no later page.
                 try await daemon.post(about: "late")
                 cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
             } while !cursor.isEmpty && seen.count <= 40

@@ -27,7 +27,7 @@ struct NotificationTests {
         }
     }
 
-    /// Where the content id comes from: the first of the four that is not empty.
+    /// The origin of the content id: the first of the four that is not empty.
     private static let contentIDs: [(payload: String, header: String?, expected: JSONValue)] = [
         (#"{"notification-content-id":"a"}"#, nil, "a"),
         (#"{"aps":{"target-content-id":"b"}}"#, nil, "b"),
@@ -79,7 +79,7 @@ struct NotificationTests {
             let late = try await daemon.post("{}", headers: ["apns-expiration": "1"])
             #expect(late.status == 202)
             #expect(try await daemon.settled(late.id)["state"] == "expired")
-            // Once and at once: the attempt fails, and there is no other.
+            // A single immediate attempt: it fails, and there is no other.
             receiver.answer(with: 500)
             let once = try await daemon.post(about: "once", headers: ["apns-expiration": "0"])
             let settled = try await daemon.settled(once.id)
@@ -131,7 +131,7 @@ struct NotificationTests {
             try await daemon.putSession("win-1", at: receiver.url())
             let first = try await daemon.post(about: "a", headers: row.first)
             _ = try await daemon.settled(first.id)
-            // A better session since then does not matter: the first answer holds.
+            // A better session since then does not matter: the first answer is repeated.
             try await daemon.putSession("win-2", at: receiver.url(), #""activationState":"foregroundActive""#)
             let second = try await daemon.post(about: "a", headers: row.second)
             #expect(first.status == 202 && second.status == 200)
@@ -177,7 +177,7 @@ struct NotificationTests {
         }
     }
 
-    /// Holds what it sees for a moment, and has no objection when that is over.
+    /// Holds a notification for a moment, and accepts it after that.
     private final class HoldOnce: RoutingRule {
         let id = PluginID(unchecked: "test.hold-once")
         private let end = Mutex<Timestamp?>(nil)

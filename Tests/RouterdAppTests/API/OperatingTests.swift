@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Operating", .timeLimit(.minutes(15)))
 struct OperatingTests {
-    /// The router alone, and through a socket: the same calls, the same answers.
+    /// The router in this process, and through a socket: the same calls, the same answers.
     @Test(arguments: [false, true])
     func theWholePathWorks(isLive: Bool) async throws {
         try await withGallery(TestDaemon.Options(isLive: isLive)) { daemon, receiver in

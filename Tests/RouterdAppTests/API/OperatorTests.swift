@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// What operators look at, and how they say that a receiver is well again.
+/// The status for operators, and their request to resume a receiver.
 @Suite("Status and lanes", .timeLimit(.minutes(15)))
 struct OperatorTests {
     @Test func theStatusAddsUp() async throws {
@@ -52,7 +52,7 @@ struct OperatorTests {
         }
     }
 
-    /// What was in its lane has moved on, and it is still to be found.
+    /// The deliveries of its lane have moved on, and the session is still listed.
     @Test func aSessionThatIsGoneIsSeen() async throws {
         try await withGallery { daemon, receiver in
             receiver.answer("/gone", with: 410)
@@ -81,16 +81,16 @@ struct OperatorTests {
             let path = "/v1/lanes/win-1/resume?application=com.example.gallery"
             let attempts = open.at("attempts").asInt64 ?? 0
             #expect(try await daemon.call(.post, path).status == 200)
-            // It is tried at once, and being still down it is open again.
+            // It is tried at once, and as it is still down the breaker opens again.
             try await daemon.until { (try await lane().at("attempts").asInt64 ?? 0) > attempts }
             let events = try await daemon.call(.get, "/v1/status").json.at("events")
             #expect((events.at("breakerOpened").asInt64 ?? 0) >= 1 && (events.at("breakerClosed").asInt64 ?? 0) >= 1)
         }
     }
 
-    /// What waited has been given up, and the next notification would wait.
+    /// Waiting deliveries have been given up, and the next notification would wait.
     @Test func anEndpointThatIsDownIsSeenThoughNothingWaits() async throws {
-        // The failure that opens the breaker is the last one.
+        // The failure that opens the breaker is the last one of the schedule.
         let schedule = Array(repeating: "0", count: BreakerLimits.failuresInARow - 1).joined(separator: ",")
         try await withGallery(application: #"{"delivery":{"retrySchedule":[\#(schedule)]}}"#) { daemon, receiver in
             for _ in 0..<BreakerLimits.failuresInARow { receiver.answer("/down", with: 500) }
@@ -101,7 +101,7 @@ struct OperatorTests {
             let lanes = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
             #expect(lanes.count == 1 && lanes.first?.at("session") == "win-1" && lanes.first?.at("waiting") == 0)
             #expect(lanes.first?.at("breaker", "state") == "open")
-            // The one whose attempts have shown it goes: the other one is still there.
+            // The session whose attempts opened the breaker is deleted; the other one stays.
             #expect(try await daemon.call(.delete, "\(TestDaemon.gallery)/sessions/win-1").status == 204)
             let left = try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray ?? []
             #expect(left.count == 1 && left.first?.at("session") == "win-2")

@@ -4,13 +4,13 @@ import Testing
 
 @testable import DaemonTesting
 
-/// No log line, no answer, no webhook and no file holds a passcode, whatever was right or wrong with the request.
+/// No log line, answer, webhook or file holds a passcode, whether the request was valid or not.
 @Suite("Passcodes are not told", .timeLimit(.minutes(15)))
 struct PasscodeLeakTests {
     private static let right = "Canary-Right-1"
     private static let passcodes = [right, "Canary-Wrong-2", "Canary-New-3", "Canary", #"Canary\u0000"#]
 
-    /// Requests that hold a passcode, and are right or wrong in something else.
+    /// Requests that hold a passcode, and are valid or not in another member.
     private static func bodies(_ passcode: String, term: Int64) -> [String] {
         let head = #""session":"win-1","term":\#(term)"#
         return [
@@ -40,7 +40,7 @@ struct PasscodeLeakTests {
                             for body in Self.bodies(passcode, term: try await daemon.term) {
                                 let answer = try await daemon.call(.post, "\(Tablet.gate)/passcode/\(step)", body)
                                 answers.add()
-                                // What was sent as the name of something is named.
+                                // A text sent as an identifier is named in the refusal.
                                 guard !body.hasPrefix(#"{"session":"Canary"#) else { continue }
                                 let isQuoted = (answer.text + "\(answer.headers)").contains("Canary")
                                 #expect(!isQuoted, "\(step) \(body): \(answer.text)")
@@ -69,7 +69,7 @@ struct PasscodeLeakTests {
         #expect(answers.count > 500 && !log.text.isEmpty)
         #expect(!log.text.contains("Canary"))
         #expect(try Traces.find("Canary", in: directory).isEmpty)
-        // What is found if it is there.
+        // A text that is stored is found, which proves the search.
         #expect(try Traces.find("Ada", in: directory).isEmpty == false)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Calling notifications back, making them obsolete, and sending them once more.
+/// Recalling, superseding and replaying notifications.
 @Suite("Recall and replay", .timeLimit(.minutes(15)))
 struct RecallTests {
     private func cancel(_ daemon: TestDaemon, _ id: String) async throws -> Answer {
@@ -16,7 +16,7 @@ struct RecallTests {
         try await daemon.call(.post, "/v1/notifications/\(id)/replay", headers: headers)
     }
 
-    /// A receiver that refuses what comes to `/busy`, so that notifications wait.
+    /// A receiver that refuses webhooks to `/busy`, so that notifications wait.
     private func withWaiting(
         _ body: @Sendable (TestDaemon, Receiver, _ waiting: String) async throws -> Void
     ) async throws {

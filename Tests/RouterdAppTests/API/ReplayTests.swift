@@ -6,7 +6,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Sending once more what a filter shows.
+/// Replays of the notifications that a filter selects.
 @Suite("Replays by filter", .timeLimit(.minutes(15)))
 struct ReplayTests {
     private func replay(_ daemon: TestDaemon, _ body: String, key: String? = nil, as caller: String? = nil) async throws
@@ -17,7 +17,7 @@ struct ReplayTests {
         return try await daemon.call(.post, "/v1/replays", body, headers: headers)
     }
 
-    /// A gallery in which so many have been refused, and one was taken.
+    /// A gallery in which `count` notifications were refused, and one was accepted.
     private func withRefused(
         _ count: Int, _ body: @Sendable (TestDaemon, Receiver) async throws -> Void
     ) async throws {
@@ -55,7 +55,7 @@ struct ReplayTests {
         }
     }
 
-    /// What a transaction settles that is not committed yet would be sent, and not be counted.
+    /// A settlement in a transaction that is not committed yet would be sent, and not be counted.
     @Test func whatIsBeingSettledIsWaitedFor() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("A", at: receiver.url("/hook"))
@@ -68,7 +68,7 @@ struct ReplayTests {
             receiver.release()
             try await daemon.store.begun.reached(begun + 2)
             async let dry = replay(daemon, #"{"state":"delivered","dryRun":true}"#)
-            // Answered without the engine: meanwhile the request comes to the store, if it does not wait.
+            // Answered without the engine: in the meantime the request reaches the store, if it does not wait.
             for _ in 0..<500 where daemon.store.tallies.count == 0 { _ = try await daemon.call(.get, "/healthz") }
             daemon.store.open()
             #expect(try await dry["matched"] == 2)
@@ -78,7 +78,7 @@ struct ReplayTests {
 
     @Test func oneUnderWayIsCancelled() async throws {
         try await withRefused(2) { daemon, _ in
-            // Else it may have come to its end before anybody cancels it.
+            // Otherwise the replay may have ended before it is cancelled.
             daemon.store.fillDisk { changes in
                 changes.contains { if case .putReplay(let replay) = $0 { replay.replayed == 2 } else { false } }
             }

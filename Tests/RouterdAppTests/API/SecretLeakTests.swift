@@ -6,16 +6,16 @@ import Testing
 
 @testable import DaemonTesting
 
-/// No log line and no answer holds a secret, but for the one answer that is to show it.
+/// No log line and no answer holds a secret, except the one answer that has to show it.
 @Suite("Secrets are not told", .timeLimit(.minutes(15)))
 struct SecretLeakTests {
     private static let session = "\(TestDaemon.gallery)/sessions/win-1"
-    /// Supplied ones, each with something of its own that would be recognised in any text.
+    /// Secrets of clients, each with a part that is recognisable in any text.
     private static let secrets = [
         "whsec_CanaryCanaryCanaryCanaryCanary01", "whsec_SecondCanarySecondCanarySecond02",
         "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==",
     ]
-    /// Not one of them, but what a person may send in place of one.
+    /// Invalid secrets that a person may send in place of one.
     private static let broken = [
         "CanaryCanaryCanaryCanaryCanary01", "whsec_Canary*", "whsec_Canary01", "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723",
         "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvw==",
@@ -23,7 +23,7 @@ struct SecretLeakTests {
     ]
     private static let canaries = ["CanaryCanary", "SecondCanary", "Canary*", "Canary01", "6Xb/", "rk_Canary"]
 
-    /// Bodies that hold a secret, and are right or wrong in something else.
+    /// Bodies that hold a secret, and are valid or not in another member.
     private static var bodies: [String] {
         (secrets + broken).flatMap { secret in
             [
@@ -66,8 +66,8 @@ struct SecretLeakTests {
                 }
             }
             #expect(statuses.isSuperset(of: [200, 201, 400, 422]), "\(statuses)")
-            // Made ones are told once and never again; attempts that fail say why, and no more.
-            // What waits for an endpoint that is not there would be waited for.
+            // Generated secrets are shown once and never again; failed attempts show the reason, and no more. The
+            // application is deleted, for the test would wait for deliveries to an endpoint that does not exist.
             _ = try await daemon.call(.delete, TestDaemon.gallery)
             try await daemon.putGallery()
             let made = try await daemon.call(.put, Self.session, #"{"endpoint":{"url":"\#(receiver.url())"}}"#)

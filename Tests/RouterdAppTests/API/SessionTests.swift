@@ -72,7 +72,7 @@ struct SessionTests {
             try await daemon.post(about: "a")
             #expect(try await receiver.webhooks(1).first?.isVerified == true)
 
-            // A merge patch: what it does not name stays, and a secret that is taken away is made anew.
+            // A merge patch: omitted members stay, and a removed secret is generated anew.
             let moved = try await daemon.call(.patch, Self.path, #"{"endpoint":{"url":"\#(receiver.url("/new"))"}}"#)
             #expect(moved.status == 200 && !moved.text.contains("secret"))
             try await daemon.post(about: "b")
@@ -103,7 +103,7 @@ struct SessionTests {
         }
     }
 
-    /// A merge patch, and what a field of the session is afterwards; the rest stays as `whole` has it.
+    /// A merge patch, and the value of a field of the session afterwards; the rest stays as in `whole`.
     private static let patches: [(patch: String, field: [String], value: JSONValue)] = [
         (#"{"device":"tablet"}"#, ["device"], "tablet"),
         (#"{"device":null}"#, ["device"], .null),
@@ -166,7 +166,7 @@ struct SessionTests {
         }
     }
 
-    /// The dictionary itself cannot be taken away; what is in it can.
+    /// The dictionary itself cannot be removed, but its members can.
     @Test func patchWithNullEmptiesUserInfo() async throws {
         try await withDaemon { daemon in
             try await daemon.putGallery()
@@ -259,7 +259,8 @@ struct SessionTests {
             repeat {
                 let page = try await daemon.call(.get, "\(list)?device=tablet&limit=4\(cursor)")
                 seen += page.ids("sessions")
-                // What is added behind the cursor's place is not shown, what is before it does not shift the pages.
+                // Sessions added behind the cursor's place are not shown, and sessions added before it do not shift the
+                // pages.
                 try await daemon.putSession("a\(seen.count)", at: Self.url, #""device":"tablet""#)
                 cursor = page["cursor"].asString.map { "&cursor=\($0)" } ?? ""
             } while !cursor.isEmpty && seen.count < 50

@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// Sets beside resources of other origins, and the values of clients in them.
+/// Sets together with resources of other origins, and the values of clients in them.
 @Suite("Contents of sets")
 struct SetContentTests {
     private static let application = "kind: Application\nid: prune.App\n"

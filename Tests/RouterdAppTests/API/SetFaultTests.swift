@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// Faults of the syntax of a set: all of it is refused, with the place, and nothing is deleted.
+/// Faults in the syntax of a set: the whole set is refused, with the place, and nothing is deleted.
 @Suite("Faults of sets")
 struct SetFaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {

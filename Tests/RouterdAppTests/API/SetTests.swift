@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// Sets of resources: applied whole or not at all, and again without effect.
+/// Sets of resources: applied as a whole or not at all, and again without effect.
 @Suite("Sets")
 struct SetTests {
     private static func actions(_ answer: Answer) -> [String] {

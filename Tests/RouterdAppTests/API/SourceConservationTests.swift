@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// After many good and bad requests to sources at once, every event that was answered for is there, once, and no other.
+/// After many concurrent good and bad requests to sources, the store has every acknowledged event once, and no other.
 @Suite("Conservation of requests to sources", .timeLimit(.minutes(10)))
 struct SourceConservationTests {
     /// A request, and the content ids of its events; none if it has to be refused.
@@ -23,7 +23,7 @@ struct SourceConservationTests {
     private static func request(_ number: Int, using random: inout SplitMix64) -> Sent {
         let count = Int.random(in: 2...40, using: &random)
         let bad = Int.random(in: 0..<count, using: &random)
-        // A fault in the middle: what stands before it must not be committed.
+        // A fault in the middle: events before it must not be committed.
         let isBad = Int.random(in: 0..<3, using: &random) == 0
         func contents(_ names: some Sequence<String>) -> Set<String> {
             isBad ? [] : Set(names.map { "\($0)/\(number)" })
@@ -85,7 +85,7 @@ struct SourceConservationTests {
             try await Self.prepare(daemon, receiver)
             var random = SplitMix64(seed: seed)
             let all = (0..<120).map { Self.request($0, using: &random) }
-            // Some come again, before, during or after the first.
+            // Some requests are repeated, before, during or after the first.
             let repeated = all.filter { $0.kind != "push" && !$0.contents.isEmpty }.prefix(30)
             let answers = try await withThrowingTaskGroup(of: (Sent, Answer).self) { group in
                 for sent in (all + repeated).shuffled(using: &random) {

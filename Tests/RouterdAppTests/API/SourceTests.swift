@@ -57,7 +57,7 @@ struct SourceTests {
         }
     }
 
-    /// GitHub signs the body alone. The id of the delivery is what a replay would change.
+    /// GitHub signs the body alone. An attacker who replays it would change the id of the delivery.
     @Test func aReplayUnderAnotherIDIsADuplicate() async throws {
         try await Self.withSource { daemon, _ in
             let first = try await daemon.call(
@@ -362,7 +362,7 @@ struct SourceTests {
 }
 
 extension SourceTests {
-    /// A source that has a secret goes on to verify its sender, whatever becomes of the secret's window.
+    /// A source that has a secret still verifies its sender, even after the secret's window.
     @Test func anEndedSecretLeavesNoOpenDoor() async throws {
         let ended = #"""
             {"kind":"github","application":"com.example.gallery",

@@ -9,9 +9,9 @@ import Synchronization
 
 @testable import DaemonTesting
 
-/// One request to the APNs listener, on an event loop whose time the test tells.
+/// One request to the APNs listener, on an event loop whose time the test controls.
 final class APNsBench {
-    /// The pushes that came through, and the answers that they wait for.
+    /// The submitted pushes, and their pending answers.
     private final class Taken: Sendable {
         private let state = Mutex([(push: APNsPush, answer: @Sendable (APNsVerdict) -> Void)]())
 
@@ -22,7 +22,7 @@ final class APNsBench {
         var all: [(push: APNsPush, answer: @Sendable (APNsVerdict) -> Void)] { state.withLock { $0 } }
     }
 
-    /// The frames that went out, as far as tests look at them.
+    /// The frames sent, as far as tests look at them.
     struct Answer: Equatable {
         var status = ""
         var headers: [String: String] = [:]
@@ -45,7 +45,7 @@ final class APNsBench {
         try channel.pipeline.syncOperations.addHandler(APNsStream(on: APNsConnection(desk: self.desk)))
     }
 
-    /// A desk that takes every token.
+    /// A desk that accepts every token.
     static func desk(
         bodyBytesHeld: Int = DaemonLimits.apnsBodyBytesHeld,
         knows: @escaping APNsDesk.Knows = { _, answer in answer(true) }, take: @escaping APNsDesk.Take = { _, _ in }
@@ -76,7 +76,7 @@ final class APNsBench {
         try channel.writeInbound(HTTP2Frame.FramePayload.data(.init(data: data, endStream: endStream)))
     }
 
-    /// All that has gone out since it was asked last.
+    /// All frames sent since the last call.
     func sent() throws -> Answer {
         channel.embeddedEventLoop.run()
         var answer = Answer()

@@ -11,7 +11,7 @@ import Testing
 struct APNsConfigurationTests {
     private let directory: TemporaryDirectory
 
-    /// A folder with an authority and a certificate with its key, as the sandbox makes them, and a key of a provider.
+    /// A folder with an authority and a certificate with its key, as the sandbox creates them, and a key of a provider.
     init() throws {
         directory = try TemporaryDirectory()
         _ = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())
@@ -21,7 +21,7 @@ struct APNsConfigurationTests {
         _ = try directory.write(try other.read("server-key.pem"), to: "other-key.pem")
     }
 
-    /// That of RFC 7515, appendix A.3.
+    /// The key of RFC 7515, appendix A.3.
     private static let publicKey = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7
@@ -79,7 +79,7 @@ struct APNsConfigurationTests {
             settings.topics.application(for: "com.example.Gallery.voip", base: "com.example.Gallery")?.text == "calls")
     }
 
-    @Test("A listener with TLS needs certificate and key, and they have to belong together")
+    @Test("A listener with TLS needs a certificate and its matching key")
     func files() throws {
         let missing = ": The setting is missing: apns.listen serves TLS, which needs it."
         #expect(
@@ -104,7 +104,7 @@ struct APNsConfigurationTests {
             ])
     }
 
-    @Test("A provider's key has to be a public one on P-256")
+    @Test("A provider's key has to be a public key on P-256")
     func providers() throws {
         #expect(
             try faults(#"providers: [{teamID: T, keyID: K, publicKeyFile: "@/ca.pem"}]"#).first?
@@ -118,7 +118,7 @@ struct APNsConfigurationTests {
         #expect(try faults("listn: x").map { $0.prefix(11) } == ["/apns/listn"])
     }
 
-    @Test("A listener that takes every token is for loopback and for development")
+    @Test("A listener that accepts every token is for loopback and for development")
     func access() throws {
         #expect(try load("cleartextListen: 127.0.0.1:0").apns.addresses.count == 1)
         #expect(
@@ -135,7 +135,7 @@ struct APNsConfigurationTests {
         #expect(try load(keys, keys: true).warnings.contains { $0.hasPrefix("apns.cleartextListen") })
     }
 
-    @Test("Connections to the listener have their share of open files, where there is a listener")
+    @Test("Connections to the listener have their share of open files, if there is a listener")
     func openFiles() throws {
         let idle = try DaemonConfiguration.load(file: nil)
         #expect(try idle.fitting(openFiles: 1024).apns.connections == 256)
@@ -144,7 +144,7 @@ struct APNsConfigurationTests {
         #expect(try configured.fitting(openFiles: 65_536).apns.connections == 256)
     }
 
-    @Test("The sandbox makes its certificates once, and anew for another host or when they are out of date")
+    @Test("The sandbox creates its certificates once, and again for another host or when they have expired")
     func sandboxCertificates() throws {
         let now = Date()
         let before = try directory.read("server.pem")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("APNs: a connection")
 struct APNsConnectionTests {
-    /// Notes that the connection is told to say goodbye.
+    /// Records that the connection asks for GOAWAY.
     private final class Goodbyes: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         var lastStreams: [HTTP2StreamID] = []
@@ -32,7 +32,7 @@ struct APNsConnectionTests {
 
     private func passes(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
 
-    @Test("Without a request it is closed in time")
+    @Test("A connection without a request is closed in time")
     func noRequest() {
         passes(desk.waits.firstRequest - .nanoseconds(1))
         #expect(channel.isActive)
@@ -40,7 +40,7 @@ struct APNsConnectionTests {
         #expect(!channel.isActive && goodbyes.count == 0)
     }
 
-    @Test("When it is idle it says goodbye, and is closed if the client does not")
+    @Test("An idle connection sends GOAWAY, and is closed if the client does not close it")
     func idle() {
         connection.streamOpened(1)
         passes(.hours(1))
@@ -60,7 +60,7 @@ struct APNsConnectionTests {
         #expect(!channel.isActive && goodbyes.count == 0)
     }
 
-    @Test("When the listener stops, GOAWAY comes after the answers, or in time", arguments: [true, false])
+    @Test("When the listener stops, GOAWAY follows the answers, or the time limit", arguments: [true, false])
     func stoppingWithRequests(areAnswered: Bool) {
         connection.streamOpened(1)
         connection.streamOpened(3)
@@ -76,7 +76,7 @@ struct APNsConnectionTests {
         #expect(!channel.isActive && goodbyes.count == 1)
     }
 
-    @Test("A client that takes nothing is closed in time; one that takes it is not")
+    @Test("A client that reads no answer is closed in time; one that reads it is not")
     func stalled() {
         connection.streamOpened(1)
         for takesIt in [true, false] {

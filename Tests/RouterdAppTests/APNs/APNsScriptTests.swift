@@ -20,7 +20,7 @@ struct APNsScriptTests {
 
     private static let now = Timestamp(milliseconds: 1_767_268_800_000)
 
-    @Test("The first entry that fits answers, as often as it says")
+    @Test("The first entry that matches answers, as often as it is configured to")
     func entries() throws {
         var script = try script(
             """
@@ -44,14 +44,14 @@ struct APNsScriptTests {
         #expect(empty.refusal(of: try head(), at: Self.now) == nil)
     }
 
-    @Test("A 410 without a time has that of the answer, for clients rely on it")
+    @Test("A 410 without a timestamp gets that of the answer, for clients rely on it")
     func timestamps() throws {
         var script = try script("- {reason: Unregistered}")
         #expect(script.refusal(of: try head(), at: Self.now)?.timestamp == Self.now)
     }
 
     @Test(
-        "Faults are told with their places",
+        "Faults are reported with their places",
         arguments: [
             ("{}", ""), ("- {}", "/0/reason"), ("- {reason: Nothing}", "/0/reason"),
             ("- {reason: BadTopic, x: 1}", "/0/x"),

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("APNs: a request")
 struct APNsStreamTests {
-    @Test("A push without :authority goes through, and its answer has no body")
+    @Test("A push without :authority is accepted, and its answer has no body")
     func taken() throws {
         let bench = try APNsBench()
         try bench.head()
@@ -38,7 +38,7 @@ struct APNsStreamTests {
         #expect(answer.dataFrames == 1 && answer.isEnded && answer.headers["apns-id"] == APNsBench.messageID)
     }
 
-    @Test("An unknown topic is told before a fault of the body", arguments: [true, false])
+    @Test("An unknown topic is reported before a fault of the body", arguments: [true, false])
     func order(isKnown: Bool) throws {
         let bench = try APNsBench(
             desk: APNsBench.desk(knows: { id, answer in answer(isKnown && id.text == "com.example.Gallery") }))
@@ -59,7 +59,7 @@ struct APNsStreamTests {
         #expect(answer.status == "413" && answer.isEnded && answer.isReset)
     }
 
-    @Test("A head that is refused is answered before its body comes, and the rest is thrown away, a part of it")
+    @Test("A refused head is answered before its body arrives, and the rest is discarded up to a bound")
     func refusedEarly() throws {
         let bench = try APNsBench()
         try bench.head { $0.remove(name: "authorization") }
@@ -86,7 +86,7 @@ struct APNsStreamTests {
         #expect(try undeclared.sent() == APNsBench.Answer(), "There is one answer.")
     }
 
-    @Test("A body that does not come to its end in time is answered IdleTimeout and cut")
+    @Test("A body that does not end in time is answered IdleTimeout and cut")
     func slow() throws {
         for hasHead in [true, false] {
             let bench = try APNsBench()
@@ -99,7 +99,7 @@ struct APNsStreamTests {
         }
     }
 
-    @Test("The clock of a request stops when it is whole: the engine takes its time")
+    @Test("The time limit of a request ends when it is complete: the engine is not limited")
     func committing() throws {
         let bench = try APNsBench()
         try bench.head()
@@ -110,7 +110,7 @@ struct APNsStreamTests {
         #expect(try bench.sent().status == "200")
     }
 
-    @Test("A request that comes while the listener stops is refused with Shutdown; one under way is answered")
+    @Test("A request that arrives while the listener stops is refused with Shutdown; one under way is answered")
     func draining() throws {
         let bench = try APNsBench()
         try bench.head()
@@ -124,7 +124,7 @@ struct APNsStreamTests {
         #expect(answer.status == "503" && answer.body == #"{"reason":"Shutdown"}"#)
     }
 
-    @Test("Bodies that are not whole are held up to a sum, and given back when their streams end")
+    @Test("Incomplete bodies are held up to a total, and released when their streams end")
     func held() throws {
         let desk = APNsBench.desk(bodyBytesHeld: 10)
         let benches = try (0..<3).map { _ in try APNsBench(desk: desk) }
@@ -141,7 +141,7 @@ struct APNsStreamTests {
         #expect(try next.sent().status.isEmpty)
     }
 
-    @Test("A client that has gone is not answered")
+    @Test("A client that has disconnected is not answered")
     func gone() throws {
         let bench = try APNsBench()
         try bench.head()

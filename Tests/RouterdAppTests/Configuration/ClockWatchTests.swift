@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// When it is told that somebody has set the clock.
+/// When a change of the wall clock is reported.
 @Suite("Clock watch")
 struct ClockWatchTests {
     private static func at(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
@@ -20,7 +20,7 @@ struct ClockWatchTests {
         var watch = ClockWatch()
         #expect(watch.notice(Self.at(1000), wall: Self.at(3_601_000)) == -3_600_000)
         #expect(watch.notice(Self.at(2000), wall: Self.at(3_602_001)) == nil)
-        // Back to where it was, and further.
+        // Back to the first time, and further.
         #expect(watch.notice(Self.at(3000), wall: Self.at(3000)) == 0)
         #expect(watch.notice(Self.at(9000), wall: Self.at(7000)) == 2000)
         #expect(watch.notice(Self.at(9500), wall: Self.at(7500)) == nil)

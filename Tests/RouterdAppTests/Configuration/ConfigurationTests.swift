@@ -9,12 +9,12 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Where a setting comes from, and what is no setting.
+/// The origin of each setting, and names that are no settings.
 @Suite("Configuration")
 struct ConfigurationTests {
     private let directory: TemporaryDirectory
 
-    /// A folder with an authority and a certificate, as the APNs sandbox makes them.
+    /// A folder with an authority and a certificate, as the APNs sandbox creates them.
     init() throws {
         directory = try TemporaryDirectory()
         _ = try SandboxCertificates(in: directory.path, host: "127.0.0.1", now: Date())

@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-@Suite("What the log says of endpoints")
+@Suite("Log lines about endpoints")
 struct EndpointReportsTests {
     private let session = SessionKey(
         application: ApplicationID(unchecked: "gallery"), session: SessionID(unchecked: "s"))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Open files")
 struct OpenFileTests {
-    /// What a daemon has open at most.
+    /// The maximum number of files that a daemon has open.
     private static func most(_ configuration: DaemonConfiguration) -> Int {
         configuration.edge.connections + configuration.edge.connectionsTurnedAway
             + configuration.transport.files + DaemonLimits.openFilesReserved

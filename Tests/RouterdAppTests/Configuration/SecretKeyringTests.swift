@@ -8,7 +8,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The keys under which secrets are kept.
+/// The keys that seal secrets in the database.
 @Suite("Secret keyring")
 struct SecretKeyringTests {
     private let secret = Array("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".utf8)
@@ -27,7 +27,7 @@ struct SecretKeyringTests {
         #expect(throws: StoreError.self) { try new.open(sealed, new.keyID, context) }
     }
 
-    /// Every bit, the salt and the nonce included, and the place that it belongs to.
+    /// Every bit is protected, including salt, nonce, and the place that the secret belongs to.
     @Test func nothingMayBeChanged() throws {
         let sealing = try TestKeyring.of(1).sealing
         let sealed = try sealing.seal(secret, context)
@@ -51,7 +51,8 @@ struct SecretKeyringTests {
         #expect(Set(sealed.map { Array($0.dropFirst(28)) }).count == 200, "ciphertexts")
     }
 
-    /// Sealed by another implementation of the same (HKDF-Expand of RFC 5869, AES-256-GCM): what is on disk stays readable.
+    /// Sealed by another implementation of the same scheme (HKDF-Expand of RFC 5869, AES-256-GCM): stored secrets stay
+    /// readable.
     @Test func theFormatStays() throws {
         let sealing = try TestKeyring.of(1).sealing
         #expect("\(sealing.keyID)" == "0387367009ff0437")

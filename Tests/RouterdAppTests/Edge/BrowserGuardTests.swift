@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What development mode takes, and what a browser may have been made to send.
+/// Requests that development mode accepts, and requests that a web page may have caused.
 @Suite("Browser guard")
 struct BrowserGuardTests {
     @Test(
@@ -35,7 +35,7 @@ struct BrowserGuardTests {
         #expect(BrowserGuard.refusal(host: "localhost", origin: origin)?.code == "origin-not-local")
     }
 
-    /// Programs that are no browsers send no Origin, and in HTTP/1.0 no Host.
+    /// Programs other than browsers send no Origin, and in HTTP/1.0 no Host.
     @Test func whatNeedNotBeNamedMayBeLeftOut() {
         #expect(BrowserGuard.refusal(host: nil, origin: nil) == nil)
     }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Connections that a server has accepted and never comes to handle, as happens when it stops meanwhile.
+/// Connections that a server has accepted and never handles, because it stops in the meantime.
 @Suite("Dropped connections")
 struct DroppedConnectionTests {
-    /// Sets up a connection, drops what would handle it, and lets the connection live on until it is closed.
+    /// Sets up a connection, drops its handler, and keeps the connection until it is closed.
     private func drop(_ setUp: SetUp) throws {
         let channel = EmbeddedChannel()
         try setUp(channel)
@@ -21,13 +21,13 @@ struct DroppedConnectionTests {
 
     private typealias SetUp = (EmbeddedChannel) throws -> Void
 
-    @Test("A connection that nobody handles lives until it is closed, and ends nothing else")
+    @Test("An unhandled connection lives until it is closed, and ends nothing else")
     func plain() throws {
         let held = HeldHTTP1Channel(base: HTTP1Channel { _, _, _ in })
         try drop { _ = try held.setup(channel: $0, logger: .silent).wait() }
     }
 
-    @Test("So does one that has come through the ingest edge")
+    @Test("So does an unhandled connection behind the ingest edge")
     func edge() throws {
         let guarded = EdgeChannel(edge: Edge(EdgeSettings())) { _, _, _ in }
         try drop { _ = try guarded.setup(channel: $0, logger: .silent).wait() }

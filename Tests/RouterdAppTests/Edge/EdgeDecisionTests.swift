@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonTesting
 @testable import RouterdApp
 
-/// What the ingest edge decides, as values.
+/// The decisions of the ingest edge, as values.
 @Suite("Edge decisions")
 struct EdgeDecisionTests {
     private static let one = IPAddress.v4(192, 0, 2, 1)
@@ -44,7 +44,7 @@ struct EdgeDecisionTests {
         #expect((0..<3).map { _ in small.open(from: Self.one) } == [.tooMany, .tooMany, .turnedAway])
     }
 
-    /// The book is as long as the list of connections, whoever they come from.
+    /// The book is only as long as the list of open connections, whatever their addresses.
     @Test func whoHasGoneIsForgotten() {
         var book = ConnectionBook(connections: 1000, perAddress: 2)
         let addresses = (0..<100).map { IPAddress.v4(UInt32($0)) }
@@ -169,7 +169,7 @@ struct EdgeDecisionTests {
         Exchange(head(headers), keepsAlive: true, wireCount: 1000)
     }
 
-    /// After an early answer a short rest is read, and nothing else is waited for.
+    /// After an early answer a short rest of the body is read, and a long one is not.
     @Test func anEarlyAnswerIsTheLastIfMuchWouldFollow() {
         let limit = DaemonLimits.bodyRestBytes
         var short = Self.exchange([("Content-Length", "\(limit + 1)")])
@@ -186,7 +186,7 @@ struct EdgeDecisionTests {
 
     @Test func chunksMayNotBeMostlyOverhead() {
         var exchange = Self.exchange([("Transfer-Encoding", "chunked")])
-        // One-byte chunks: six bytes for one.
+        // One-byte chunks: six bytes on the wire for one of the body.
         exchange.received = 100_000
         #expect(!exchange.isWasteful(wireCount: 1000 + 600_000))
         exchange.received = 1
@@ -211,7 +211,7 @@ struct EdgeDecisionTests {
         #expect(refusal(100) == nil)
     }
 
-    /// Batches whose clients take their time hold what they have sent.
+    /// Batches whose clients read answers slowly hold the bytes of their bodies.
     @Test func longBodiesLeaveRoomToShortOnes() {
         var settings = EdgeSettings()
         let short = DaemonLimits.bodyBytes

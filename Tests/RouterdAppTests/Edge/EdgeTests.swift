@@ -8,11 +8,11 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The ingest edge of a daemon that listens, over connections that send what they are told.
+/// The ingest edge of a listening daemon, over connections that send arbitrary bytes.
 @Suite("Ingest edge", .timeLimit(.minutes(15)))
 struct EdgeTests {
-    /// Runs `body` with the port of a daemon that has the gallery; expects it to be well afterwards, and to have
-    /// accepted so many notifications.
+    /// Runs `body` with the port of a daemon that has the gallery; expects it to be healthy afterwards, and to have
+    /// accepted this many notifications.
     private func withPort(
         _ change: (inout EdgeSettings) -> Void = { _ in }, keys: [APIKey] = [], accepting count: Int = 0,
         _ body: @Sendable (TestDaemon, Int) async throws -> Void
@@ -44,7 +44,7 @@ struct EdgeTests {
         }
     }
 
-    /// HTTP/1.0 knows no chunks: an answer without a length ends with the connection (RFC 9112, 6.3).
+    /// HTTP/1.0 has no chunks: an answer without a length ends with the connection (RFC 9112, 6.3).
     @Test func longAnswersToOldClientsEndWithTheConnection() async throws {
         try await withPort { _, port in
             let body = String(repeating: "[]\n", count: 3 * DaemonLimits.batchLines)
@@ -79,7 +79,7 @@ struct EdgeTests {
         }
     }
 
-    /// Who may not send has not to send.
+    /// A client without permission is refused before it sends its body.
     @Test func bodiesOfStrangersAreNotAskedFor() async throws {
         let key = APIKey(name: "a", key: "rk_a", scopes: [.admin], application: nil)
         try await withPort(keys: [key]) { _, port in
@@ -89,7 +89,7 @@ struct EdgeTests {
         }
     }
 
-    /// A body that stops is not a body, even if it could be one.
+    /// A body that stops is incomplete, even if it could be a whole one.
     @Test(arguments: ["Content-Length: 3\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"])
     func halfARequestIsNone(rest: String) async throws {
         try await withPort { _, port in
@@ -152,7 +152,7 @@ struct EdgeTests {
         Drip(name: "fast enough, beyond its grace", length: 100, bytesPerSecond: 10, answer: "202"),
     ]
 
-    /// That bytes go on coming is not enough, and that they come slowly is no reason.
+    /// A steady trickle of bytes is not enough, and slowness alone is no reason to refuse.
     @Test(arguments: drips)
     func bodiesMayDripAtALeastRate(_ drip: Drip) async throws {
         let change = { (settings: inout EdgeSettings) in
@@ -176,7 +176,7 @@ struct EdgeTests {
         }
     }
 
-    /// However fast the body comes: in the end it must be there.
+    /// However fast the body arrives, it has to be complete at the time limit.
     @Test func requestsHaveToEnd() async throws {
         try await withPort({ $0.times.request = .seconds(1) }) { _, port in
             let text = "\(RawCase.head)Content-Length: 9999\r\n\r\n\(String(repeating: " ", count: 9998))"
@@ -185,7 +185,7 @@ struct EdgeTests {
         }
     }
 
-    /// Nobody has asked for anything, so nobody is answered.
+    /// Without a request there is no answer.
     @Test func idleConnectionsAreClosed() async throws {
         try await withPort({ $0.times.idle = .seconds(3) }) { _, port in
             #expect(try await RawConnection.exchange("", with: port).isEmpty)
@@ -210,7 +210,7 @@ struct EdgeTests {
             settings.connections = row.total
             settings.connectionsPerAddress = row.each
         }
-        // One is the test's client.
+        // One connection is the test's client.
         try await withPort(limit, accepting: 1) { _, port in
             try await RawConnection.to(port) { first in
                 first.send(Self.health)
@@ -225,14 +225,14 @@ struct EdgeTests {
                 let fourth = try RawConnection(port)
                 fourth.send(Self.health)
                 #expect(try fourth.answersToTheEnd().map(\.summary) == ["200"], "how it is may be asked")
-                // Those that are served notice nothing.
+                // Served connections are not affected.
                 first.send(Self.post)
                 #expect(try first.answer().status == 202)
             }
         }
     }
 
-    /// The place of a connection that ends is free a moment after its client knows.
+    /// The place of a closed connection is free a moment after its client notices.
     @Test func placesAreTakenAgain() async throws {
         try await withPort({ $0.connections = 2 }) { _, port in
             let served = try await RawConnection.to(port) { connection in
@@ -269,7 +269,7 @@ struct EdgeTests {
             let chunks =
                 "\(RawCase.head)Transfer-Encoding: chunked\r\n\r\n3e9\r\n\(String(repeating: " ", count: 1001))"
             Self.expectRefusal(try await RawConnection.exchange(chunks, with: port), "503 overloaded")
-            // What was held is free again.
+            // Held bytes have been released.
             let padded = "{}\(String(repeating: " ", count: 998))"
             let fits = "\(RawCase.head)Content-Length: 1000\r\n\r\n\(padded)"
             let last = "\(RawCase.head)Connection: close\r\nContent-Length: 1000\r\n\r\n\(padded)"

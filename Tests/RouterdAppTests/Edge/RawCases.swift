@@ -1,6 +1,6 @@
 @testable import DaemonTesting
 
-/// Requests that no client library sends, and what they are answered: all that has been seen to lead servers astray.
+/// Requests that no client library sends, and their answers: every form that is known to confuse servers.
 struct RawCase: Sendable {
     let name: String
     let text: String
@@ -22,7 +22,7 @@ struct RawCase: Sendable {
 
     static let all = framing + syntax + sizes + protocols + meanings
 
-    /// Where a body ends: what is read in two ways by two servers is read by none.
+    /// Ends of bodies: a request that two servers would read in two ways is refused.
     private static let framing = [
         RawCase("length and chunks", "\(chunked)Content-Length: 2\r\n\r\n\(body)", malformed),
         RawCase("two lengths", "\(head)Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", malformed),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Until when a client may take its time, with a clock of the test's own.
+/// Deadlines of clients, with a clock that the test controls.
 @Suite("Request clock")
 struct RequestClockTests {
     private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
@@ -24,7 +24,7 @@ struct RequestClockTests {
 
     private static func clock() -> RequestClock { RequestClock(times: times, at: start) }
 
-    /// A clock in whose connection a body is coming.
+    /// A clock whose connection is receiving a body.
     private static func receiving() -> RequestClock {
         var clock = clock()
         clock.headArrived(at: start)
@@ -40,7 +40,7 @@ struct RequestClockTests {
     @Test func aHeadHasTimeFromItsFirstByte() {
         var clock = Self.clock()
         clock.bytesArrived(at: Self.at(70))
-        // What comes of it later buys nothing.
+        // Later bytes of the head do not extend the time.
         clock.bytesArrived(at: Self.at(79))
         #expect(clock.overrun(at: Self.at(79)) == nil)
         #expect(clock.overrun(at: Self.at(80)) == .timeOut)
@@ -98,12 +98,12 @@ struct RequestClockTests {
         clock.requestEnded(at: Self.at(1))
         clock.answered(at: Self.at(2))
         clock.headArrived(at: Self.at(3))
-        // The answer before it is out now; that says nothing of this request.
+        // The answer before has been sent by now; that says nothing about this request.
         clock.sent(at: Self.at(4))
         #expect(clock.phase == .body(since: Self.at(3), bytes: 0))
     }
 
-    /// Nobody is told twice how a request ended.
+    /// The end of a request is answered once.
     @Test func theRestOfAnAnsweredRequestIsNotAnswered() {
         var clock = Self.receiving()
         clock.answered(at: Self.at(1))

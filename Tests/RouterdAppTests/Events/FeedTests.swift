@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The feed as a value: who reads what from where, what is missing, when nothing is recorded.
+/// The feed as a value: places of readers, missing events, and when recording stops.
 @Suite("Event feed")
 struct FeedTests {
     private static let epoch = Timestamp(milliseconds: 0)
@@ -24,7 +24,7 @@ struct FeedTests {
         return FeedState(settings)
     }
 
-    /// Publishes the next so many.
+    /// Publishes the next `count` events.
     private static func publish(_ count: Int, to feed: inout FeedState, at milliseconds: Int64 = 0) {
         let last = feed.lastSequence
         let events = (1...count).map { event(last + Int64($0)) }
@@ -36,7 +36,7 @@ struct FeedTests {
         return (missed, events.map(\.sequence))
     }
 
-    @Test("The ring keeps the last ones, and knows how many are missing", arguments: 1...6 as ClosedRange<Int64>)
+    @Test("The ring keeps the last events, and knows how many are missing", arguments: 1...6 as ClosedRange<Int64>)
     func ring(count: Int64) {
         var ring = EventRing(capacity: 4)
         for number in 1...count { ring.append([Self.event(number)]) }
@@ -49,7 +49,7 @@ struct FeedTests {
         }
     }
 
-    @Test("Each reader has its own place, and what it has not asked for does not come")
+    @Test("Each reader has its own place, and receives only events after it")
     func readers() throws {
         var feed = Self.state()
         let first = try feed.open(after: nil)
@@ -75,7 +75,7 @@ struct FeedTests {
         #expect(throws: FeedState.Refusal.ended) { try feed.open(after: nil) }
     }
 
-    @Test("A reader that is too slow misses the first, is told how many, and goes on")
+    @Test("A reader that is too slow misses the first events, is told how many, and goes on")
     func slowReader() throws {
         var feed = Self.state()
         let reader = try feed.open(after: nil)
@@ -86,7 +86,7 @@ struct FeedTests {
         #expect(found?.numbers == [7, 8, 9, 10].map { start + $0 })
     }
 
-    @Test("Who comes back goes on where it was, as long as that is kept")
+    @Test("A reader that returns goes on at its place, as long as its events are kept")
     func resuming() throws {
         var feed = Self.state()
         let first = try feed.open(after: nil)
@@ -100,7 +100,7 @@ struct FeedTests {
         #expect(found?.numbers == [start + 3, start + 4])
         let third = try feed.open(after: .here(start + 4))
         #expect(feed.take(third, limit: 9) == nil)
-        // What is said to be of this run, and has not been yet, is none of ours.
+        // A place that claims to be of this run, but has not been reached, is foreign.
         for place in [FeedPlace.elsewhere, .here(start + 5)] {
             let reader = try feed.open(after: place)
             let found = Self.taken(feed.take(reader, limit: 9))
@@ -115,7 +115,7 @@ struct FeedTests {
         #expect(other.take(reader, limit: 9) == nil)
     }
 
-    @Test("Nothing is recorded before anybody reads, nor when nobody has for a while; what is missing then is said")
+    @Test("Events are recorded only while the feed has readers, or had some recently; a gap is reported")
     func recording() throws {
         var feed = Self.state()
         #expect(!feed.isRecording)
@@ -137,7 +137,7 @@ struct FeedTests {
         #expect(Self.taken(feed.take(again, limit: 9))?.missed == nil)
     }
 
-    @Test("There is room for so many, and for so many of a caller")
+    @Test("The number of readers is limited, and so is that of one caller")
     func limits() throws {
         var feed = Self.state {
             $0.readers = 3
@@ -153,7 +153,7 @@ struct FeedTests {
         #expect(feed.count == 3)
     }
 
-    @Test("Events are written as the format has it, and ids are read back")
+    @Test("Events are written in the format, and ids are read back")
     func format() {
         let format = ServerSentEvents(run: "01J0000000000000000000000A")
         var buffer = ByteBuffer()

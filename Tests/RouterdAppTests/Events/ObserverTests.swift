@@ -7,10 +7,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What observers are told, in which order, and how little they can do to anybody else.
+/// The events and the order of observers, and how little an observer can affect others.
 @Suite("Observers", .timeLimit(.minutes(5)))
 struct ObserverTests {
-    /// Notes what several observers are told.
+    /// Records the events of several observers.
     final class Notes: Sendable {
         private let list = Mutex<[(observer: String, event: RouterEvent)]>([])
         let count = Tally()
@@ -20,7 +20,7 @@ struct ObserverTests {
             count.add()
         }
 
-        /// Such as `a session.registered`.
+        /// Lines such as `a session.registered`.
         var lines: [String] { list.withLock { $0.map { "\($0.observer) \($0.event.type.rawValue)" } } }
 
         func lines(of observer: String) -> [String] {
@@ -61,7 +61,7 @@ struct ObserverTests {
 
     private let puts = Tally()
 
-    /// Puts the gallery, each time with another name: one that stays as it is is no event.
+    /// Puts the gallery, each time with another name: an unchanged application is no event.
     private func put(_ daemon: TestDaemon, _ observers: String) async throws {
         puts.add()
         let fields = #""delivery":{"lifeCycleEvents":false},"displayName":"\#(puts.count)""#
@@ -79,7 +79,7 @@ struct ObserverTests {
     @Test func theyAreToldInTheOrderOfTheirRegistration() async throws {
         let notes = Notes()
         var limits = ObserverLimits()
-        // Whoever is slow here is the machine.
+        // Slowness in this test comes from the machine.
         limits.patienceMilliseconds = 60_000
         try await withObservers(["a", "b", "c"].map { Observer($0, notes) }, limits: limits) { daemon in
             try await put(daemon, #"["test.c","test.a"]"#)
@@ -144,7 +144,7 @@ struct ObserverTests {
         }
     }
 
-    // MARK: Those that misbehave
+    // MARK: Misbehaving observers
 
     @Test func oneThatThrowsDisturbsNobody() async throws {
         let notes = Notes()
@@ -192,7 +192,7 @@ struct ObserverTests {
         }
     }
 
-    /// It is told all of it, in order, while the others go ahead.
+    /// A slow observer receives all events, in order, while the others go ahead.
     @Test func oneThatIsSlowIsToldAside() async throws {
         let notes = Notes()
         let mayGoOn = Tally()

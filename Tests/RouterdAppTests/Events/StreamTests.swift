@@ -8,10 +8,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What happens, told over sockets while it happens.
+/// Streams of events over sockets.
 @Suite("Stream", .timeLimit(.minutes(5)))
 struct StreamTests {
-    /// Runs `body` with a daemon that listens and has the gallery, and its port.
+    /// Runs `body` with a listening daemon that has the gallery, and its port.
     private func withPort(
         _ change: (inout TestDaemon.Options) -> Void = { _ in },
         _ body: @Sendable (TestDaemon, Int) async throws -> Void
@@ -29,7 +29,7 @@ struct StreamTests {
 
     private static let gallery = TestDaemon.gallery
 
-    /// An event that nobody but the test has made.
+    /// An event made by the test itself.
     private static func event(
         _ sequence: Int64, _ application: String = "com.example.gallery", filling: Int = 0
     ) -> RouterEvent {
@@ -42,14 +42,14 @@ struct StreamTests {
                     totalNumberOfSteps: 1, parameters: [], defaultMessage: "")))
     }
 
-    /// Publishes the next so many.
+    /// Publishes the next `count` events.
     private static func publish(_ count: Int64, to feed: EventFeed, filling: Int = 0) {
         let last = feed.lastSequence
         feed.publish(
             (1...count).map { event(last + $0, filling: filling) }, at: Timestamp(milliseconds: 0))
     }
 
-    // MARK: What comes
+    // MARK: Received events
 
     @Test func whatHappensComesInOrder() async throws {
         try await withReceiver { receiver in
@@ -122,7 +122,7 @@ struct StreamTests {
         }
     }
 
-    // MARK: Coming back
+    // MARK: Resuming
 
     @Test func whoComesBackMissesNothing() async throws {
         try await withPort { daemon, port in
@@ -142,7 +142,7 @@ struct StreamTests {
         }
     }
 
-    /// A client that is shown few events has come further than the last of them.
+    /// A client that is shown few events has advanced further than the last of them.
     @Test func heartbeatsSayHowFarItIs() async throws {
         try await withPort({
             $0.feed.events = 64
@@ -161,7 +161,7 @@ struct StreamTests {
                 for _ in 0..<40 { Self.publish(1, to: feed) }
                 isPublished.add()
             }
-            // Of the first forty, sixteen are forgotten by now.
+            // Of the first forty events, sixteen have been overwritten by now.
             Self.publish(40, to: feed)
             let next = try await StreamConnection.open(port, headers: ["Last-Event-ID": place]) { try $0.events(1) }
             #expect(next.map(\.type) == ["gate.didProgress"])
@@ -195,7 +195,7 @@ struct StreamTests {
 
     // MARK: Clients that are slow, gone or too many
 
-    /// The engine goes on; the client is told how much it has missed when it reads again.
+    /// The engine goes on; a slow client is told how many events it has missed when it reads again.
     @Test func slowClientsHoldNobody() async throws {
         try await withPort({ $0.feed.events = 64 }) { daemon, port in
             let feed = daemon.host.feed
@@ -229,7 +229,7 @@ struct StreamTests {
             try await StreamConnection.follow(port) { _ in
                 isLetGo.wait(for: 1)
             } while: {
-                // Its connection takes some, whether or not it reads.
+                // The buffers of its connection hold some, whether or not it reads.
                 while try await daemon.isFull(port) { Self.publish(64, to: feed, filling: 1000) }
                 isLetGo.add()
             }
@@ -270,7 +270,7 @@ struct StreamTests {
         }
     }
 
-    /// A stream outlives the times that requests have.
+    /// A stream may last longer than the time limits of requests.
     @Test func deadlinesOfRequestsAreNotForStreams() async throws {
         try await withPort({
             $0.edge.times.bodyGrace = .milliseconds(1)
@@ -336,7 +336,7 @@ struct StreamTests {
 }
 
 extension TestDaemon {
-    /// Whether there is no room for another stream.
+    /// Whether the daemon has no room for another stream.
     fileprivate func isFull(_ port: Int) async throws -> Bool {
         try Task.checkCancellation()
         return try await RawConnection.to(port) { _ in

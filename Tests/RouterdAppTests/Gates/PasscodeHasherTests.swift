@@ -53,7 +53,7 @@ struct PasscodeHasherTests {
         #expect(renewed?.cost == dearer)
         let kept = try #require(renewed)
         #expect(try await other.verify(Passcode("correct horse"), against: kept) == .init(isRight: true, renewed: nil))
-        // Nobody knows the passcode that is right, so there is nothing to make it of.
+        // The right passcode is needed to compute a new hash, and a wrong one was given.
         #expect(try await other.verify(Passcode("wrong horse"), against: hash) == .init(isRight: false, renewed: nil))
         #expect(try await hasher.verify(Passcode("correct horse"), against: hash).renewed == nil)
     }
@@ -64,7 +64,7 @@ struct PasscodeHasherTests {
             _ = try await turn.hash(Passcode("x"))
             await #expect(throws: PasscodeHasher.Overloaded.self) { try await one.inTurn { _ in } }
         }
-        // Each gives it back, also if it fails.
+        // Each body returns its turn, also if it fails.
         struct Failure: Error {}
         for _ in 0..<3 {
             await #expect(throws: Failure.self) { try await one.inTurn { _ in throw Failure() } }

@@ -6,7 +6,7 @@ import Testing
 /// The receiver of a load run.
 @Suite("Echo receiver", .timeLimit(.minutes(15)))
 struct EchoTests {
-    /// A connection that is just being taken when it is told to stop must not end the process.
+    /// A connection that is being accepted at the stop must not end the process.
     @Test func stopsWhileConnectionsAreMade() async throws {
         for _ in 0..<30 {
             let receivers = EchoApp(address: ListenAddress(host: "127.0.0.1", port: 0))
@@ -17,7 +17,7 @@ struct EchoTests {
                 let made = Tally()
                 for _ in 0..<2 {
                     group.addTask {
-                        // Until they are refused, the first one perhaps.
+                        // Until connections are refused, perhaps at the first one.
                         try? await RawConnection.to(port) { _ in
                             for _ in 0..<10_000 where (try? RawConnection(port)) != nil { made.add() }
                         }

@@ -28,12 +28,12 @@ struct LoadChainTests {
         }
         for part in Self.chain.parts.prefix(loads) {
             let share = Double(part.filter(visited.contains).count) / Double(part.count)
-            // Of as many drawn at random 1 - exp(-5000 / count) are met: 55 % of the nodes.
+            // As many random draws reach 1 - exp(-5000 / count) of them: 55 % of the nodes.
             #expect(share > 0.5, "\(part): \(share)")
         }
     }
 
-    /// A load that did not wait for the one before would go to the same place whatever that one says.
+    /// A load that did not depend on the one before would go to the same place whatever the value before it.
     @Test func everyLoadIsFoundByTheOneBefore() {
         for query in Self.queries.prefix(50) {
             let places = Self.chain.places(query, loads: 4)

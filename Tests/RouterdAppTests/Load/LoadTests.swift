@@ -6,7 +6,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The pure part of `bench load`: when requests are due, what the books say, how it is told.
+/// The pure part of `bench load`: due times of requests, the books, and the report.
 @Suite("Load") struct LoadTests {
     private static let plan = LoadPlan(rate: 2000, seconds: 5, sessions: 7, payloadBytes: 300, seed: 42)
 
@@ -19,7 +19,7 @@ import Testing
         #expect(arrivals.allSatisfy { $0.due < 5_000_000_000 && (0..<7).contains($0.session) })
         #expect(Set(arrivals.map(\.session)).count == 7)
         let gaps = zip(arrivals, arrivals.dropFirst()).map { Double($1.due - $0.due) / 500_000 }
-        // Of exponential gaps, one in e is longer than the mean.
+        // Of exponentially distributed gaps, one in e is longer than the mean.
         let long = Double(gaps.count { $0 > 1 }) / Double(gaps.count)
         #expect((0.34...0.40).contains(long))
         var other = Self.plan
@@ -41,7 +41,7 @@ import Testing
         books.accept("a", due: 0, at: 2_000_000)
         #expect(!books.isConserved && books.missing == 1)
         books.receive("a", at: 5_000_000)
-        // The webhook before the answer.
+        // The webhook arrives before the answer.
         books.receive("b", at: 6_000_000)
         #expect(books.unexpected == 1 && !books.isConserved)
         books.accept("b", due: 1_000_000, at: 7_000_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// User activities, URLs and shortcut items, and scenes that somebody wants to see, over HTTP.
+/// User activities, URLs and shortcut items, and activations of scenes, over HTTP.
 @Suite("Activations", .timeLimit(.minutes(15)))
 struct ActivationTests {
     private static func application(_ receiver: Receiver, multipleScenes: Bool = true) -> String {

@@ -8,16 +8,16 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What holds when the database is not what the daemon remembers: somebody else has written to it.
+/// The behaviour when memory and database have diverged: another program has written to the database.
 @Suite("Contradictions", .timeLimit(.minutes(15)))
 struct ContradictionTests {
-    /// A notification is settled, and the daemon does not know it.
+    /// Settles a notification without the daemon's knowledge.
     private static func settle(_ id: String, in store: some Store) throws {
         let sequence = try #require(try store.notification(NotificationID(id))).sequence
         try store.commit([.settle(sequence, .cancelled, at: Timestamp(milliseconds: 0))])
     }
 
-    /// Memory cannot be trusted any more, and what is owed can neither be done nor be let go.
+    /// Memory cannot be trusted any more, and the engine's own work can be neither done nor dropped.
     @Test func whatIsOwedAndRefusedIsNotTriedForEver() async throws {
         let log = CapturedLog()
         try await withGallery(TestDaemon.Options(logger: log.logger)) { daemon, receiver in
@@ -33,7 +33,7 @@ struct ContradictionTests {
             let status = try await daemon.call(.get, "/v1/status")
             #expect(status["events", "storeContradicted"] == 1)
             #expect(log.text.contains("critical memory is not what the store has"))
-            // Who has asked for something is answered; nothing more is sent, and nobody is waited for.
+            // Requests of clients are answered; no more webhooks are sent, and the stop waits for none.
             try await daemon.putSession("win-2", at: receiver.url("/other"), conditions(prefers: "SELF == 'c'"))
             let third = try await daemon.post(about: "c")
             #expect(third.status == 202 && third["decision", "session"] == "win-2")
@@ -43,7 +43,7 @@ struct ContradictionTests {
         }
     }
 
-    /// Of those that share its transaction no other is refused, and the daemon goes on.
+    /// No other command of its transaction is refused, and the daemon goes on.
     @Test func aClientsChangeIsRefusedAlone() async throws {
         try await withGallery { daemon, receiver in
             for id in ["lost", "win-1"] { try await daemon.putSession(id, at: receiver.url()) }
@@ -110,7 +110,7 @@ struct ContradictionTests {
         }
     }
 
-    /// Trying again would not bring it back, and what is behind it has its own.
+    /// A retry would not bring the payload back, and the notifications behind it have their own.
     @Test func aNotificationWithoutItsPayloadIsGivenUp() async throws {
         let log = CapturedLog()
         let application = #"{"delivery":{"retrySchedule":[3600]}}"#

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// From the request that posts to the request that arrives.
+/// From the request of the sender to the request at the receiver.
 @Suite("Path", .timeLimit(.minutes(15)))
 struct DeliveryTests {
     @Test func theSessionThatPrefersItReceivesIt() async throws {
@@ -128,7 +128,7 @@ struct DeliveryTests {
             let read = try await daemon.settled(try await daemon.post(about: "a").id)
             #expect(read["state"] == "deadLettered" && read["reason"] == "retries-exhausted")
             #expect(read["attempts"].asArray?.map { $0.at("status") } == [500, 302])
-            // The next one behind it is not held up.
+            // The next notification behind it is not held up.
             #expect(try await daemon.settled(try await daemon.post(about: "b").id)["state"] == "delivered")
         }
     }
@@ -162,7 +162,7 @@ struct DeliveryTests {
             #expect(second.first?.json.at("data", "decision", "rerouteOf") == "gone")
             #expect(try await daemon.session("gone")["disabled"] == "gone")
 
-            // It is out of the running until it says where it is reached now.
+            // It takes no part in routing until it sets a new endpoint.
             #expect(try await daemon.post(about: "b")["decision", "session"] == "next")
             let path = "\(TestDaemon.gallery)/sessions/gone"
             #expect(try await daemon.call(.patch, path, #"{"device":null}"#)["disabled"] == "gone")
@@ -228,7 +228,7 @@ struct DeliveryTests {
                 #expect(webhook.json.at("data", "session", "configuration") == "Main")
                 let session = try await daemon.session(id)
                 #expect(session["configuration"] == "Main" && session["activationState"] == "unattached")
-                // It can show everything until it says otherwise, so the next one is its own.
+                // By default it can show everything, so it receives the next notification as well.
                 #expect(try await daemon.post(about: "photo/2")["decision", "session"].asString == id)
             }
         }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What holds when the disk does not, and over a restart.
+/// The behaviour when the disk fails, and over a restart.
 @Suite("Durability", .timeLimit(.minutes(15)))
 struct DurabilityTests {
-    /// However much comes in, those who look at the engine get their turn between two transactions or so.
+    /// However many requests arrive, reads of the engine have their turn between two transactions or so.
     @Test func readsDoNotWaitForTheLoadToEnd() async throws {
         try await withGallery { daemon, receiver in
             let batches = 12
@@ -70,14 +70,14 @@ struct DurabilityTests {
             expectProblem(try await daemon.call(.get, "/readyz"), 503, "store-disk-full")
             #expect(try await daemon.call(.get, "/healthz").status == 200, "the process is well")
 
-            // Reading goes on, and shows the old state.
+            // Reads go on, and show the old state.
             #expect(try await daemon.session("win-1").bytes == session)
             #expect(try await daemon.call(.get, TestDaemon.gallery)["displayName"] == "")
             expectProblem(try await daemon.session("win-2"), 404, "unknown-session")
             #expect(try daemon.store.census().accepted == 0)
             #expect(receiver.all.isEmpty)
 
-            // With room again the same request is taken as a new one, and readiness comes back by itself.
+            // With free space again the repeated request is accepted as new, and readiness returns by itself.
             daemon.store.recoverDisk()
             let accepted = try await daemon.post(about: "a", headers: ["idempotency-key": "k"])
             #expect(accepted.status == 202)
@@ -96,7 +96,8 @@ struct DurabilityTests {
             daemon.store.fillDisk()
             receiver.release()
             try await daemon.store.refusals.reached(2)
-            // It was delivered, but nobody may say so before it is written; nor does the next one start.
+            // The first notification was delivered, but is not reported so before that is committed; nor does the next
+            // attempt start.
             #expect(try await daemon.notification(first.id)["state"] == "inFlight")
             #expect(receiver.all.count == 1)
             expectProblem(try await daemon.call(.get, "/readyz"), 503, "store-disk-full")
@@ -116,7 +117,7 @@ struct DurabilityTests {
         try await withReceiver { receiver in
             receiver.hold()
             let ids = try await withDaemon(options) { daemon in
-                // An attempt that a busy machine lets run out of time would come once more.
+                // An attempt that times out on a busy machine would be repeated.
                 try await daemon.putGallery()
                 try await daemon.putSession("win-1", at: receiver.url())
                 var ids: [String] = []
@@ -130,14 +131,14 @@ struct DurabilityTests {
             try await withDaemon(options) { daemon in
                 #expect(try await daemon.call(.get, TestDaemon.gallery).status == 200)
                 #expect(try await daemon.session("win-1")["endpoint", "url"].asString == receiver.url())
-                // The first was cut off by the stop and is sent again; the others come once.
+                // The stop cut off the first attempt, which is made again; the other notifications arrive once.
                 let came = try await receiver.webhooks(count + 1)
                 #expect(came.map(\.contentID) == (["0"] + (0..<count).map(String.init)))
                 #expect(came.first?.id == came.dropFirst().first?.id)
                 #expect(came.allSatisfy { $0.isVerified })
                 #expect(came.last?.payload == Array("{ \"notification-content-id\": \"19\" }".utf8))
                 for id in ids { #expect(try await daemon.settled(id)["state"] == "delivered") }
-                // What was answered before the restart is known after it.
+                // Notifications accepted before the restart are known after it.
                 let repeated = try await daemon.post(about: "x", headers: ["idempotency-key": "k"])
                 #expect(repeated.status == 202)
             }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// From the format that an endpoint asks for to the request that arrives, signed over the bytes that the format has made.
+/// From the format of an endpoint to the request at the receiver, signed over the bytes that the format rendered.
 @Suite("Path: formats", .timeLimit(.minutes(15)))
 struct FormatTests {
     private static func endpoint(_ receiver: Receiver, _ format: String) -> String {

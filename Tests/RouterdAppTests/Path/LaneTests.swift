@@ -11,7 +11,7 @@ struct LaneTests {
     @Test func orderIsKeptAndASlowReceiverSlowsNobodyElse() async throws {
         try await withGallery { daemon, receiver in
             let count = 200
-            // However long the receiver takes on a busy machine, its attempt must not be given up and repeated.
+            // However long the receiver takes on a busy machine, its attempt must not time out and be repeated.
             try await daemon.putGallery(#"{"delivery":{"timeoutSeconds":300}}"#)
             receiver.hold("/slow")
             try await daemon.putSession("slow", at: receiver.url("/slow"), conditions(can: "SELF BEGINSWITH 's/'"))
@@ -21,7 +21,7 @@ struct LaneTests {
                 try await daemon.post(about: "s/\(number)")
                 last = try await daemon.post(about: "f/\(number)").id
             }
-            // All of one lane arrives while the first of the other is still being answered.
+            // The whole fast lane arrives while the first notification of the other lane is still being answered.
             let fast = try await receiver.webhooks(count, at: "/fast")
             #expect(try await daemon.settled(last)["state"] == "delivered")
             #expect(receiver.webhooks(at: "/slow").count == 1)
@@ -76,7 +76,7 @@ struct LaneTests {
             let count = 200
             receiver.hold()
             try await daemon.putSession("win-1", at: receiver.url())
-            // The first commit waits for its disk; what comes meanwhile gathers behind it.
+            // The first commit waits for its disk; commands gather behind it.
             let before = daemon.store.commits.count
             let begun = daemon.store.begun.count
             daemon.store.close()

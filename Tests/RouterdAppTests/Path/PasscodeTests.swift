@@ -8,7 +8,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Passcodes over HTTP: what is asked, what is refused, and what comes to the windows.
+/// Passcodes over HTTP: requests, refusals, and the events of the windows.
 @Suite("Passcodes", .timeLimit(.minutes(15)))
 struct PasscodeTests {
     private func withTablet(
@@ -32,7 +32,7 @@ struct PasscodeTests {
                 "noPasscodeRequired":false,"lockTimeoutSeconds":300,"expirationDays":0}
                 """#
             #expect(shown == (try JSONValue(parsing: Array(expected.utf8))))
-            // What is read can be put.
+            // A policy that was read can be put.
             let all = try await daemon.call(.get, TestDaemon.gallery)["gates"]
             let body = #"{"gates":\#(String(decoding: all.serialized(), as: UTF8.self))}"#
             #expect(try await daemon.putGallery(body).status == 200)
@@ -40,7 +40,7 @@ struct PasscodeTests {
         }
     }
 
-    /// The rules of a policy in its order, each by a passcode that breaks it, and the next ones too.
+    /// The rules of a policy in order, each with a passcode that breaks it and the rules after it.
     @Test func theFirstRuleThatIsBrokenIsNamed() async throws {
         let policy = """
             {"minLength":6,"hasDigit":true,"hasUpper":true,"hasLower":true,"hasSpecial":true,"minUniqueChars":6}
@@ -77,7 +77,7 @@ struct PasscodeTests {
             #expect(faults.compactMap { $0["rule"]?.asString } == rules)
             let isQuoted = faults.contains { $0["message"] == "No dashes, please." }
             #expect(isQuoted)
-            // What is typed in two scalars is one, as in everything else that is said of passcodes.
+            // A character typed as two scalars counts as one, as everywhere with passcodes.
             let short = try await check("E\u{301}1!a\u{301}x")["faults"].asArray ?? []
             #expect(short.count == 1 && short.first?["rule"] == "minLength")
             let right = try await check("Abcd1!")
@@ -132,7 +132,7 @@ struct PasscodeTests {
         }
     }
 
-    /// Tries that come at once are compared one after the other, and none is for nothing.
+    /// Concurrent tries are compared one after the other, and none is lost.
     @Test func triesAtOnceAreCountedOneByOne() async throws {
         try await withTablet { daemon, _ in
             try await daemon.takeOn(passcode: "1234")
@@ -175,11 +175,11 @@ struct PasscodeTests {
             #expect(try await daemon.gateState == "locked")
             let (fields, right) = try await answer(by: device)
             #expect(right.status == 200 && right["state"] == "opened", "\(right.text)")
-            // Once is all that it is good for, in this term and in the next.
+            // A challenge can be answered only once, in this term and in the next.
             expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "wrong-gate-state")
             try await daemon.leaveAndComeBack()
             expectProblem(try await daemon.atGate("passcode/answer", fields), 409, "stale-challenge")
-            // The change of a passcode leaves it as it is.
+            // Changing the passcode keeps the device key.
             #expect(try await daemon.change("1234", to: "5678").status == 200)
             #expect(try await daemon.passcodeStatus["hasDeviceKey"] == true)
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// What the daemon commits together, and what it forgets by itself.
+/// Commits that are shared, and records that retention deletes.
 @Suite("Commits and retention", .timeLimit(.minutes(15)))
 struct RetentionTests {
     @Test func whatIsOverIsForgottenByItselfAndStillCounted() async throws {
@@ -30,14 +30,14 @@ struct RetentionTests {
         }
     }
 
-    /// The store is closed at the end of a stop: what the daemon owes to itself has to wait for the next start.
+    /// The store is closed at the end of a stop, so the engine's own work has to wait for the next start.
     @Test func whoStopsBeginsNothingByItself() async throws {
         let options = TestDaemon.Options(retention: RetentionPolicy(ageMilliseconds: 0))
         try await withGallery(options) { daemon, _ in
             await daemon.host.stopStarting()
             for _ in 0..<3 {
                 #expect(try await daemon.post(about: "nobody's")["state"] == "deadLettered")
-                // By now it is old enough, and the next request would find it so.
+                // By now it is old enough, and the next request would find it due.
                 _ = try await daemon.host.settledTime()
             }
             let census = try daemon.store.census()
@@ -45,7 +45,7 @@ struct RetentionTests {
         }
     }
 
-    /// A transport whose requests end when the test says so.
+    /// A transport whose requests end when the test ends them.
     private final class Held: Transport {
         private let completions = Mutex<[@Sendable (TransferResult) -> Void]>([])
         let started = Tally()
@@ -60,7 +60,7 @@ struct RetentionTests {
         }
     }
 
-    /// While one commit waits for the disk, outcomes gather; all of them share the next one.
+    /// While one commit waits for the disk, outcomes gather and share the next one.
     @Test func outcomesShareATransaction() async throws {
         let directory = try TemporaryDirectory()
         let store = WatchedStore(try SQLiteStore(path: directory.file(), configuration: .init(durability: .normal)))

@@ -68,7 +68,7 @@ struct SceneEventTests {
             receiver.answer("/delegate", with: 503)
             try await daemon.call(.delete, Self.session)
             try await receiver.webhooks(1, at: "/delegate")
-            // A delegate that has refused once is tried again with what has come meanwhile.
+            // A delegate that has refused once is tried again with the sessions discarded meanwhile.
             let list = "/v1/notifications?type=application.didDiscardSceneSessions"
             try await daemon.until {
                 try await daemon.call(.get, list)["notifications"].asArray?.first?["nextAttemptAt"] != .null
@@ -78,7 +78,7 @@ struct SceneEventTests {
             #expect(second.compactMap { $0["id"]?.asString } == ["win-1", "win-2"])
             let states = try await daemon.call(.get, "\(list)&state=superseded")["notifications"].asArray ?? []
             #expect(states.count == 1)
-            // By hand it is tried at once.
+            // An operator's resume tries it at once.
             let resumed = try await daemon.call(.post, "\(TestDaemon.gallery)/delegate/resume")
             #expect(resumed.status == 200 && resumed["session"] == .null)
             try await daemon.until {
@@ -167,7 +167,7 @@ struct SceneEventTests {
         }
     }
 
-    /// What a receiver answers, and what is noted of it.
+    /// A receiver's answer, and the fault recorded for it.
     static let badAnswers: [(String, String)] = [
         (#"{"session":{"activationState":"asleep"}}"#, "invalid-field"),
         (#"{"session":{"activationState":"foregroundActive"}}"#, "illegal-transition"),

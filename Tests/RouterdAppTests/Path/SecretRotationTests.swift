@@ -5,8 +5,8 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Exchanging secrets while webhooks go out: receivers verify with one key, and take every one.
-@Suite("Exchanging secrets", .timeLimit(.minutes(15)))
+/// Rotating secrets while webhooks are sent: receivers verify with one key, and accept every webhook.
+@Suite("Rotating secrets", .timeLimit(.minutes(15)))
 struct SecretRotationTests {
     private static let rotate = "\(TestDaemon.gallery)/sessions/win-1/endpoint/rotate-secret"
     private static let other = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
@@ -14,8 +14,8 @@ struct SecretRotationTests {
         "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg=="
     private static let publicKey = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4="
 
-    /// An attempt is under way when the secret is exchanged, fails, and is retried. A receiver that knows the old secret
-    /// only, and one that knows the new one only, can verify all that comes from then on.
+    /// An attempt is under way when the secret is rotated, fails, and is retried. A receiver that knows only the old
+    /// secret, and one that knows only the new one, can verify all later webhooks.
     @Test(arguments: [true, false])
     func aReceiverThatKnowsOneOfTheTwoLosesNothing(knowsOld: Bool) async throws {
         try await withGallery { daemon, receiver in
@@ -56,7 +56,7 @@ struct SecretRotationTests {
         }
     }
 
-    /// Both versions at once, each enough for a receiver; and only what is public is shown.
+    /// Both versions at once, each sufficient for a receiver; and only public parts are shown.
     @Test(arguments: [Receiver.secret, publicKey])
     func bothVersionsSign(known: String) async throws {
         try await withGallery { daemon, receiver in
@@ -81,7 +81,7 @@ struct SecretRotationTests {
         }
     }
 
-    /// From a shared secret to a pair: the daemon makes the pair and keeps the private half to itself.
+    /// From a shared secret to a key pair: the daemon generates the pair and keeps the private half to itself.
     @Test func aSecretIsExchangedForAPair() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())
@@ -93,7 +93,7 @@ struct SecretRotationTests {
             try receiver.trustOnly(try #require(keys.first?["publicKey"]?.asString))
             try await daemon.post(about: "a")
             #expect(try await receiver.webhooks(1).map(\.isVerified) == [true])
-            // The next one is a pair again, as nothing else is said.
+            // The next rotation generates a pair again by default.
             let again = try await daemon.call(.post, Self.rotate, "")
             #expect(again["signingKeys"].asArray?.map { $0["version"] } == ["v1a", "v1a"])
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import DaemonTesting
 
-/// The stories that nobody disturbs.
+/// The stories without interruptions.
 @Suite("Stories", .timeLimit(.minutes(15)))
 struct StoryTests {
     @Test func applesSample() async throws { try await Self.tell(SampleStory.self) }
