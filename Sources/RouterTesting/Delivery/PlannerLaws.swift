@@ -1,11 +1,12 @@
 import Router
 import RouterPlugin
 
-/// Laws of the lane planner: a random history, and a slow model that looks at every lane each time.
+/// Laws of the lane planner: a random history, compared with a slow model that scans every lane.
 ///
-/// - Nothing starts that the model would not start: no cap is exceeded, no breaker passed by, no order broken.
+/// - The planner starts no attempt that the model would not start: it exceeds no cap, bypasses no breaker, and keeps
+///   the order.
 /// - When the planner has nothing more to do, the model finds nothing that could start: no lane is forgotten.
-/// - In the end, when everything is answered at once, everything has started.
+/// - In the end, when every attempt is answered at once, all deliveries have started.
 package struct PlannerLaws {
     package static func violations(seed: UInt64, steps: Int) -> [String] {
         var trial = PlannerLaws(seed: seed)
@@ -20,7 +21,7 @@ package struct PlannerLaws {
         var lane: SessionKey
         var isUnderWay = false
         var isEnded = false
-        /// How it was counted when it started.
+        /// The class under which it was counted when it started.
         var urgency = Priority.low
         var isSlow = false
 
@@ -59,7 +60,7 @@ package struct PlannerLaws {
 
     private mutating func draw(_ range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
 
-    /// Few endpoints at few origins, so that lanes meet there.
+    /// Few endpoints at few origins, so that lanes compete there.
     private mutating func drawTerms() -> LaneTerms {
         LaneTerms(
             url: "https://o\(draw(0..<origins)).example/\(draw(0..<3))", maxInFlight: draw(1..<3),
@@ -72,7 +73,7 @@ package struct PlannerLaws {
         switch draw(0..<20) {
         case 0..<8: enqueue()
         case 8..<15:
-            // Sometimes many, before others take their places.
+            // Sometimes many end before others take their places.
             for _ in 0..<[1, 1, 1, 2, 40][draw(0..<5)] { finishOne(isGood: draw(0..<10) < 6) }
         case 15: change()
         case 16: remove()
@@ -106,7 +107,7 @@ package struct PlannerLaws {
         }
     }
 
-    /// An attempt comes to its end: taken, or put off.
+    /// Ends an attempt: it succeeds, or is rescheduled.
     private mutating func finishOne(isGood: Bool) {
         let underWay = items.filter(\.value.isUnderWay).keys.sorted()
         guard let sequence = pick(underWay), let item = items[sequence] else { return }
@@ -145,7 +146,7 @@ package struct PlannerLaws {
         planner.remove(sequence)
     }
 
-    /// A session goes, comes back, or is somewhere else.
+    /// A session is deleted, returns, or has another endpoint.
     private mutating func change() {
         guard let key = pick(terms.keys.sorted()) else { return }
         if closed.remove(key) != nil { return planner.reopen(key) }
@@ -216,14 +217,14 @@ package struct PlannerLaws {
         EndpointKey(application: key.application, url: terms[key]?.url ?? "")
     }
 
-    /// The delivery of a lane whose turn it is now, by looking at all of them.
+    /// The delivery that the lane would start now, found by scanning all of its deliveries.
     private func startable(in key: SessionKey) -> NotificationSequence? {
         guard !closed.contains(key), let terms = terms[key] else { return nil }
         let lane = items.filter { $0.value.lane == key }.sorted { $0.key < $1.key }
         let underWay = lane.filter(\.value.isUnderWay)
         guard underWay.count < terms.maxInFlight, !underWay.contains(where: \.value.isEvent) else { return nil }
         for (sequence, item) in lane where !item.isUnderWay {
-            // A gate is closed: nothing but events goes on.
+            // A gate is closed: only events go on.
             if terms.isGated, !item.isEvent { continue }
             if item.isEvent, !underWay.isEmpty { return nil }
             let progress = item.notification.progress
@@ -292,7 +293,7 @@ package struct PlannerLaws {
         }
     }
 
-    /// Everything is taken from now on: it all has to come to an end, and nothing may be left over.
+    /// Every attempt succeeds from now on: all deliveries have to end, and no state may be left over.
     private mutating func finish() {
         for key in terms.keys.sorted() {
             terms[key]?.isGated = false
@@ -302,7 +303,7 @@ package struct PlannerLaws {
         var rounds = 0
         while violations.isEmpty, rounds < 10_000 {
             rounds += 1
-            // The timers that it needs are known only now.
+            // The first run returns the timers that the planner needs.
             run()
             if items.values.contains(where: \.isUnderWay) {
                 finishOne(isGood: true)

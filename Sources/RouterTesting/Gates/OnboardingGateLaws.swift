@@ -1,13 +1,13 @@
 import Router
 import RouterPlugin
 
-/// What an onboarding gate must do, whatever happens: a random history of a few sessions, and a table of what each event
-/// means in each state.
+/// Laws of the onboarding gate: a random history of a few sessions, and a table with the effect of each event in each
+/// state.
 ///
-/// - The state is what the table says. What is refused changes nothing.
+/// - The state follows the table. A refused event changes nothing.
 /// - A term only grows, and names one session. A report under another one is refused.
-/// - While something is to be done, somebody connected is responsible, if there is anybody.
-/// - Whoever's screen changes is told.
+/// - While a flow is open, a connected session is responsible, if there is one.
+/// - Every session whose screen changes is told.
 package struct OnboardingGateLaws {
     package static func violations(seed: UInt64, steps: Int) -> [String] {
         var trial = OnboardingGateLaws(seed: seed)
@@ -15,7 +15,7 @@ package struct OnboardingGateLaws {
         return trial.violations.map { "seed \(seed): \($0)" }
     }
 
-    /// How often each cell of the table was come to, over some seeds: a history that leaves cells out proves little.
+    /// How often each cell of the table was reached, over some seeds: a history that leaves cells out proves little.
     package static func coverage(seeds: Range<UInt64>, steps: Int) -> Set<String> {
         var cells: Set<String> = []
         for seed in seeds {
@@ -36,22 +36,22 @@ package struct OnboardingGateLaws {
     private enum Kind: CaseIterable {
         case open, progress, succeed, fail, lock, unlock, reset, connected, left, close
 
-        /// Each as often as it takes to come everywhere: a reset would end most things before they have begun.
+        /// Frequencies that let a history reach every cell: a reset would end most flows before they have begun.
         static let often: [Kind] =
             allCases + [
                 .open, .open, .succeed, .lock, .unlock, .connected, .left, .left, .left, .close, .close, .close,
             ]
     }
 
-    /// What an event comes to if who speaks is responsible, and in the term at hand.
+    /// The effect of an event from the responsible session, in the current term.
     private enum Cell: Equatable {
-        /// Nothing happens.
+        /// The state stays the same.
         case stays
-        /// It is refused as meaning nothing here.
+        /// The event is refused: it has no meaning in this state.
         case refused
-        /// Into that state.
+        /// The gate enters that state.
         case enters(State)
-        /// Into the first state if nothing is known of the person, into the second one otherwise.
+        /// The gate enters the first state if the person is unknown, and the second one otherwise.
         case begins(State, State)
     }
 
@@ -83,7 +83,7 @@ package struct OnboardingGateLaws {
     private var gate = OnboardingGate(GateKey(application: ApplicationID(unchecked: "com.example"), device: nil))
     private let sessions = (0..<4).map { SessionID(unchecked: "s\($0)") }
     private var connected: Set<SessionID> = []
-    /// Who was responsible in which term.
+    /// The responsible session of each term.
     private var reigns: [Int64: SessionID] = [:]
     private var cells: Set<String> = []
     private var generator: SeededGenerator
@@ -139,10 +139,10 @@ package struct OnboardingGateLaws {
         }
     }
 
-    /// Any order will do here; it is always the same.
+    /// Any fixed order serves as the rank of sessions.
     private var best: SessionID? { connected.min() }
 
-    /// Mostly that of the one that is responsible.
+    /// Mostly the claim of the responsible session.
     private mutating func drawClaim(_ session: SessionID) -> OnboardingGate.Claim {
         let speaker = happens(80) ? gate.responsible ?? session : session
         return OnboardingGate.Claim(speaker, term: happens(80) ? gate.term : gate.term + Int64(draw(-1..<2)))
@@ -173,12 +173,12 @@ package struct OnboardingGateLaws {
         checkReign(before)
     }
 
-    /// Why a claim is not to be heard; nil if it is.
+    /// The reason why a claim must be refused; nil if it must be accepted.
     private func wrong(
         _ claim: OnboardingGate.Claim, _ kind: Kind, _ cell: Cell, _ before: OnboardingGate
     ) -> String? {
         if claim.term != before.term { return "it is of another term" }
-        // Where nothing is to be done, anybody may begin anew.
+        // Outside a flow, any session may start a reset.
         if kind == .reset, !before.state.needsSomebody { return nil }
         return claim.session == before.responsible ? nil : "another session is responsible"
     }
@@ -203,7 +203,7 @@ package struct OnboardingGateLaws {
         if case .progress(let report, _) = event, gate.progress != report { fail("\(report) was forgotten") }
     }
 
-    /// Whose screen changes is told, and when another term begins, all are.
+    /// Every session whose screen changes is told, and all sessions are when another term begins.
     private mutating func check(
         _ actions: [OnboardingGate.Action], _ event: OnboardingGate.Event, _ before: OnboardingGate
     ) {
@@ -222,7 +222,7 @@ package struct OnboardingGateLaws {
         var isReset = false
         if case .reset = event { isReset = true }
         let faults: [String?] = [
-            // One may be told once more than needed, but never once less.
+            // A session may be told more often than needed, but not less often.
             isAnnounced ? expect(.announceResponsible, true) : nil,
             hides ? expect(.hideApplicationScreens, true) : nil,
             comer.flatMap { session in

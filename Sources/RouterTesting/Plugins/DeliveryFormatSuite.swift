@@ -1,6 +1,6 @@
 public import RouterPlugin
 
-/// The laws that every delivery format must keep, whatever it makes.
+/// The laws that every delivery format must keep, whatever it renders.
 ///
 /// Use it from any test framework:
 ///
@@ -9,15 +9,15 @@ public import RouterPlugin
 /// The suite checks that
 /// 1. the name is well-formed;
 /// 2. every ordinary message is rendered: notifications of every kind, to sessions in every state, and events;
-/// 3. the same message gives the same request, asked twice and asked in another order;
+/// 3. the same message gives the same request, rendered twice and rendered in another order;
 /// 4. a request can be sent: header fields are well-formed and none of the router's, and all is within
 ///    `DeliveryFormatLimits`;
-/// 5. a body that is said to be JSON is JSON, whatever ids and payloads hold;
+/// 5. a body declared as JSON is JSON, whatever ids and payloads hold;
 /// 6. hostile and huge messages are rendered or refused with a `DeliveryFormatError` whose code is in kebab-case and
 ///    whose message is one line of at most `maximumMessageLength` bytes that does not quote the payload.
 /// A format that traps ends the test process, which is a finding too.
 public enum DeliveryFormatSuite: Sendable {
-    /// The greatest length of an error's message in bytes.
+    /// The maximum length of an error's message in bytes.
     public static let maximumMessageLength = 500
 
     /// The laws that the format breaks, one sentence each; empty if it conforms. The seed chooses the hostile messages.

@@ -5,7 +5,7 @@ enum DeliveryMessages {
     /// Notifications of every kind to sessions in every state, and events of every shape.
     static let ordinary: [DeliveryMessage] = notifications + events
 
-    /// Messages whose texts try to break out of wherever a format puts them, and payloads of every size.
+    /// Messages with texts that try to break out of their place in any format, and payloads of every size.
     static func hostile(seed: UInt64) -> [DeliveryMessage] {
         var generator = SeededGenerator(seed: seed)
         let canary = HostileRequests.canary

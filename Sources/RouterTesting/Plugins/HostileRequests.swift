@@ -1,8 +1,8 @@
 import RouterPlugin
 
-/// Requests that no honest sender makes, most of them bent from examples that a source takes.
+/// Requests that no honest sender makes, most of them mutated from examples that a source accepts.
 enum HostileRequests {
-    /// Stands in keys, strings, numbers and headers of hostile requests, so that an error which quotes them is caught.
+    /// A marker in keys, strings, numbers and headers of hostile requests, which detects errors that quote them.
     static let canary = "7365637265746361"
 
     static func all(from examples: [SourceRequest], seed: UInt64) -> [SourceRequest] {
@@ -13,7 +13,7 @@ enum HostileRequests {
             requests += headers(bentFrom: example.headers).map { example.replacing(headers: $0) }
             requests += [Int64.min, -1, 0, .max].map { example.replacing(receivedAt: Timestamp(milliseconds: $0)) }
         }
-        // A source that insists on headers sees the fixed bodies only together with headers that it takes.
+        // A source that insists on headers sees the fixed bodies only together with headers that it accepts.
         let headers = examples.first?.headers ?? []
         requests += (fixedBodies + randomBodies(using: &generator)).map {
             SourceRequest(headers: headers, body: $0, receivedAt: Timestamp(milliseconds: 0))
@@ -26,7 +26,7 @@ enum HostileRequests {
     private static func bodies(bentFrom body: [UInt8], using generator: inout SeededGenerator) -> [[UInt8]] {
         let wide = body.flatMap { [$0, 0] as [UInt8] }
         var bodies: [[UInt8]] = [[0xEF, 0xBB, 0xBF] + body, body + [0], body + body, wide, body.reversed()]
-        // Every shorter body of a small example, otherwise a sample.
+        // Every prefix of a small example, otherwise a sample of them.
         let step = max(1, body.count / 200)
         bodies += stride(from: 0, to: body.count, by: step).map { Array(body[..<$0]) }
         guard !body.isEmpty else { return bodies }

@@ -1,27 +1,27 @@
 public import RouterPlugin
 
-/// What every passcode validator must keep, whatever it objects to.
+/// The laws that every passcode validator must keep, whatever it objects to.
 ///
 /// Use it from any test framework:
 ///
 ///     #expect(PasscodeValidatorSuite.violations(of: MyValidator(), refusing: ["password"], seed: 1) == [])
 ///
-/// The suite asks a validator about odd and hostile passcodes and about some that it is said to refuse, and checks that
+/// The suite gives a validator odd and hostile passcodes and some that it has to refuse, and checks that
 /// 1. the name is well-formed;
-/// 2. the same arguments give the same answer, asked twice and asked in another order;
+/// 2. the same arguments give the same answer, given twice and given in another order;
 /// 3. every code is in kebab-case, and every message one line of 1 to `maximumMessageLength` bytes;
 /// 4. no code and no message quotes the passcode, in whatever case;
-/// 5. what it is said to refuse is refused.
-/// A validator that traps ends the test process, which is a finding too.
+/// 5. the passcodes that it has to refuse are refused. A validator that traps ends the test process, which is a finding
+///    too.
 public enum PasscodeValidatorSuite: Sendable {
-    /// The greatest length of a message in bytes.
+    /// The maximum length of a message in bytes.
     public static let maximumMessageLength = 200
 
-    /// What the validator breaks, one sentence each; empty if it conforms.
+    /// The laws that the validator breaks, one sentence each; empty if it conforms.
     ///
     /// - Parameters:
     ///   - refused: Passcodes that the validator objects to for any application, at least one; each must be a passcode.
-    ///   - seed: Chooses the questions.
+    ///   - seed: Selects the passcodes.
     public static func violations(of validator: any PasscodeValidator, refusing refused: [String], seed: UInt64)
         -> [String]
     {

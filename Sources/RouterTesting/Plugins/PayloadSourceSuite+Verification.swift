@@ -10,15 +10,15 @@ extension PayloadSourceSuite {
     /// hostile requests.
     ///
     /// The suite checks that
-    /// 1. the examples are verified by the secret, also while another one is good, and not by the other one alone;
+    /// 1. the secret verifies the examples, also while another secret is valid, and the other secret alone does not;
     /// 2. a request without headers is refused with `signature-missing`;
     /// 3. where the sender signs the body, every other body is refused;
     /// 4. refusals are of the kind `unauthenticated`, have one of `verificationCodes`, and quote neither the request nor
     ///    a secret;
-    /// 5. the same request is verified in the same way twice.
+    /// 5. verifying the same request twice has the same result.
     ///
     /// - Parameters:
-    ///   - examples: requests that are verified by the secret.
+    ///   - examples: requests that the secret verifies.
     ///   - secret: the secret of the examples.
     ///   - other: another secret of the same form.
     ///   - signsBody: whether the sender signs the body, rather than presenting its secret.

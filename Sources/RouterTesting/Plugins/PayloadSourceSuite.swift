@@ -1,25 +1,25 @@
 public import RouterPlugin
 
-/// What every payload source must keep, whatever format it takes.
+/// The laws that every payload source must keep, whatever format it accepts.
 ///
-/// Use it from any test framework, with a few requests that the source takes:
+/// Use it from any test framework, with a few requests that the source accepts:
 ///
 ///     #expect(PayloadSourceSuite.violations(of: MySource(), accepting: examples, seed: 1) == [])
 ///
 /// The suite checks that
 /// 1. the name is well-formed;
-/// 2. the examples are taken, and each event is well-formed (see `check`);
-/// 3. the same request gives the same answer, asked twice and asked in another order;
+/// 2. the examples are accepted, and each event is well-formed (see `check`);
+/// 3. the same request gives the same answer, sent twice and sent in another order;
 /// 4. broken, random, huge and oddly headed requests are answered or refused with a `SourceError` whose code is in
 ///    kebab-case, whose message is one line of at most `maximumMessageLength` bytes, and whose offset is in the body;
 /// 5. no message quotes the request or a secret;
 /// 6. no example is a handshake, and handshakes are answered in HTTP's form and alike each time.
 /// A source that traps ends the test process, which is a finding too.
 public enum PayloadSourceSuite: Sendable {
-    /// The greatest length of an error's message in bytes.
+    /// The maximum length of an error's message in bytes.
     public static let maximumMessageLength = 500
 
-    /// What the source breaks, one sentence each; empty if it conforms. The seed chooses the hostile requests.
+    /// The laws that the source breaks, one sentence each; empty if it conforms. The seed chooses the hostile requests.
     ///
     /// - Parameters:
     ///   - keepsBody: whether the source promises that an event's payload is the request's body, byte for byte.
@@ -50,7 +50,7 @@ public enum PayloadSourceSuite: Sendable {
         return violations.list
     }
 
-    /// The laws of one request, whether the source takes it or not; empty if the source keeps them.
+    /// The laws that the source breaks for one request, accepted or not; empty if it keeps them.
     package static func violations(
         of source: any PayloadSource, answering request: SourceRequest, keepsBody: Bool, secrets: [String] = []
     ) -> [String] {

@@ -10,7 +10,7 @@ public import RouterPlugin
 /// 1. the id and the version are well-formed, and every summary is one line that ends with a full stop;
 /// 2. a default has the type of its field and is one of its choices;
 /// 3. the plugin accepts the example and refuses a field that the manifest does not have;
-/// 4. a required field is missed, and no other field is;
+/// 4. omitting a required field is refused, and omitting any other field is not;
 /// 5. a value of another type than the field's, and a value beside its choices, is refused with a pointer to the field.
 public enum PluginManifestSuite: Sendable {
     /// The differences between a kind's manifest and its behaviour, one sentence each; empty if the kind conforms.
@@ -128,7 +128,7 @@ extension PluginField.ValueType {
         }
     }
 
-    /// A value of another type; nil for a field that takes values of several types.
+    /// A value of another type; nil for a field that accepts values of several types.
     fileprivate var otherValue: JSONValue? {
         switch self {
         case .string, .strings, .object, .boolean: 7

@@ -1,23 +1,22 @@
 public import RouterPlugin
 
-/// What every routing rule must keep, whatever it decides.
+/// The laws that every routing rule must keep, whatever it decides.
 ///
 /// Use it from any test framework:
 ///
 ///     #expect(RoutingRuleSuite.violations(of: MyRule(), seed: 1) == [])
 ///
-/// The suite asks a rule about odd and hostile candidates, notifications and times, and checks that
+/// The suite gives a rule odd and hostile candidates, notifications and times, and checks that
 /// 1. the name is well-formed;
-/// 2. the same arguments give the same verdict, asked twice and asked in another order;
+/// 2. the same arguments give the same verdict, given twice and given in another order;
 /// 3. every reason is one line of 1 to `maximumReasonLength` bytes;
 /// 4. `hold` names a later time, `redirect` a well-formed session;
-/// 5. `prefer` is answered only by a rule that looks ahead.
-/// A rule that traps ends the test process, which is a finding too.
+/// 5. only a rule that looks ahead answers `prefer`. A rule that traps ends the test process, which is a finding too.
 public enum RoutingRuleSuite: Sendable {
-    /// The greatest length of a reason in bytes; reasons are stored with every decision.
+    /// The maximum length of a reason in bytes; reasons are stored with every decision.
     public static let maximumReasonLength = 200
 
-    /// What the rule breaks, one sentence each; empty if it conforms. The seed chooses the questions.
+    /// The laws that the rule breaks, one sentence each; empty if it conforms. The seed selects the arguments.
     public static func violations(of rule: any RoutingRule, seed: UInt64) -> [String] {
         var violations = Violations()
         violations.requireWellFormed(rule.id, again: rule.id)
@@ -66,7 +65,7 @@ public enum RoutingRuleSuite: Sendable {
     }
 }
 
-/// What a rule is asked: a candidate, a notification and a time.
+/// The arguments of a rule: a candidate, a notification and a time.
 struct RuleQuestion {
     let candidate: Candidate
     let notification: NotificationView
@@ -76,7 +75,7 @@ struct RuleQuestion {
         rule.verdict(on: candidate, for: notification, at: now)
     }
 
-    /// Every state, tier and priority, each with a random choice of everything else; every time at every hour of a day.
+    /// Every state, tier and priority, each with a random choice of all other values; a time in every hour of a day.
     static func all(seed: UInt64) -> [RuleQuestion] {
         var generator = SeededGenerator(seed: seed)
         let payloads = Self.payloads(using: &generator)
@@ -133,7 +132,7 @@ struct RuleQuestion {
         words[Int.random(in: words.indices, using: &generator)]
     }
 
-    /// Well-formed: the router never shows a rule an identifier that is not.
+    /// Always well-formed: the router never shows a rule an identifier that is not.
     private static func identifier<Kind>(
         _ kind: Kind.Type, using generator: inout SeededGenerator
     ) -> Identifier<Kind> {

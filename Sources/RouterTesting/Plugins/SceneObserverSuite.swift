@@ -3,23 +3,23 @@ import Foundation
 public import RouterPlugin
 import Synchronization
 
-/// What every observer must keep, whatever it does with what it is told.
+/// The laws that every observer must keep, whatever it does with events.
 ///
 /// Use it from any test framework:
 ///
 ///     #expect(SceneObserverSuite.violations(of: MyObserver(), seed: 1) == [])
 ///
-/// The suite tells an observer events of every type, with odd and hostile names, and checks that
+/// The suite passes an observer events of every type, with odd and hostile names, and checks that
 /// 1. the name is well-formed;
-/// 2. it throws at none of them: what it does not care for it passes over;
-/// 3. it returns from each in time.
-/// An observer that traps ends the test process, which is a finding too. One that does not return keeps a thread.
+/// 2. it throws at none of them: it ignores events that it does not handle;
+/// 3. it returns from each event in time. An observer that traps ends the test process, which is a finding too. An
+///    observer that does not return keeps a thread.
 public enum SceneObserverSuite: Sendable {
-    /// What the observer breaks, one sentence each; empty if it conforms.
+    /// The laws that the observer breaks, one sentence each; empty if it conforms.
     ///
     /// - Parameters:
-    ///   - seed: Chooses the events.
-    ///   - milliseconds: How long it may take for one; the daemon lets it miss events after ten seconds.
+    ///   - seed: Selects the events.
+    ///   - milliseconds: The time limit for one event; in the daemon an observer misses events after ten seconds.
     public static func violations(of observer: any SceneObserver, seed: UInt64, within milliseconds: Int = 5000)
         -> [String]
     {
@@ -36,10 +36,10 @@ public enum SceneObserverSuite: Sendable {
         return violations.list
     }
 
-    /// Tells all events, one after the other, on a thread of its own, as the daemon does.
+    /// Passes all events, one after the other, on a thread of its own, as the daemon does.
     private final class Telling: Sendable {
         let events: [RouterEvent]
-        /// Signalled for each.
+        /// Signalled after each event.
         let hasReturned = DispatchSemaphore(value: 0)
         let thrownAt = Mutex<[RouterEventType]>([])
 
@@ -54,7 +54,7 @@ public enum SceneObserverSuite: Sendable {
         }
     }
 
-    /// Every type, with each of the things that an event may say.
+    /// Events of every type, each with every member that an event may have.
     private static func events(seed: UInt64) -> [RouterEvent] {
         var generator = SeededGenerator(seed: seed)
         let words = ["a", "win-7", "é", "e\u{301}", "👩‍👩‍👧‍👦", "\u{202E}abc", "' ; --", String(repeating: "x", count: 255)]

@@ -1,7 +1,7 @@
 /// A generator of random numbers that gives the same numbers for the same seed, on every machine: SplitMix64.
 ///
-/// For tests and models only; it is not one for secrets. From Steele, Lea and Flood, "Fast splittable pseudorandom
-/// number generators" (OOPSLA 2014); each seed has the full period of 2⁶⁴.
+/// For tests and models only, not for secrets. From Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators" (OOPSLA 2014); each seed has the full period of 2⁶⁴.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

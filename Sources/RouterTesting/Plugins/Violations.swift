@@ -1,6 +1,6 @@
 import RouterPlugin
 
-/// Collects what a suite finds: each sentence once, and no more than anybody would read.
+/// Collects the findings of a suite: each sentence once, up to a readable number.
 struct Violations {
     private static let maximum = 50
 

@@ -2,8 +2,8 @@ import PredicateEngine
 import Router
 import RouterPlugin
 
-/// The bytes of every text in a value and the names of its cases, so that values are told apart that `==` takes for
-/// equal: strings in two normal forms above all.
+/// The bytes of every text in a value and the names of its cases. They distinguish values that `==` takes for equal:
+/// above all, strings in two normal forms.
 enum ByteFingerprint {
     static func of(_ value: Any) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -20,13 +20,13 @@ enum ByteFingerprint {
         case let statuses as StatusTable: add(statuses.description.utf8, to: &bytes)
         case let endpoint as Endpoint:
             add(endpoint.url.utf8, to: &bytes)
-            // The mirrors of endpoints and keys do not show secrets.
+            // Mirrors of endpoints and keys leave out their secrets.
             for key in endpoint.keys.all {
                 add(key.secret.utf8, to: &bytes)
                 add("\(key.notBefore?.milliseconds ?? .min) \(key.notAfter?.milliseconds ?? .max)".utf8, to: &bytes)
             }
         case let hash as PasscodeHash:
-            // Nor does that of a hash show what could be guessed at.
+            // The mirror of a hash leaves out all that would help to guess the passcode.
             add(String(describing: hash).utf8, to: &bytes)
             for part in [hash.salt, hash.digest] { add(part, to: &bytes) }
         default:
@@ -39,7 +39,7 @@ enum ByteFingerprint {
         }
     }
 
-    /// The end is marked, so that two texts cannot be taken for one.
+    /// The end is marked, so that two texts cannot be confused with one.
     private static func add(_ part: some Collection<UInt8>, to bytes: inout [UInt8]) {
         bytes += part
         bytes.append(0xFF)

@@ -2,9 +2,9 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// A store in memory that obeys the laws of `StoreModel` and fails when told to: the simulator's disk.
+/// A store in memory that obeys the laws of `StoreModel` and fails on demand: the simulator's disk.
 ///
-/// Committed changes survive, and no others; `snapshot` is the disk as a process would find it after a crash.
+/// Only committed changes survive; `snapshot` is the disk as a process finds it after a crash.
 package final class ModelStore: Store {
     private struct State: Sendable {
         var model = StoreModel()
@@ -24,22 +24,22 @@ package final class ModelStore: Store {
         state = Mutex(State(model: model))
     }
 
-    /// Another store with everything that was committed to this one so far, and no faults.
+    /// Another store with all changes committed to this one so far, and no faults.
     package func snapshot() -> ModelStore {
         ModelStore(state.withLock { $0.model })
     }
 
     // MARK: - Faults
 
-    /// How many commits were asked for, those that failed included.
+    /// The number of commits requested, failed ones included.
     package var commits: Int { state.withLock { $0.commits } }
 
-    /// Lets a commit fail and write nothing; commits are counted from 1 over the life of this store.
+    /// Makes a commit fail and write nothing; commits are counted from 1 over the life of this store.
     package func failCommit(_ number: Int, with error: StoreError) {
         state.withLock { $0.commitFaults[number] = error }
     }
 
-    /// Lets everything that reads fail from now on; nil ends it.
+    /// Makes all reads fail from now on; nil ends that.
     package func failReads(with error: StoreError?) {
         state.withLock { $0.readFault = error }
     }
@@ -89,7 +89,7 @@ package final class ModelStore: Store {
         try reading { model in model.answers[key]?.answer }
     }
 
-    /// A model is as large as its payloads.
+    /// The size of a model is the size of its payloads.
     package func retained(limit: Int) throws(StoreError) -> Retained {
         try reading { model in
             let settled = model.notifications.keys.sorted().compactMap { sequence in
@@ -100,7 +100,7 @@ package final class ModelStore: Store {
                 }
             }
             let answers = model.answers.map { Retained.Item(.answer($0), since: $1.keptAt) }
-            // Of equal times the first one accepted comes first, so that the same history is always the same.
+            // Among equal times the first one accepted comes first, so that the order is always the same.
             let oldest = (settled + answers).enumerated().sorted {
                 ($0.element.since, $0.offset) < ($1.element.since, $1.offset)
             }
@@ -180,7 +180,7 @@ package final class ModelStore: Store {
 }
 
 extension StoredNotification {
-    /// As lists show it.
+    /// The form in lists.
     package var withoutDetails: StoredNotification {
         var copy = self
         copy.payload = nil

@@ -1,8 +1,8 @@
 import Router
 import RouterPlugin
 
-/// A random but repeatable life of a router, as the changes that it commits: batches that are legal, and now and then
-/// one that is not.
+/// A random but repeatable life of a router, as the changes that it commits: legal batches, and now and then an illegal
+/// one.
 struct StoreHistory {
     private var generator: Generator
     private var nextSequence: Int64 = 1
@@ -27,7 +27,7 @@ struct StoreHistory {
     /// The next batch of changes, and whether it breaks a law.
     mutating func next() -> (changes: [StoreChange], isLegal: Bool) {
         if draw(12) == 0, let illegal = illegalChange() {
-            // The changes before the illegal one must be taken back, so the history forgets them too.
+            // The changes before the illegal one must be undone, so the history drops them too.
             let before = self
             let changes = batch()
             let drawn = generator
@@ -92,7 +92,7 @@ struct StoreHistory {
 
     private mutating func putGate() -> StoreChange? {
         guard !applications.isEmpty else { return nil }
-        // Terms only grow, whatever the gate.
+        // Terms only grow, across all gates.
         term += Int64(draw(2))
         return .putGate(StoreSamples.gate(pick(applications.sorted()), text(), term: term))
     }

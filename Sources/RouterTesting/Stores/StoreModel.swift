@@ -1,24 +1,24 @@
 import Router
 import RouterPlugin
 
-/// The data of a store as plain values, and the laws by which it changes.
+/// The data of a store as plain values, and the laws of its changes.
 ///
 /// - A sequence is given once, and each is greater than the one before; so are the creation sequences of sessions.
 /// - A notification id belongs to one notification permanently.
-/// - A dedupe key belongs to one notification, the key of an answer to one answer, as long as there is the application
-///   and neither has been forgotten.
-/// - A session belongs to an application that exists, and so do a gate and the lock of a passcode; the term of a gate does
-///   not fall.
-/// - Attempts and retries happen to what waits in a lane; their numbers go up; the last one is the progress.
-/// - A new decision keeps the number of attempts, and nothing else of the progress: it was the session's before.
-/// - What waits in a lane may be called back; the first word counts.
-/// - What was answered first is known as long as the notification is.
-/// - A settlement is final: nothing changes a settled notification, but it may be forgotten, and its keys with it.
+/// - A dedupe key belongs to one notification, and the key of an answer to one answer, as long as the application
+///   exists and neither has been forgotten.
+/// - A session belongs to an application that exists, and so do a gate and the lock of a passcode; the term of a gate
+///   does not decrease.
+/// - Attempts and retries belong to a notification in a lane; their numbers increase; the last number is the progress.
+/// - A new decision keeps the number of attempts, and no other progress: that belonged to the session before.
+/// - A notification in a lane may be recalled; the first recall counts.
+/// - The first answer is known as long as the notification is.
+/// - A settlement is final: no change alters a settled notification, but it may be forgotten, together with its keys.
 /// - Only replays that have ended are forgotten.
-/// - What is forgotten is counted as what it ended as.
+/// - A forgotten notification still counts under its final state.
 ///
-/// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` takes
-/// back everything since `begin`.
+/// `apply` throws `conflict` if a change breaks a law, and may then have applied the changes before it; `undo` reverts
+/// all changes since `begin`.
 struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
     private(set) var sources: [SourceID: SourceDefinition] = [:]
@@ -72,7 +72,7 @@ struct StoreModel: Sendable {
         case forgotten(NotificationState)
     }
 
-    /// The figures as they stood before.
+    /// The figures before the transaction.
     private struct Marks: Sendable {
         var accepted = 0
         var lastSequence = NotificationSequence(0)
@@ -86,7 +86,7 @@ struct StoreModel: Sendable {
             accepted: census.accepted, lastSequence: lastSequence, lastCreationSequence: lastCreationSequence)
     }
 
-    /// Takes everything back that was applied since `begin`.
+    /// Reverts all changes applied since `begin`.
     mutating func undo() {
         while let change = journal.popLast() {
             switch change {
@@ -336,7 +336,7 @@ struct StoreModel: Sendable {
         replace(sequence, by: entry)
     }
 
-    /// The only place where a notification changes, so that the census cannot miss one.
+    /// The only place that changes a notification, so that the census cannot miss a change.
     private mutating func replace(_ sequence: NotificationSequence, by entry: Entry?) {
         if let before = notifications[sequence] { count(before.stored.state, -1) }
         if let entry { count(entry.stored.state, 1) }

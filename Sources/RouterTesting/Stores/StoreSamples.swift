@@ -9,8 +9,8 @@ enum StoreSamples {
     static let source = PluginID(unchecked: "routerd.source.apns")
     static let otherSource = PluginID(unchecked: "routerd.source.github")
 
-    /// Texts that a careless store changes, cuts off or takes for one another: the second and third are equal to
-    /// Swift, and so are the fourth and fifth.
+    /// Texts that a careless store changes, truncates or confuses: the second and third are equal to Swift, and so are
+    /// the fourth and fifth.
     static let hostileTexts = [
         "plain", "caf\u{E9}", "cafe\u{301}", "\u{1112}\u{1161}\u{11AB}", "\u{D55C}",
         "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}\u{1F3F3}\u{FE0F}", "a'b\"c`d\\e", "line\nline\r\n\ttab",
@@ -143,7 +143,7 @@ enum StoreSamples {
         return DeliveryFormatChoice(PluginID(unchecked: "a.format"), options: options.asObject ?? JSONObject())
     }
 
-    /// The constant is quoted as the predicate language asks for, and cut to the length that it allows.
+    /// The constant is quoted as the predicate language requires, and cut to the permitted length.
     private static func predicate(_ comparison: String, _ text: String) throws -> Predicate {
         let quoted = text.unicodeScalars.prefix(200).map { scalar in
             switch scalar {

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// Gates come back as they were put, and so do notifications that they hold; terms do not fall.
+    /// Gates are read back as they were put, and so are the notifications that they hold; terms do not decrease.
     static func gates(_ trial: StoreTrial<some Store>) throws {
         try trial.store.commit([.putApplication(StoreSamples.application(StoreSamples.gallery))])
         let key = GateKey(application: StoreSamples.gallery, device: nil)

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// The same random history happens to the store and to the model; they must agree all along, and after reopening.
+    /// The store and the model execute the same random history; they must agree all along, and after reopening.
     static func history(seed: UInt64, _ trial: StoreTrial<some Store>) throws {
         let model = ModelStore()
         var history = StoreHistory(seed: seed)

@@ -3,7 +3,7 @@ import RouterPlugin
 
 /// The keys under which senders and clients repeat requests.
 extension StoreSuite {
-    /// A key leads to the notification that came first under it; keys are apart by application, source and bytes.
+    /// A key leads to the first notification accepted under it; keys are distinct by application, source and bytes.
     static func receipts(_ trial: StoreTrial<some Store>) throws {
         var first = StoreSamples.notification(1)
         first.dedupeKeys = ["caf\u{E9}", "k"]
@@ -26,7 +26,7 @@ extension StoreSuite {
         try trial.store.commit(all.map(StoreChange.insert))
         try trial.store.commit([.settle(first.sequence, .delivered, at: Timestamp(milliseconds: 5))])
         try trial.store.commit([.settle(held.sequence, .expired, at: Timestamp(milliseconds: 5))])
-        // The later fate of the second one is no part of the first answer.
+        // Later decisions about the second notification do not change the first answer.
         let later = Decision(tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9)
         for decision in [later, first.decision] {
             try trial.store.commit([.reassign(second.sequence, decision, .lane)])
@@ -47,7 +47,7 @@ extension StoreSuite {
         }
     }
 
-    /// An answer is kept under one key for ever, and apart from the keys of notifications.
+    /// An answer is kept permanently under one key, separate from the keys of notifications.
     static func answers(_ trial: StoreTrial<some Store>) throws {
         let answers = [
             ("caf\u{E9}", KeptAnswer.request(fingerprint: [0, 255])),
@@ -70,7 +70,7 @@ extension StoreSuite {
             trial.expect(try trial.store.keptAnswer(for: key("unknown")) == nil, "an answer to an unknown key")
             try trial.reopen()
         }
-        // It goes with its application, and with no other, and so do the keys of notifications.
+        // It is deleted with its application, and with no other, and so are the keys of notifications.
         try trial.store.commit([.deleteApplication(StoreSamples.clinic)])
         trial.expectSame(try trial.store.keptAnswer(for: key("new")), .session(created: true), "an answer elsewhere")
         try trial.store.commit([.deleteApplication(StoreSamples.gallery)])
@@ -82,7 +82,7 @@ extension StoreSuite {
         try trial.store.commit([.keepAnswer(key("new"), .session(created: false), at: time)])
     }
 
-    /// A notification may be known by more keys than it came with, and each is still one notification's.
+    /// A notification may get more keys than it was accepted with, and each key still belongs to one notification.
     static func laterKeys(_ trial: StoreTrial<some Store>) throws {
         let notifications = [StoreSamples.notification(1), StoreSamples.notification(2)]
         try trial.store.commit(notifications.map(StoreChange.insert))

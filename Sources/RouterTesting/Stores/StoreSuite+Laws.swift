@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// Held, released, tried, rescheduled, moved, settled: each step is seen in every view.
+    /// Held, released, tried, rescheduled, moved, settled: each step is visible in every view.
     static func deliveries(_ trial: StoreTrial<some Store>) throws {
         let time = Timestamp(milliseconds: 1_700_000_100_000)
         var held = StoreSamples.notification(1)
@@ -24,7 +24,7 @@ extension StoreSuite {
         expected.attempts = [attempt]
         try expectDelivery(trial, expected, heldUntil: nil)
 
-        // A new decision keeps the number of attempts; failures and the wait were the session's before.
+        // A new decision keeps the number of attempts; failures and the wait belonged to the session before.
         try trial.store.commit([.reassign(sequence, held.decision, .held(until: time))])
         expected.decision = held.decision
         expected.state = .held
@@ -43,7 +43,7 @@ extension StoreSuite {
         let dropped = try trial.store.notification(NotificationID(unchecked: "ntf_2"))
         trial.expectSame(dropped?.reason, "dropped-by-rule", "the reason of a decision that settles")
         trial.expect(try trial.store.recover().unsettled.isEmpty, "something is unsettled")
-        // A number is not given again, whatever has become of its notification.
+        // A number is not given again, whatever happened to its notification.
         trial.expectSame(try trial.store.recover().lastSequence, NotificationSequence(2), "the last sequence")
     }
 
@@ -63,7 +63,7 @@ extension StoreSuite {
         }
     }
 
-    /// A batch whose last change is illegal leaves nothing, whatever came before it.
+    /// A batch whose last change is illegal leaves no changes, whatever preceded it.
     static func atomicity(_ trial: StoreTrial<some Store>) throws {
         try trial.store.commit([
             .putApplication(StoreSamples.application()), .putSession(StoreSamples.session("s1", created: 1)),
@@ -91,7 +91,7 @@ extension StoreSuite {
         trial.expect(try trial.store.payload(of: fresh.sequence) == nil, "a payload has stayed")
         let tried = try trial.store.notification(NotificationID(unchecked: "ntf_1"))
         trial.expect(tried?.attempts.isEmpty == true, "an attempt has stayed")
-        // Nothing was used up: the same numbers and keys are free.
+        // The refused batch used up nothing: the same numbers and keys are free.
         try trial.store.commit([.insert(fresh), .putSession(StoreSamples.session("s2", created: 2))])
     }
 

@@ -32,7 +32,7 @@ extension StoreSuite {
         trial.expect(none.isEmpty, "a page of none has \(none.count)")
     }
 
-    /// Written anew, not taken from the model: otherwise the model would be compared with itself.
+    /// Implemented independently of the model: otherwise the model would be compared with itself.
     static func isShown(_ notification: StoredNotification, by filter: NotificationFilter) -> Bool {
         if let application = filter.application, notification.application != application { return false }
         if let state = filter.state, notification.state != state { return false }

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// The lock of a passcode is kept as it was committed last, one for each device, and goes with its application.
+    /// The lock of a passcode is kept as last committed, one for each device, and is deleted with its application.
     static func passcodes(_ trial: StoreTrial<some Store>) throws {
         let (gallery, clinic) = (StoreSamples.gallery, StoreSamples.clinic)
         try trial.expectConflict(
@@ -12,7 +12,7 @@ extension StoreSuite {
         for text in StoreSamples.hostileTexts {
             let more = StoreSamples.passcodeLocks(gallery, text)
             try trial.store.commit(more.map(StoreChange.putPasscodeLock))
-            // The one of no device is the same each time.
+            // The lock without a device is the same each time.
             locks = locks.filter { $0.key.device != nil } + more
         }
         let elsewhere = StoreSamples.passcodeLocks(clinic, "plain")

@@ -16,7 +16,7 @@ extension StoreSuite {
         }
     }
 
-    /// Applications and sessions come back as they were put, sessions in the order of their creation.
+    /// Applications and sessions are read back as they were put, sessions in the order of their creation.
     static func registry(_ trial: StoreTrial<some Store>) throws {
         var applications: [Application] = []
         for (index, text) in StoreSamples.hostileTexts.enumerated() {
@@ -39,7 +39,7 @@ extension StoreSuite {
         sessions[0].leaseExpiresAt = nil
         sessions[1].activationState = .foregroundActive
         sessions[1].disabled = Disabled(.gone, since: nil)
-        // Made anew under its old name: it goes to the end.
+        // A session created again under its old id moves to the end.
         var anew = sessions.remove(at: 2)
         anew.creationSequence = 1001
         sessions.append(anew)
@@ -52,7 +52,7 @@ extension StoreSuite {
         applications.remove(at: 1)
         sessions.removeLast()
         try expectRegistry(trial, applications, sessions, lastCreated: 1001)
-        // Its sessions go with an application; deleting an absent application is no fault.
+        // The sessions of an application are deleted with it; deleting an absent application is not a fault.
         try trial.store.commit([.deleteApplication(StoreSamples.gallery), .deleteSession(anew.key)])
         applications.removeLast()
         try expectRegistry(trial, applications, [], lastCreated: 1001)
@@ -71,13 +71,13 @@ extension StoreSuite {
         }
     }
 
-    /// Every field of a notification comes back, in each of the ways to read it.
+    /// Every field of a notification is read back, in each of the ways to read it.
     static func notifications(_ trial: StoreTrial<some Store>) throws {
         var inserted: [NewNotification] = []
         for (index, text) in StoreSamples.hostileTexts.enumerated() {
             let payload = StoreSamples.hostilePayloads[index % StoreSamples.hostilePayloads.count]
             var full = StoreSamples.fullNotification(Int64(2 * index + 1), text, payload: payload)
-            // Found by its bytes, too.
+            // It is found by the bytes of its id, too.
             full.id = NotificationID(unchecked: text)
             inserted.append(full)
         }
@@ -107,7 +107,7 @@ extension StoreSuite {
         }
     }
 
-    /// Every field of an attempt comes back, in the order of their numbers.
+    /// Every field of an attempt is read back, in the order of their numbers.
     static func attempts(_ trial: StoreTrial<some Store>) throws {
         var attempts: [AttemptRecord] = []
         for (index, text) in StoreSamples.hostileTexts.enumerated() {

@@ -2,8 +2,8 @@ import Router
 import RouterPlugin
 
 extension StoreSuite {
-    /// A replay is kept as it was committed; page by page it comes past all notifications that its filter shows and that
-    /// were settled when it was requested.
+    /// A replay is kept as committed; page by page it passes all notifications that its filter shows and that were
+    /// settled when it was requested.
     static func replays(_ trial: StoreTrial<some Store>) throws {
         let changes = listed()
         try trial.store.commit(changes)
@@ -49,14 +49,15 @@ extension StoreSuite {
             steps += 1
         }
         trial.expect(steps < 100, "it has no end")
-        // Sixty lie there: three looked at in a step are a third of that many steps, unless an index leaves most out.
+        // The store has sixty notifications: steps that look at three make a third of that many steps, unless an index
+        // leaves most of them out.
         if examined == 3, filter == NotificationFilter() {
             trial.expect(steps >= 20, "\(steps) steps look at too much")
         }
         return found
     }
 
-    /// Nothing before the position, nothing behind the end.
+    /// No notification before the position is shown, and none behind the end.
     private static func bounds(_ trial: StoreTrial<some Store>, _ settled: [StoredNotification]) throws {
         guard settled.count > 4 else { return trial.fail("there is too little to replay") }
         var replay = StoreSamples.replay(

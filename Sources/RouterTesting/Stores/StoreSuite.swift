@@ -1,17 +1,17 @@
 package import Router
 
-/// The contract of every store: the same body runs over the model and over each real one.
+/// The contract of every store: the same cases run over the model and over each real store.
 ///
 ///     let violations = StoreSuite.violations(
 ///         fresh: { try SQLiteStore(path: temporaryPath()) },
 ///         reopening: { store in try store.close(); return try SQLiteStore(path: store.path) })
 ///
-/// The suite belongs to no test library; it returns what it has found.
+/// The suite belongs to no test library; it returns its findings.
 package enum StoreSuite {
     /// Every way in which the stores break the contract, as `case: finding`; empty if there is none.
     ///
-    /// `fresh` makes an empty store; `reopening` gives up a store and opens its data again. The seed chooses
-    /// the random histories.
+    /// `fresh` creates an empty store; `reopening` closes a store and opens its data again. The seed selects the random
+    /// histories.
     package static func violations<Subject: Store>(
         seed: UInt64 = 1, fresh: () throws -> Subject, reopening: @escaping (Subject) throws -> Subject
     ) -> [String] {
@@ -64,7 +64,7 @@ final class StoreTrial<Subject: Store> {
         self.reopening = reopening
     }
 
-    /// Gives the store up and continues with its data in a new one.
+    /// Closes the store and continues with its data in a new one.
     func reopen() throws {
         store = try reopening(store)
     }
@@ -77,7 +77,7 @@ final class StoreTrial<Subject: Store> {
         if !condition { fail(finding()) }
     }
 
-    /// Whether both are equal to the last byte of every text, which `==` alone would not tell.
+    /// Requires that both are equal to the last byte of every text, which `==` alone would not check.
     func expectSame<Value: Equatable>(_ found: Value, _ expected: Value, _ what: @autoclosure () -> String) {
         guard found == expected, ByteFingerprint.of(found) == ByteFingerprint.of(expected) else {
             return fail(
@@ -86,7 +86,7 @@ final class StoreTrial<Subject: Store> {
         }
     }
 
-    /// The changes must be refused as a conflict and leave everything as it was.
+    /// Requires that the changes are refused as a conflict and leave all data as it was.
     func expectConflict(_ changes: [StoreChange], _ what: String) throws {
         let before = (try store.recover(), try store.census())
         do {
