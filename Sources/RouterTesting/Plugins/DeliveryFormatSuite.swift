@@ -15,6 +15,7 @@ public import RouterPlugin
 /// 5. a body declared as JSON is JSON, whatever ids and payloads hold;
 /// 6. hostile and huge messages are rendered or refused with a `DeliveryFormatError` whose code is in kebab-case and
 ///    whose message is one line of at most `maximumMessageLength` bytes that does not quote the payload.
+///
 /// A format that traps ends the test process, which is a finding too.
 public enum DeliveryFormatSuite: Sendable {
     /// The maximum length of an error's message in bytes.

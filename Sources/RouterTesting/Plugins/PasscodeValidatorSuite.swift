@@ -11,8 +11,9 @@ public import RouterPlugin
 /// 2. the same arguments give the same answer, given twice and given in another order;
 /// 3. every code is in kebab-case, and every message one line of 1 to `maximumMessageLength` bytes;
 /// 4. no code and no message quotes the passcode, in whatever case;
-/// 5. the passcodes that it has to refuse are refused. A validator that traps ends the test process, which is a finding
-///    too.
+/// 5. the passcodes that it has to refuse are refused.
+///
+/// A validator that traps ends the test process, which is a finding too.
 public enum PasscodeValidatorSuite: Sendable {
     /// The maximum length of a message in bytes.
     public static let maximumMessageLength = 200

@@ -14,6 +14,7 @@ public import RouterPlugin
 ///    kebab-case, whose message is one line of at most `maximumMessageLength` bytes, and whose offset is in the body;
 /// 5. no message quotes the request or a secret;
 /// 6. no example is a handshake, and handshakes are answered in HTTP's form and alike each time.
+///
 /// A source that traps ends the test process, which is a finding too.
 public enum PayloadSourceSuite: Sendable {
     /// The maximum length of an error's message in bytes.

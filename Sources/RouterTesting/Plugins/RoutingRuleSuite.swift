@@ -11,7 +11,9 @@ public import RouterPlugin
 /// 2. the same arguments give the same verdict, given twice and given in another order;
 /// 3. every reason is one line of 1 to `maximumReasonLength` bytes;
 /// 4. `hold` names a later time, `redirect` a well-formed session;
-/// 5. only a rule that looks ahead answers `prefer`. A rule that traps ends the test process, which is a finding too.
+/// 5. only a rule that looks ahead answers `prefer`.
+///
+/// A rule that traps ends the test process, which is a finding too.
 public enum RoutingRuleSuite: Sendable {
     /// The maximum length of a reason in bytes; reasons are stored with every decision.
     public static let maximumReasonLength = 200

@@ -12,8 +12,10 @@ import Synchronization
 /// The suite passes an observer events of every type, with odd and hostile names, and checks that
 /// 1. the name is well-formed;
 /// 2. it throws at none of them: it ignores events that it does not handle;
-/// 3. it returns from each event in time. An observer that traps ends the test process, which is a finding too. An
-///    observer that does not return keeps a thread.
+/// 3. it returns from each event in time.
+///
+/// An observer that traps ends the test process, which is a finding too. An observer that does not return keeps a
+/// thread.
 public enum SceneObserverSuite: Sendable {
     /// The laws that the observer breaks, one sentence each; empty if it conforms.
     ///

@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-/// Ways to get the loop wrong, one at a time. Each is here so that a test can see the simulator notice it.
+/// Defects of the loop, injected one at a time, so that a test can prove that the simulator detects each of them.
 package enum Sabotage: String, CaseIterable, Sendable {
     /// Answers are given before the commit, even if it fails.
     case acknowledgesBeforeCommit
@@ -11,9 +11,9 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case forgetsFailedCommits
     /// Follow-ups are planned as no change.
     case forgetsFollowUps
-    /// The follow-ups of recovery are not taken up: lanes of sessions that are gone keep their deliveries.
+    /// The follow-ups of recovery are dropped: lanes of deleted sessions keep their deliveries.
     case forgetsRecovery
-    /// A plan shares a transaction with changes that it has not seen.
+    /// A plan shares a transaction with changes that it does not know of.
     case ignoresConflicts
     /// Each attempt is handed to the transport twice.
     case startsTwice
@@ -23,27 +23,27 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case forgetsProgress
     /// Gates do not notice that a session leaves.
     case missesNobody
-    /// Memory takes every changed gate for open.
+    /// Memory records every changed gate as open.
     case opensGates
-    /// Notifications that a gate holds go into a lane.
+    /// Notifications that a gate would hold are put into a lane.
     case holdsNothing
-    /// The next responsible session goes on in the term of the one before.
+    /// The next responsible session continues the term of the one before.
     case keepsTerms
-    /// The first notification behind a gate that opens stays behind.
+    /// The first notification behind an opening gate stays behind.
     case flowsOutOfOrder
     /// No scene is told to hide.
     case keepsQuiet
-    /// Every passcode is taken for right.
+    /// Every passcode is accepted as right.
     case believesEverybody
-    /// A try is counted in memory alone.
+    /// A try is counted only in memory.
     case countsInMemory
     /// Tries are not recovered.
     case forgetsTries
     /// Reports of an earlier term count as reports of the current one.
     case hearsStaleTerms
-    /// Applications that are left are not locked.
+    /// Applications that were left are not locked.
     case neverLocks
-    /// A session that leaves is told of the gate in place of its end.
+    /// A session that leaves receives a gate event instead of its disconnection.
     case tellsTheGone
     /// Scenes are not told that they are connected.
     case skipsConnecting
@@ -54,7 +54,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
 }
 
 extension EngineDriver {
-    /// The command that is planned in place of the one that was submitted.
+    /// The command that is planned in place of the submitted one.
     func spoiled(_ command: Command) -> Command {
         switch (sabotage, command) {
         case (.believesEverybody, .passcode(var request)):
@@ -75,7 +75,7 @@ extension EngineDriver {
         engine.session(key).flatMap { engine.gate(GateKey(of: $0))?.term }
     }
 
-    /// Takes something out of a plan, or puts it elsewhere.
+    /// Removes a change from a plan, or moves it.
     private func spoil(_ plan: inout Plan, _ sabotage: Sabotage, _ command: Command) {
         switch (sabotage, command) {
         case (.forgetsFollowUps, .followUp): plan.changes = []
@@ -120,7 +120,7 @@ extension EngineDriver {
         }
     }
 
-    /// The attempts that are handed to the transport in place of those that were started.
+    /// The attempts that are handed to the transport in place of the started ones.
     func tampered(_ attempts: [AttemptStart], at now: Timestamp) -> [AttemptStart] {
         switch sabotage {
         case .startsTwice: return attempts + attempts
@@ -133,7 +133,7 @@ extension EngineDriver {
         }
     }
 
-    /// Commits a transaction with what the sabotage makes of it: of its plans, of its fate, or of the report to the loop.
+    /// Commits a transaction with the sabotage's change: to its plans, to its fate, or to the report to the loop.
     mutating func commit(
         _ transaction: EngineLoop.Transaction, spoiledBy sabotage: Sabotage, at now: Timestamp
     ) -> [EngineLoop.Effect] {
@@ -162,12 +162,12 @@ extension EngineDriver {
         return effects + loop.committed(reported, at: now)
     }
 
-    /// Plans all that is left of the round, without knowledge of the transaction, and adds it to that.
+    /// Plans the rest of the round, without knowledge of the transaction, and adds it to the transaction.
     private mutating func swallowRest(
         into transaction: inout EngineLoop.Transaction, at now: Timestamp
     ) -> [EngineLoop.Effect] {
         var effects: [EngineLoop.Effect] = []
-        // A command that is committed alone has been refused with others, and would be again.
+        // A command that is committed alone was refused with others, and would be refused again.
         guard !transaction.jobs.contains(where: \.isAlone) else { return effects }
         while loop.isPlanning {
             for effect in loop.next(at: now, lookup: store) {
@@ -190,19 +190,19 @@ extension EngineDriver {
 }
 
 extension EngineLoop.Transaction {
-    /// The answers of its clients.
+    /// The answers to the clients of the transaction.
     fileprivate var answers: [EngineLoop.Effect] {
         zip(jobs, plans).compactMap { job, plan in job.ticket.map { .answer($0, plan.reply) } }
     }
 
-    /// Its changes alone.
+    /// The changes of the transaction without its jobs.
     fileprivate var withoutJobs: EngineLoop.Transaction {
         var other = self
         (other.jobs, other.plans) = ([], [])
         return other
     }
 
-    /// The commands of clients alone.
+    /// The transaction with the commands of clients alone.
     fileprivate var withoutOwnWork: EngineLoop.Transaction {
         var other = self
         other.jobs.removeAll { $0.ticket == nil }
@@ -211,10 +211,10 @@ extension EngineLoop.Transaction {
 }
 
 extension StoreChange {
-    /// Whether it counts a try that is about to be made.
+    /// Whether the change counts a try that is about to be made.
     fileprivate var countsTry: Bool { if case .putPasscodeLock(let lock) = self { lock.isOnTrial } else { false } }
 
-    /// The same change; a gate is open in it.
+    /// The same change with an open gate.
     fileprivate var withOpenGate: StoreChange {
         guard case .putGate(let gate) = self else { return self }
         return .putGate(

@@ -2,11 +2,11 @@ import PredicateEngine
 package import Router
 import RouterPlugin
 
-/// What every session registry must do: a random history of calls is compared with a plain list.
+/// The laws of session registries: a random history of calls, compared with a plain list.
 ///
 ///     let violations = SessionRegistryLaws.violations(of: IndexedRegistry.self, seed: 1, steps: 200)
 ///
-/// The list decides by comparing sessions two by two and asking predicates one by one; it shares nothing with any
+/// The list decides by comparing sessions in pairs and evaluating predicates one by one; it shares no code with any
 /// registry, the linear one included.
 package enum SessionRegistryLaws {
     /// Every difference found, each once; empty if there is none.
@@ -21,8 +21,8 @@ package enum SessionRegistryLaws {
         return trial.violations.list.map { "seed \(seed): \($0)" }
     }
 
-    /// The same with so many sessions that what is kept in levels has several: they are compared now and then, while
-    /// they become many and while they become few again.
+    /// The same with so many sessions that structures with levels have several: registry and list are compared now and
+    /// then, while the number of sessions grows and while it shrinks again.
     package static func violations<Registry: SessionRegistry>(
         of type: Registry.Type, seed: UInt64, crowd: Int
     ) -> [String] {
@@ -39,12 +39,12 @@ private struct RegistryTrial<Registry: SessionRegistry> {
     private(set) var violations = Violations()
     private var registry = Registry()
     private var list: [RegistryEntry] = []
-    /// A copy of the registry, with what was in it. It has a history of its own from then on.
+    /// A copy of the registry, with the list at that time. It has a history of its own from then on.
     private var other: (registry: Registry, list: [RegistryEntry])?
     private var created: Int64 = 0
     private var generator: SeededGenerator
 
-    /// Two names that only differ in their bytes are among them.
+    /// Two of the names differ only in their bytes.
     private var names = ["a", "b", "c", "d", "e", "f", "g", "h", "\u{E9}", "e\u{301}"]
     private static var contents: [String?] {
         [nil, "", "x", "y", "doc/1", "doc/2", "doc/22", "\u{E9}", "e\u{301}", "DOC/1"]
@@ -60,7 +60,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
 
     init(seed: UInt64) {
         generator = SeededGenerator(seed: seed)
-        // Near the ends of what may be packed into few bits, and beyond them.
+        // Values near the limits of the packed representation, and beyond them.
         created = pick([0, 0, -3, Int64(UInt32.max) - 3, 1 << 40], or: 0)
     }
 
@@ -71,7 +71,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
         step(inserting: isGrowing ? 7 : 1)
     }
 
-    /// A change; so many in ten are insertions.
+    /// Makes a change; `share` in ten are insertions.
     private mutating func step(inserting share: Int) {
         if Int.random(in: 0..<16, using: &generator) == 0 { turnToTheOther() }
         let version = registry.version
@@ -80,7 +80,7 @@ private struct RegistryTrial<Registry: SessionRegistry> {
         violations.require(isChanged ? registry.version > version : registry.version == version, "the version is wrong")
     }
 
-    /// Takes a copy, or goes on with the one that was taken.
+    /// Takes a copy, or continues with the copy taken before.
     private mutating func turnToTheOther() {
         let this = (registry, list)
         if let other { (registry, list) = other }

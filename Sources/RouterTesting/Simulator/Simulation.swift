@@ -1,13 +1,13 @@
 import Router
 import RouterPlugin
 
-/// Runs worlds: first with faults, where only safety counts, then without, where everything has to settle.
+/// Runs worlds: first with faults, where only safety counts, then without, where all notifications have to settle.
 package enum Simulation {
-    /// How a run ended.
+    /// The result of a run.
     package struct Report: Sendable, CustomStringConvertible {
         package var seed: UInt64
         package var options: SimulationOptions
-        /// How many ticks were run before the end or the first violation.
+        /// The number of ticks before the end or the first violation.
         package var ticks: Int
         package var fingerprint: UInt64
         package var actions: Int
@@ -29,14 +29,14 @@ package enum Simulation {
         }
     }
 
-    /// At most so many rounds are run until everything has settled.
+    /// Maximum number of rounds until all notifications have settled.
     private static let roundsToSettle = 2000
 
     /// Runs a world for that many ticks and then until it has settled.
     ///
     /// - Parameters:
     ///   - actionsShown: How many of the last actions the report has.
-    ///   - change: What is to be other than the seed has it.
+    ///   - change: Changes options from those of the seed.
     package static func run(
         seed: UInt64, ticks: Int, sabotage: Sabotage? = nil, actionsShown: Int = 50,
         with change: (inout SimulationOptions) -> Void = { _ in }
@@ -60,7 +60,7 @@ package enum Simulation {
 }
 
 extension World {
-    /// Applications and some sessions, so that the first tick finds something.
+    /// Registers applications and some sessions, so that the first tick has work.
     mutating func setUp() {
         faults = false
         defer { faults = true }
@@ -76,7 +76,7 @@ extension World {
         check(thoroughly: true)
     }
 
-    /// One step of everybody.
+    /// One step of all parts of the world.
     mutating func tick() {
         if happens(options.behaviourChange), let url = pick(endpoints.keys.sorted()) {
             let behaviour = drawBehaviour()
@@ -102,8 +102,8 @@ extension World {
         if violations.isEmpty { check(thoroughly: happens(300)) }
     }
 
-    /// No more faults: every endpoint takes what it gets, every commit succeeds. Everything has to settle, and nothing
-    /// may be waited for in the end.
+    /// Ends the faults: every endpoint and every commit succeeds. All notifications have to settle, and no timer may be
+    /// left in the end.
     mutating func settle(rounds: Int) {
         guard violations.isEmpty else { return }
         faults = false

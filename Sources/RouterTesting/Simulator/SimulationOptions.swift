@@ -1,6 +1,6 @@
 package import Router
 
-/// What a simulation is made of. All of it follows from the seed, so that a seed is all that has to be reported.
+/// The parameters of a simulation. All of them follow from the seed, so that a report needs only the seed.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var applications: Int
     package var sessionsPerApplication: Int
@@ -17,26 +17,26 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var registration: Int
     package var recall: Int
     package var replay: Int
-    /// That a scene moves.
+    /// Chance that a scene moves.
     package var motion: Int
-    /// That somebody says something at a gate, and that an application has one.
+    /// Chance that a session sends a request to its gate, and chance that an application has a gate.
     package var gate: Int
     package var gated: Int
-    /// That somebody has to do with a passcode, and that a gate asks for one.
+    /// Chance of a request about a passcode, and chance that a gate asks for one.
     package var passcode: Int
     package var locked: Int
     package var commitFault: Int
     package var crash: Int
-    /// Chance per crash that the clock has been set when the process starts again, in per mille.
+    /// Chance per crash that the clock has been set before the process starts again, in per mille.
     package var clockJump: Int
     package var behaviourChange: Int
-    /// Chance that an endpoint that changes its behaviour becomes a bad one, in per mille.
+    /// Chance that an endpoint that changes its behaviour becomes a faulty one, in per mille.
     package var trouble: Int
-    /// Chance that a producer says something again, in per mille.
+    /// Chance that a producer repeats a request, in per mille.
     package var repetition: Int
-    /// Chance per turn that a transaction that commands share is refused as a conflict, in per mille.
+    /// Chance per turn that a shared transaction is refused as a conflict, in per mille.
     package var refusal: Int
-    /// Chance per tick that the process ends in good order, in per mille.
+    /// Chance per tick that the process stops gracefully, in per mille.
     package var stop: Int
 
     package init(seed: UInt64) {
@@ -93,9 +93,9 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     }
 }
 
-/// What happened: the last actions for people, a fingerprint of all of them for comparing runs.
+/// The history of a simulation: the last actions for people, and a fingerprint of all actions for comparing runs.
 package struct ActionLog: Sendable {
-    /// How many actions are kept for people.
+    /// The number of actions kept for people.
     private let kept: Int
     /// FNV-1a over all actions.
     package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -117,7 +117,7 @@ package struct ActionLog: Sendable {
     }
 }
 
-/// How much happened in a simulation.
+/// Counts of events in a simulation.
 package struct SimulationStatistics: Hashable, Sendable {
     package var accepted = 0
     package var duplicates = 0
@@ -130,14 +130,14 @@ package struct SimulationStatistics: Hashable, Sendable {
     /// How often a breaker opened.
     package var openings = 0
     package var events = 0
-    /// How many sessions were discarded that had something to be told.
+    /// How many sessions with events to receive were discarded.
     package var discards = 0
-    /// How many notifications were held by a gate, and how many of them went on.
+    /// How many notifications a gate held, and how many of them were released.
     package var gated = 0
     package var flowed = 0
-    /// How often somebody became responsible at a gate without having asked for it.
+    /// How often a session became responsible at a gate without having asked for it.
     package var takeovers = 0
-    /// How often an application was locked, and unlocked, and by a signature.
+    /// How often an application was locked, was unlocked, and was unlocked by a signature.
     package var locks = 0
     package var unlocks = 0
     package var signatures = 0
@@ -147,9 +147,9 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var changes = 0
     /// How many shared transactions were refused as a conflict, and planned again one by one.
     package var refusals = 0
-    /// How often own work had to wait for the store.
+    /// How often the engine's own work had to wait for the store.
     package var postponements = 0
-    /// How often the process ended in good order, and how many outcomes it could not commit then.
+    /// How often the process stopped gracefully, and how many outcomes it could not commit then.
     package var stops = 0
     package var losses = 0
 

@@ -1,7 +1,7 @@
 import Router
 import RouterPlugin
 
-/// What a witness knows of endpoints: from what was recorded and told, never from the planner.
+/// A witness's record of endpoints: taken from committed outcomes and reported events, never from the planner.
 struct EndpointWatch {
     private struct Known {
         var phase = Breaker.Phase.closed
@@ -13,12 +13,12 @@ struct EndpointWatch {
     }
 
     private var known: [EndpointKey: Known] = [:]
-    /// The attempts that are under way, and whether each was at a slow endpoint when it started.
+    /// The attempts under way, and whether each was at a slow endpoint when it started.
     private var flights: [NotificationSequence: (endpoint: EndpointKey, isSlow: Bool)] = [:]
-    /// Endpoints that may be probed in the turn at hand.
+    /// Endpoints that may be probed in the current turn.
     private var probes: Set<EndpointKey> = []
 
-    /// How many attempts are under way at an origin.
+    /// The number of attempts under way at an origin.
     func underWay(at origin: Origin) -> Int { flights.values.count { $0.endpoint.origin == origin } }
 
     func underWay(of application: ApplicationID) -> Int {
@@ -31,10 +31,11 @@ struct EndpointWatch {
 
     func underWay(at endpoint: EndpointKey) -> Int { known[endpoint]?.underWay ?? 0 }
 
-    /// How many of those that are under way were known to be slow ones.
+    /// The number of attempts under way that were known to be slow.
     var slowUnderWay: Int { flights.values.count(where: \.isSlow) }
 
-    /// What the router said of its breakers in a turn: first what it learnt, then what it tries.
+    /// Checks the router's breaker events of a turn: first the events that it has learnt, then the probes that it
+    /// makes.
     mutating func told(_ events: [DeliveryEvent]) -> [String] {
         var violations: [String] = []
         probes = []
@@ -58,7 +59,7 @@ struct EndpointWatch {
         return violations
     }
 
-    /// An attempt starts. Nothing may start where a breaker is open, but for one.
+    /// Records the start of an attempt. Where a breaker is open, only one probe may start.
     mutating func started(_ sequence: NotificationSequence, at endpoint: EndpointKey, slow cap: Int) -> String? {
         var state = known[endpoint] ?? Known()
         var violation: String?
@@ -75,7 +76,7 @@ struct EndpointWatch {
         return violation
     }
 
-    /// An attempt's outcome was committed.
+    /// Records the committed outcome of an attempt.
     mutating func recorded(_ attempt: AttemptRecord) {
         guard let endpoint = flights[attempt.sequence]?.endpoint else { return }
         let isSlow = attempt.metrics.total >= RouterLimits.slowAttemptMilliseconds * 1000
@@ -83,14 +84,14 @@ struct EndpointWatch {
         known[endpoint]?.quickAnswersMissing = isSlow ? RouterLimits.quickAnswersToRecover : max(0, missing - 1)
     }
 
-    /// An attempt is over.
+    /// Records the end of an attempt.
     mutating func ended(_ sequence: NotificationSequence, at now: Timestamp) {
         guard let endpoint = flights.removeValue(forKey: sequence)?.endpoint else { return }
         known[endpoint]?.underWay -= 1
         known[endpoint]?.lastEnd = now
     }
 
-    /// What was long ago is forgotten; of breakers it is told.
+    /// Forgets slow endpoints after a time without attempts; the router reports forgotten breakers itself.
     mutating func timePassed(to now: Timestamp) {
         for (endpoint, state) in known where state.underWay == 0 {
             let end = state.lastEnd?.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)

@@ -1,32 +1,32 @@
 import Router
 import RouterPlugin
 
-/// What the simulator knows of one notification, from what was committed and sent, never from the engine.
+/// The simulator's record of one notification, from commits and transfers, never from the engine.
 struct LedgerEntry {
     var accepted: NewNotification
     var decision: Decision
     var placement: Placement
     var progress = DeliveryProgress()
-    /// The attempt whose outcome has not been committed, and the session that it was sent to.
+    /// The attempt whose outcome has not been committed, and its session.
     var underWay: (number: Int, session: SessionID)?
-    /// Where the last attempt was sent.
+    /// The URL of the last attempt.
     var sentTo: String?
-    /// How it ends unless that attempt is taken.
+    /// How the notification ends unless that attempt succeeds.
     var recall: Recall?
-    /// Whether that attempt's exchange goes on.
+    /// Whether that attempt's exchange is still going on.
     var isLive = false
-    /// Attempts that were recorded, and where they were sent.
+    /// The number of recorded attempts, and the sessions that they were sent to.
     var recorded = 0
     var tried: Set<SessionID> = []
-    /// Whether an attempt at its session may have arrived, as far as is recorded.
+    /// Whether an attempt at its session may have arrived, as far as outcomes are recorded.
     var isAmbiguous = false
-    /// Attempts whose outcome was lost in a crash.
+    /// The number of attempts whose outcome was lost in a crash.
     var lost = 0
-    /// When it was settled.
+    /// The time of its settlement.
     var settledAt: Timestamp?
-    /// Whether it was kept for long enough and is gone.
+    /// Whether it was kept for long enough and has been deleted.
     var isForgotten = false
-    /// Requests that reached an endpoint, and those of them that it took.
+    /// The number of requests that reached an endpoint, and of those that succeeded.
     var arrivals = 0
     var successes = 0
 
@@ -41,7 +41,7 @@ struct LedgerEntry {
 
     var heldUntil: Timestamp? { if case .held(let until) = placement { until } else { nil } }
 
-    /// The gate behind which it waits.
+    /// The gate that holds it.
     var heldBy: GateKey? {
         if case .gated(let device) = placement {
             GateKey(application: accepted.application, device: device)
@@ -50,7 +50,7 @@ struct LedgerEntry {
         }
     }
 
-    /// The session in whose lane it is.
+    /// The session of its lane.
     var lane: SessionKey? {
         guard case .lane = placement, let session = decision.session else { return nil }
         return SessionKey(application: accepted.application, session: session)
@@ -81,13 +81,13 @@ struct LedgerEntry {
     }
 }
 
-/// The applications and sessions that were committed.
+/// The committed applications and sessions.
 struct Registrations {
     var applications: [ApplicationID: Application] = [:]
     var sessions: [SessionKey: SceneSession] = [:]
     var gates: [GateKey: OnboardingGate] = [:]
     var locks: [GateKey: PasscodeLock] = [:]
-    /// Those that were discarded and are still told of it.
+    /// Discarded sessions that still have events to receive.
     var discarded: [SessionKey: SceneSession] = [:]
 
     /// The session if it takes part in routing.
@@ -106,10 +106,9 @@ struct Registrations {
     }
 }
 
-/// What was committed, kept a second time and by other means.
+/// A second, independent record of all commits.
 ///
-/// Everything that the invariants speak of is here; nothing comes from the engine or the store but the changes
-/// themselves.
+/// It holds all facts that the invariants need; the only input from the engine or the store is the changes themselves.
 struct Ledger {
     var registrations = Registrations()
     var entries: [NotificationSequence: LedgerEntry] = [:]
@@ -117,14 +116,14 @@ struct Ledger {
     var unsettled: [NotificationSequence] = []
     var sequences: [NotificationID: NotificationSequence] = [:]
     var keys: [DedupeKey: NotificationSequence] = [:]
-    /// What keys named, and name no more, while an answer was on its way; the last one comes last.
+    /// Notifications that keys named and no longer name, while an answer was under way; the last one comes last.
     var forgottenKeys: [DedupeKey: [NotificationSequence]] = [:]
     var census = NotificationCensus(accepted: 0, byState: [:])
 
-    /// What the key named when it was looked up.
+    /// The notification that the key named when it was looked up.
     func named(by key: DedupeKey) -> NotificationSequence? { keys[key] ?? forgottenKeys[key]?.last }
 
-    /// Everything that the key may have named when it was looked up.
+    /// All notifications that the key may have named when it was looked up.
     func names(of key: DedupeKey) -> [NotificationSequence] {
         (keys[key].map { [$0] } ?? []) + (forgottenKeys[key] ?? [])
     }
@@ -145,15 +144,15 @@ struct Ledger {
         }
     }
 
-    /// When what is settled and kept was settled.
+    /// The settlement times of the settled notifications that are kept.
     var kept: some Sequence<Timestamp> { entries.values.lazy.filter { !$0.isForgotten }.compactMap(\.settledAt) }
 
-    /// How much is kept, in bytes of payloads.
+    /// The size of kept payloads in bytes.
     var bytes: Int64 {
         entries.values.reduce(0) { $1.isForgotten ? $0 : $0 + Int64($1.accepted.keptBytes) }
     }
 
-    /// How many attempts of a lane are under way.
+    /// The number of attempts of a lane under way.
     func underWay(in key: SessionKey) -> Int {
         unsettled.count { sequence in
             guard let entry = entries[sequence], let attempt = entry.underWay else { return false }
@@ -161,7 +160,7 @@ struct Ledger {
         }
     }
 
-    /// The last one that was accepted under the same collapse id and could be delivered.
+    /// The last notification with the same collapse id that could be delivered.
     func newest(like entry: LedgerEntry) -> NotificationSequence? {
         guard let key = entry.collapseKey else { return nil }
         return entries.values.lazy.filter { $0.collapseKey == key && !$0.accepted.placement.state.isSettled }

@@ -2,10 +2,11 @@ import PredicateEngine
 import Router
 import RouterPlugin
 
-/// The choice once more, by brute force: sorted lists and loops, nothing shared with `Chooser`, `RuleWalk` or any
-/// registry. Rules say what they say, but who is asked and what follows is decided here.
+/// A second implementation of the choice, by brute force: sorted lists and loops, no code shared with `Chooser`,
+/// `RuleWalk` or any registry. Rules give their verdicts, but the oracle decides which candidates they see and what
+/// follows.
 struct Oracle {
-    /// What a choice has to come to.
+    /// The expected outcome of a choice.
     struct Expectation: Hashable {
         enum Outcome: Hashable {
             case session(SessionID)
@@ -26,7 +27,7 @@ struct Oracle {
     var sessions: [SceneSession]
     var rules: [any RoutingRule]
     var now: Timestamp
-    /// Sessions that have failed the delivery and do not get it again.
+    /// Sessions at which the delivery has failed, and which do not get it again.
     var tried: Set<SessionID> = []
 
     func expectation(for notification: NotificationView) -> Expectation {

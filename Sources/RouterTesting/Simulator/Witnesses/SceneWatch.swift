@@ -1,30 +1,30 @@
 import Router
 import RouterPlugin
 
-/// What scenes have been told, from what was committed, never from the sessions' own books.
+/// The events that scenes were sent, from commits, never from the sessions' own counters.
 struct SceneWatch {
-    /// How far a session has come.
+    /// The progress of a session.
     struct Told: Hashable {
         var number = EventNumber(epoch: 0, sequence: 0)
         var state = ActivationState.unattached
-        /// Whether it was told to connect by a notification, and has not said that it is.
+        /// Whether a notification told it to connect, and it has not reported that it is connected.
         var isAwaited = false
     }
 
-    /// What is no part of a session's life.
+    /// Events that are no part of a session's life.
     static let eventsOfGates: Set<SceneEventKind> = [
         .hideApplicationScreen, .showApplicationScreen, .showProgressScreen, .onboardingSceneDidChange,
         .passcodeSceneDidChange,
     ]
 
     var told: [SessionKey: Told] = [:]
-    /// Under which number a session was last told to connect by a notification.
+    /// The number under which a notification last told the session to connect.
     var connects: [SessionKey: EventNumber] = [:]
 
-    /// An event was committed; says what is wrong with it.
+    /// Records a committed event; returns the violation, if there is one.
     ///
-    /// - Parameter hasTakenNotification: Whether a notification of its lane was delivered in this transaction: the answer
-    ///   may have said that the session is connected.
+    /// - Parameter hasTakenNotification: Whether a notification of its lane was delivered in this transaction: the
+    ///   answer may have reported that the session is connected.
     mutating func add(_ event: SceneEvent, of key: SessionKey, hasTakenNotification: Bool) -> String? {
         guard let number = event.number else { return "an event of no session, for \(key)" }
         guard let enters = event.kind.enters, let leaves = event.kind.leaves else {
@@ -32,7 +32,7 @@ struct SceneWatch {
         }
         var last = told[key] ?? Told()
         if last.isAwaited, leaves != .unattached {
-            // It has said that it is connected, or that it will not be.
+            // It has reported that it is connected, or that it will not be.
             last.isAwaited = false
             last.state = .background
         }
@@ -51,7 +51,7 @@ struct SceneWatch {
         return number == expected ? nil : "event \(number) of \(key) after \(last.number)"
     }
 
-    /// What is no step: it comes to a connected scene, which stays where it is.
+    /// Records an event that is no step: a connected scene receives it, and stays in its state.
     private mutating func add(_ kind: SceneEventKind, _ number: EventNumber, of key: SessionKey) -> String? {
         var last = told[key] ?? Told()
         if last.isAwaited {
@@ -65,10 +65,10 @@ struct SceneWatch {
         return isLegal ? nil : "\(kind.rawValue) \(number) of \(key) after \(last.number) in state \(last.state)"
     }
 
-    /// The session after a transaction; says what is wrong with it.
+    /// Checks the session after a transaction; returns the violation, if there is one.
     ///
     /// - Parameters:
-    ///   - mayJump: Whether it may stand elsewhere than where it was told to go.
+    ///   - mayJump: Whether its state may differ from the last state that events led to.
     ///   - hasTakenNotification: Whether a notification of its lane was delivered in this transaction.
     mutating func settle(_ session: SceneSession, mayJump: Bool, hasTakenNotification: Bool) -> String? {
         let key = session.key

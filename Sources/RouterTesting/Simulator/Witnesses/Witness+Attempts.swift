@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension Witness {
-    /// An attempt was handed to the transport.
+    /// Records an attempt handed to the transport.
     mutating func started(_ attempt: AttemptStart, payload: MessagePayload?, at now: Timestamp) {
         let sequence = attempt.notification.sequence
         guard let entry = ledger.entries[sequence] else {
@@ -49,10 +49,10 @@ extension Witness {
     }
 
     /// First in, first out: when an attempt starts, every delivery of the same lane that was accepted earlier is under
-    /// way itself, or has expired or been called back; and no more are under way than the lane allows.
+    /// way itself, has expired, or was recalled; and the number under way stays within the lane's limit.
     ///
-    /// The lane is what was decided for it up to now: a delivery that comes back from another session takes the place
-    /// that its acceptance gives it, and is overtaken by nothing from then on. What a crash interrupts counts as not
+    /// The lane follows from the latest decision: a delivery that comes from another session takes its place in the
+    /// order of acceptance, and no later one overtakes it from then on. An attempt interrupted by a crash counts as not
     /// started, so that it goes first again.
     private mutating func checkOrder(_ attempt: AttemptStart, at now: Timestamp) {
         let key = attempt.receiver
@@ -60,7 +60,7 @@ extension Witness {
         for earlier in ledger.unsettled {
             guard earlier < sequence else { break }
             guard let entry = ledger.entries[earlier], entry.lane == key else { continue }
-            // What is for somebody else now waits for its new place.
+            // A delivery that moves to another session waits for its new lane.
             if ledger.registrations.discarded[key] != nil, entry.accepted.event == nil { continue }
             // Events do not wait for gates.
             let isPassed = rests(entry) || isElsewhere(entry, ledger.registrations)
@@ -76,7 +76,7 @@ extension Witness {
         require(all < maximum, "more than \(maximum) attempts under way in all")
     }
 
-    /// Whether a delivery waits for its retry and lets others by.
+    /// Whether a delivery waits for its retry and may be overtaken.
     private func isAside(_ entry: LedgerEntry, in key: SessionKey, at now: Timestamp) -> Bool {
         let order = ledger.registrations.applications[key.application]?.delivery.headOfLine
         guard entry.accepted.event == nil, let attempts = order?.overtakenAfter,
@@ -85,7 +85,7 @@ extension Witness {
         return notBefore > now && entry.progress.attempts >= attempts
     }
 
-    /// No more than there may be at an origin and at slow endpoints, and nothing where a breaker is open.
+    /// Checks the caps at an origin and at slow endpoints, and that no attempt starts where a breaker is open.
     private mutating func checkSupply(_ attempt: AttemptStart) {
         let endpoint = EndpointKey(application: attempt.receiver.application, url: attempt.endpoint.url)
         let (atOrigin, cap) = (watch.underWay(at: endpoint.origin), caps.perOrigin)
@@ -99,13 +99,13 @@ extension Witness {
         }
     }
 
-    /// What the router has said of endpoints, before the attempts of that turn are looked at.
+    /// Checks the router's endpoint events, before the attempts of that turn are checked.
     mutating func told(_ events: [DeliveryEvent], at now: Timestamp) {
         watch.timePassed(to: now)
         for violation in watch.told(events) { fail("breaker: \(violation)") }
     }
 
-    /// A request has reached an endpoint, of this life of the process or of one before.
+    /// Records a request that has reached an endpoint, from this life of the process or an earlier one.
     mutating func arrived(_ transfer: Transfer) {
         let sequence = transfer.attempt.notification.sequence
         ledger.entries[sequence]?.arrivals += 1
@@ -121,14 +121,14 @@ extension Witness {
         checkArrival(entry)
     }
 
-    /// The exchange is over; its outcome is on the way to the engine.
+    /// Records the end of the exchange; its outcome is on the way to the engine.
     mutating func ended(_ transfer: Transfer) {
         ledger.entries[transfer.attempt.notification.sequence]?.isLive = false
     }
 
-    /// Memory is what was committed, and whatever could go on goes on or has a time when it will.
+    /// Checks that memory equals the commits, and that every delivery that could go on does, or has a timer.
     ///
-    /// To be called when the driver is idle and nothing is postponed.
+    /// Call when the driver is idle and no work is postponed.
     mutating func checkRest(_ engine: Engine, at now: Timestamp) {
         for (id, application) in ledger.registrations.applications {
             require(engine.tenants[id]?.application == application, "the engine knows \(id) differently")
@@ -188,9 +188,10 @@ extension Witness {
     private mutating func checkHead(
         _ engine: Engine, _ head: NotificationSequence, of key: SessionKey, at now: Timestamp
     ) {
-        // One that waits for its configuration has nowhere to be reached yet.
+        // A session that waits for its configuration has no endpoint yet.
         if ledger.registrations.sessions[key]?.awaitsConfiguration == true { return }
-        // Nor is a discarded one reached whose configuration has lost its endpoint meanwhile: its minute ends that.
+        // Nor does a discarded session have one whose configuration has lost its endpoint meanwhile: its minute ends
+        // that.
         if let gone = ledger.registrations.discarded[key], ledger.registrations.endpoint(of: gone) == nil { return }
         guard let entry = ledger.entries[head], receiver(of: entry).endpoint != nil else {
             return fail("P8 \(head) waits for a session that is gone: \(key)")
@@ -209,12 +210,12 @@ extension Witness {
         checkWait(engine, head, in: key, at: now)
     }
 
-    /// Whether the lane's scene connects when the delegate has been told what it is being told.
+    /// Whether the lane's scene connects only when the delegate's event under way has ended.
     private func waitsForDelegate(_ engine: Engine, _ key: SessionKey) -> Bool {
         engine.planner.isEarly(key) && ledger.underWay(in: .delegate(of: key.application)) > 0
     }
 
-    /// One that lets others by is tried again in its time, unless its lane is full or has to wait anyway.
+    /// A delivery that may be overtaken is tried again at its time, unless its lane is full or has to wait anyway.
     private mutating func checkAside(
         _ engine: Engine, _ sequence: NotificationSequence, _ notBefore: Timestamp, in key: SessionKey,
         at now: Timestamp
@@ -227,7 +228,7 @@ extension Witness {
         checkWake(engine, notBefore, "the retry of \(sequence)", at: now)
     }
 
-    /// A lane that could go on waits for something that is in use, or for a time at which somebody will look.
+    /// A lane that could go on is blocked on a resource in use, or has a timer.
     private mutating func checkWait(
         _ engine: Engine, _ head: NotificationSequence, in key: SessionKey, at now: Timestamp
     ) {

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension Witness {
-    /// A transaction was committed. Decisions in it were made on what was committed before it.
+    /// Records a committed transaction. Its decisions were made on the state before it.
     mutating func committed(_ changes: [StoreChange], at now: Timestamp) {
         let before = ledger.registrations
         deciding = []
@@ -44,7 +44,7 @@ extension Witness {
         }
     }
 
-    /// What is over is forgotten in time and no earlier, oldest first.
+    /// A settled notification is deleted in time and no earlier, oldest first.
     private mutating func forgot(_ sequence: NotificationSequence, at now: Timestamp) {
         guard let entry = ledger.entries[sequence], let end = entry.settledAt, !entry.isForgotten else {
             return fail("12.1 forgotten, but not settled: \(sequence)")
@@ -58,7 +58,7 @@ extension Witness {
         ledger.forget(sequence)
     }
 
-    /// What is settled, moved or put off is not under way any more.
+    /// A settled, moved or rescheduled delivery is no longer under way.
     private mutating func noteEnd(of change: StoreChange, at now: Timestamp) {
         switch change {
         case .recordAttempt(let attempt): watch.recorded(attempt)
@@ -68,7 +68,8 @@ extension Witness {
         }
     }
 
-    /// A session is disabled by a 410 from where it is reached, in the transaction that records it, and by nothing else.
+    /// A session is disabled by a 410 from its current endpoint, in the transaction that records it, and by nothing
+    /// else.
     private mutating func checkDisabling(_ changes: [StoreChange], _ before: Registrations) {
         var gone: Set<SessionKey> = []
         for case .recordAttempt(let attempt) in changes {
@@ -103,7 +104,7 @@ extension Witness {
             let isKnown = ledger.registrations.applications[session.key.application] != nil
             require(isKnown, "12.9 a session of nobody: \(session.key)")
             let isGone = session.discardedAt != nil
-            // What waits where it was reached before may go on where it is reached now.
+            // After a change of its endpoint, the waiting deliveries of a session may go on at once.
             if let known = ledger.registrations.sessions[session.key],
                 ledger.registrations.endpoint(of: known)?.url != ledger.registrations.endpoint(of: session)?.url
             {
@@ -127,14 +128,14 @@ extension Witness {
             require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
         }
         let entry = LedgerEntry(accepted)
-        // Nobody chooses who is told of a session's life, nor what shows what it was asked for.
+        // No choice is made for an event of a session's life, nor for the content of an activation.
         if accepted.event == nil, accepted.source != .lifeCycle {
             check(entry.decision, entry.placement, of: entry, before, at: now)
         }
         ledger.insert(entry)
     }
 
-    /// A name that a sender uses later leads to the same notification.
+    /// A key that a sender adds later leads to the same notification.
     private mutating func added(_ keys: [DedupeKey], to sequence: NotificationSequence) {
         require(ledger.entries[sequence] != nil, "12.1 came again, but was never accepted: \(sequence)")
         for key in keys {
@@ -164,8 +165,8 @@ extension Witness {
     ) {
         guard var entry = unsettledEntry(sequence, "it is rescheduled") else { return }
         guard entry.underWay != nil else {
-            // Nothing was tried: somebody said that it need not wait longer, and nothing else changes. Or a scene connects,
-            // and the delegate is tried once more than its schedule says.
+            // Rescheduled without an attempt: a client has ended the wait, and nothing else changes. Or a scene
+            // connects, and the delegate is tried once more than its schedule allows.
             var isResumed = entry.lane.map(resumed.contains) ?? false
             entry.progress.notBefore = nil
             if entry.lane?.session.isDelegate == true, progress.failures == entry.progress.failures - 1 {
@@ -192,8 +193,8 @@ extension Witness {
         ledger.entries[sequence] = entry
     }
 
-    /// A delivery that starts anew may only do so at another session, at the end of its schedule, and if its application
-    /// says so.
+    /// A delivery may start again with fresh progress only at another session, at the end of its schedule, and if its
+    /// application allows it.
     private mutating func noteExhaustion(
         of entry: LedgerEntry, _ progress: DeliveryProgress, _ application: Application?
     ) {
@@ -293,7 +294,7 @@ extension Witness {
         return entry.isSettled ? nil : entry
     }
 
-    /// The decision is the one that brute force comes to, among the sessions of its own application.
+    /// The decision equals the brute-force choice among the sessions of its own application.
     private mutating func check(
         _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp,
         avoiding tried: Set<SessionID> = []
@@ -326,7 +327,7 @@ extension Witness {
             "12.7 \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
     }
 
-    /// The configuration of a session that was made for this decision.
+    /// The configuration of a session created for this decision.
     private func made(
         _ session: SessionID, _ application: ApplicationID, _ before: Registrations
     ) -> Oracle.Expectation.Outcome? {

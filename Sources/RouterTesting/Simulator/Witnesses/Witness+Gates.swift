@@ -1,11 +1,12 @@
 import Router
 import RouterPlugin
 
-/// Gates: one session is responsible, nobody passes a closed one, what waits goes in order, and who is concerned is told.
+/// Gates: one session is responsible, no notification passes a closed gate, held ones are released in order, and every
+/// concerned session is told.
 extension Witness {
     // MARK: - Registrations
 
-    /// A gate was committed.
+    /// Records a committed gate.
     mutating func put(_ gate: OnboardingGate) {
         let known = ledger.registrations.gates[gate.key]
         require(ledger.registrations.applications[gate.key.application] != nil, "12.9 a gate of nobody: \(gate.key)")
@@ -21,12 +22,12 @@ extension Witness {
         ledger.registrations.gates[gate.key] = gate
     }
 
-    /// Looks at a transaction as a whole.
+    /// Checks a transaction as a whole.
     mutating func checkGates(
         _ changes: [StoreChange], _ before: Registrations, _ held: [GateKey: Set<NotificationSequence>]
     ) {
         for (id, application) in ledger.registrations.applications where application.gates.onboarding != nil {
-            // What a session is worth at a gate that was off, nobody has looked at.
+            // The rank of a session at a gate that was switched off is not checked.
             guard before.applications[id]?.gates.onboarding != nil else { continue }
             let isChanged = before.applications[id]?.gates != application.gates
             for key in gateKeys(of: id) { checkResponsible(at: key, isChanged ? nil : before) }
@@ -41,9 +42,9 @@ extension Witness {
         ledger.registrations.gates.keys.filter { $0.application == id }.sorted()
     }
 
-    /// While there is something to do, somebody who is there does it; and whoever takes over is the best of them.
+    /// During a flow a connected session is responsible; and the best-ranked session takes over.
     ///
-    /// - Parameter before: Nil if it is not the same gate any more.
+    /// - Parameter before: Nil if the gate's settings have changed.
     private mutating func checkResponsible(at key: GateKey, _ before: Registrations?) {
         guard let gate = ledger.registrations.gates[key] else { return }
         let present = ledger.registrations.present(at: key).map(\.key.session)
@@ -58,7 +59,7 @@ extension Witness {
         guard let before, let last = before.gates[key], let left = last.responsible, left != responsible,
             last.state == gate.state, gate.state.needsSomebody, !present.contains(left)
         else { return }
-        // It was asked who is the best before the transaction.
+        // The engine ranks the sessions as they were before the transaction.
         let ranked = before.present(at: key).filter { present.contains($0.key.session) }
         guard let best = ranked.min(by: Registrations.isBetter)?.key.session else { return }
         require(best == responsible, "gate: \(responsible) takes over at \(key), and \(best) is better")
@@ -66,7 +67,7 @@ extension Witness {
 
     // MARK: - Holding
 
-    /// What waits behind gates before a transaction.
+    /// The notifications held by gates before a transaction.
     mutating func heldByGates(_ before: Registrations) -> [GateKey: Set<NotificationSequence>] {
         var held: [GateKey: Set<NotificationSequence>] = [:]
         astray = []
@@ -79,14 +80,14 @@ extension Witness {
         return held
     }
 
-    /// The gate that stands before a decision as it was made, whatever the gate says.
+    /// The gate that the decision has to pass, open or closed.
     private func gate(before decision: Decision, _ entry: LedgerEntry, _ before: Registrations) -> GateKey {
         let application = entry.accepted.application
         let session = decision.session.flatMap { before.sessions[SessionKey(application: application, session: $0)] }
         return GateKey(application: application, device: session == nil ? entry.accepted.device : session?.device)
     }
 
-    /// A decision puts a notification behind a gate if that is closed, or if others still wait there, and only then.
+    /// A decision puts a notification behind a gate exactly if the gate is closed, or if others still wait there.
     mutating func checkHold(
         _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations
     ) {
@@ -97,7 +98,7 @@ extension Witness {
             require(device == key.device, "12.6 \(entry.accepted.sequence) waits behind another gate than \(key)")
             require(!isOpen || waiting.contains(key), "12.6 \(entry.accepted.sequence) is held by nothing")
         case .lane:
-            // A flow goes on while it is not all that waits.
+            // A release goes on while further notifications wait.
             let flows = entry.heldBy == key
             require(
                 isOpen && (flows || !waiting.contains(key)), "12.6 \(entry.accepted.sequence) passes the gate \(key)")
@@ -105,7 +106,7 @@ extension Witness {
         }
     }
 
-    /// What is let go by a gate goes in the order in which it came.
+    /// A gate releases its notifications in order of acceptance.
     private mutating func checkFlow(_ changes: [StoreChange], _ held: [GateKey: Set<NotificationSequence>]) {
         var last: [GateKey: NotificationSequence] = [:]
         for case .reassign(let sequence, _, _) in changes {
@@ -123,7 +124,7 @@ extension Witness {
         }
     }
 
-    /// Whether it waits behind the gate of a session that has gone from there, and may go to another one.
+    /// Whether it waits behind the gate of a session that has left the gate, and may go to another session.
     func isAstray(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
         guard let gate = entry.heldBy, entry.accepted.device == nil, let session = entry.decision.session else {
             return false
@@ -133,8 +134,8 @@ extension Witness {
         return found.device != gate.device
     }
 
-    /// Whether a delivery rests in its lane: it is no event, and the gate is closed, or its session has not been told yet
-    /// that it is open.
+    /// Whether a delivery rests in its lane: it is no event, and the gate is closed, or its session has not been told
+    /// yet that it is open.
     func rests(_ entry: LedgerEntry) -> Bool {
         guard entry.accepted.event == nil, let lane = entry.lane,
             let session = ledger.registrations.sessions[lane]
@@ -148,7 +149,7 @@ extension Witness {
         }
     }
 
-    /// Whether it names a device, and stands in the lane of a session that has gone to another one.
+    /// Whether it is misaddressed: it names a device, and is in the lane of a session that has moved to another one.
     func isElsewhere(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
         guard entry.accepted.event == nil, let device = entry.accepted.device, let lane = entry.lane,
             let session = registrations.sessions[lane]
@@ -156,7 +157,7 @@ extension Witness {
         return session.device != device
     }
 
-    /// Whether it waits in a lane that is looked at when its time has run out.
+    /// Whether it waits in a lane whose expirations the planner watches.
     func mayExpire(_ entry: LedgerEntry, _ engine: Engine) -> Bool {
         guard entry.underWay == nil, let lane = entry.lane, ledger.underWay(in: lane) == 0,
             ledger.registrations.openSession(lane) != nil
@@ -165,7 +166,7 @@ extension Witness {
         return engine.planner.blockedOn(lane) == nil && known?.urgency.map(engine.planner.slots.admits) == true
     }
 
-    /// What is held behind an open gate, or for a session that has gone, is on its way elsewhere.
+    /// A notification held behind an open gate, or for a session that has left, has to move on.
     mutating func checkHeldAtRest(_ entry: LedgerEntry) {
         let sequence = entry.accepted.sequence
         let isLost = entry.underWay == nil && isElsewhere(entry, ledger.registrations)
@@ -177,7 +178,7 @@ extension Witness {
 
     // MARK: - Telling
 
-    /// Whoever could not show the application and can now is told, whatever it was that has changed.
+    /// Every session that could not show the application before and can now is told, whatever the cause.
     mutating func checkShown(_ changes: [StoreChange], _ before: Registrations) {
         var shown: Set<SessionKey> = []
         for case .insert(let accepted) in changes where accepted.event?.kind == .showApplicationScreen {
@@ -197,8 +198,8 @@ extension Witness {
         }
     }
 
-    /// When another term begins, or the gate closes, those that wait are told to hide; when it opens, all are told to show;
-    /// and who is responsible is told to the delegate and to that session.
+    /// When another term begins, or the gate closes, the waiting sessions are told to hide; when it opens, all sessions
+    /// are told to show; and the delegate and the responsible session are told which session is responsible.
     private mutating func checkTold(of key: GateKey, _ changes: [StoreChange], _ before: Registrations) {
         guard let gate = ledger.registrations.gates[key], let application = before.applications[key.application],
             ledger.registrations.applications[key.application] != nil, application.delivery.lifeCycleEvents
@@ -232,7 +233,7 @@ extension Witness {
 }
 
 extension Registrations {
-    /// Those that are connected at a gate and take part.
+    /// The sessions that are connected at a gate and take part.
     func present(at key: GateKey) -> [SceneSession] {
         guard let settings = applications[key.application]?.gates.onboarding else { return [] }
         return sessions(of: key.application).filter { session in
@@ -246,7 +247,7 @@ extension Registrations {
         applications[key.application]?.gates.onboarding == nil || gates[key]?.state == .opened
     }
 
-    /// The order of those that may take over.
+    /// The rank of the sessions that may take over.
     static func isBetter(_ left: SceneSession, _ right: SceneSession) -> Bool {
         if left.activationState != right.activationState { return left.activationState > right.activationState }
         let (leftTime, rightTime) = (left.lastActivatedAt?.milliseconds, right.lastActivatedAt?.milliseconds)

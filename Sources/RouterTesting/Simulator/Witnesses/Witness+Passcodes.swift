@@ -1,40 +1,41 @@
 import Router
 import RouterPlugin
 
-/// What has been shown to the edge, and what was promised before: the facts that a lock has to agree with.
+/// The passcodes and signatures shown to the edge, and the tries promised before: the facts that a lock has to agree
+/// with.
 struct PasscodeWatch {
-    /// A right passcode was typed.
+    /// The record of a right passcode that was typed.
     struct Proof {
         let speaker: PasscodeRequest.Speaker
-        /// What is kept from then on.
+        /// The hash that is kept from then on.
         let hash: PasscodeHash
     }
 
-    /// What somebody has chosen who had none.
+    /// Passcodes chosen where there was none.
     var chosen: Set<PasscodeHash> = []
-    /// The tries that were counted, durably.
+    /// The durably counted tries.
     var counted: Set<PasscodeLock.Trial> = []
-    /// Those for which something was compared.
+    /// Tries with a comparison.
     var begun: Set<PasscodeLock.Trial> = []
-    /// Those for which the right passcode was typed.
+    /// Tries for which the right passcode was typed.
     var proofs: [PasscodeLock.Trial: Proof] = [:]
-    /// What was signed with the key that was kept, and by whom.
+    /// Challenges signed with the stored key, and their speakers.
     var signed: [String: (key: DeviceKey, speaker: PasscodeRequest.Speaker)] = [:]
-    /// The trials that were under way when the process died.
+    /// Trials that were under way when the process died.
     var interrupted: Set<PasscodeLock.Trial> = []
 }
 
-/// Passcodes: a try is counted first, and nobody passes a gate without having shown to know one.
+/// Passcodes: a try is counted first, and only a proven passcode opens a gate.
 extension Witness {
     // MARK: - Tries
 
-    /// Something is about to be compared.
+    /// Records a comparison that is about to begin.
     mutating func begun(_ trial: PasscodeLock.Trial) {
         require(passcodes.counted.contains(trial), "passcode: compared before the try was counted, at \(trial.key)")
         require(passcodes.begun.insert(trial).inserted, "passcode: compared twice for one try, at \(trial.key)")
     }
 
-    /// A lock was committed.
+    /// Records a committed lock.
     mutating func put(_ lock: PasscodeLock, at now: Timestamp) {
         let key = lock.key
         let known = ledger.registrations.lock(key)
@@ -48,7 +49,7 @@ extension Witness {
         ledger.registrations.locks[key] = lock
     }
 
-    /// A try is counted on top of those before it, if there was one left, and no other is under way.
+    /// A try is counted on top of those before it, if one was left, and no other is under way.
     private mutating func checkBegin(_ lock: PasscodeLock, after known: PasscodeLock, at now: Timestamp) {
         let key = lock.key
         let limit = ledger.registrations.applications[key.application]?.gates.passcode?.retryLimit ?? -1
@@ -60,7 +61,7 @@ extension Witness {
         if let trial = lock.current { passcodes.counted.insert(trial) }
     }
 
-    /// What becomes of tries, passcodes and proofs follows from what was shown.
+    /// The changes of tries, passcodes and proofs follow from the facts shown.
     private mutating func checkOutcome(_ lock: PasscodeLock, after known: PasscodeLock) {
         let key = lock.key
         let gate = ledger.registrations.gate(key)
@@ -87,7 +88,7 @@ extension Witness {
 
     // MARK: - Gates
 
-    /// A gate opens to somebody who has shown to know the passcode in this very term, if it asks for one.
+    /// A gate that asks for a passcode opens only to a session that has proven it in this term.
     mutating func checkProof(_ gate: OnboardingGate, after known: OnboardingGate?) {
         let policy = ledger.registrations.applications[gate.key.application]?.gates.passcode
         guard let policy, gate.isOpen, let state = known?.state, state != .opened else { return }
@@ -98,7 +99,8 @@ extension Witness {
             "passcode: \(gate.key) opened without proof, from \(state)")
     }
 
-    /// Whatever a transaction has moved: it leaves nothing open that nobody is in the foreground of, unless the clock runs.
+    /// A transaction leaves no application open without a session in the foreground, unless its lock timer runs,
+    /// whatever it has changed.
     mutating func checkLocks(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
         var keys: Set<GateKey> = []
         for change in changes {
@@ -114,7 +116,7 @@ extension Witness {
         }
         for key in keys {
             let gates = ledger.registrations.applications[key.application]?.gates
-            // Another policy is looked at in a transaction of its own.
+            // A changed policy is processed in a transaction of its own.
             guard gates == before.applications[key.application]?.gates else { continue }
             checkWipe(key, before)
             checkClock(key)
@@ -124,7 +126,7 @@ extension Witness {
         }
     }
 
-    /// A passcode goes with a reset, with an onboarding that comes to nothing, or ends without it, or where nobody asks for one.
+    /// A passcode is deleted by a reset, by an onboarding that fails or ends without it, or where none is asked for.
     private mutating func checkWipe(_ key: GateKey, _ before: Registrations) {
         let lock = before.lock(key)
         guard lock.hash != nil, ledger.registrations.lock(key).hash == nil else { return }
@@ -137,7 +139,7 @@ extension Witness {
             "passcode: that of \(key) is gone, and the gate went from \(old.state) to \(new.state)")
     }
 
-    /// The clock runs while the application is open and nobody is in the foreground.
+    /// The lock timer runs while the application is open without a session in the foreground.
     private mutating func checkClock(_ key: GateKey) {
         let registrations = ledger.registrations
         guard let lock = registrations.locks[key], lock.hash != nil,
@@ -148,7 +150,7 @@ extension Witness {
         require(!isLeft || lock.leftAt != nil, "passcode: \(key) was left, and no clock runs")
     }
 
-    /// Whoever is told of a gate is connected.
+    /// Every receiver of a gate event is connected.
     mutating func checkHearers(_ changes: [StoreChange]) {
         for case .insert(let accepted) in changes {
             guard let event = accepted.event, SceneWatch.eventsOfGates.contains(event.kind),
@@ -163,7 +165,7 @@ extension Witness {
 
     // MARK: - Answers
 
-    /// Somebody spoke in a term that was over before, and was heard.
+    /// Checks the answer to a request in an earlier term: it must be refused.
     mutating func answered(inTermBefore gate: OnboardingGate, _ reply: Reply) {
         let heard: OnboardingGate
         switch reply {
@@ -174,7 +176,7 @@ extension Witness {
         fail("gate: a stale term is heard at \(gate.key), where term \(gate.term) has begun")
     }
 
-    /// The engine knows of passcodes what was committed, but that nobody compares any more who has died.
+    /// The engine knows the committed passcodes, except that comparisons of a dead process have ended.
     mutating func checkLocksAtRest(_ engine: Engine, at now: Timestamp) {
         for (key, lock) in ledger.registrations.locks {
             let known = engine.passcodeLock(key)
@@ -188,7 +190,7 @@ extension Witness {
 }
 
 extension PasscodeLock {
-    /// The trial that is under way.
+    /// The trial under way.
     var current: Trial? {
         guard isOnTrial, let hash else { return nil }
         return Trial(key: key, number: trial, hash: hash)
@@ -196,7 +198,7 @@ extension PasscodeLock {
 
 }
 
-/// Where a session takes part.
+/// The gate of a session, and whether it is in the foreground there.
 private struct Standing: Equatable {
     let gate: GateKey
     let isInForeground: Bool
@@ -215,7 +217,7 @@ extension Registrations {
         return Standing(gate: gate, isInForeground: session.isInForeground)
     }
 
-    /// Whether a scene that takes part is in the foreground.
+    /// Whether a session that takes part is in the foreground.
     func isInForeground(_ key: GateKey) -> Bool {
         present(at: key).contains(where: \.isInForeground)
     }

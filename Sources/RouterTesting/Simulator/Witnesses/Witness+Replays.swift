@@ -2,8 +2,9 @@ import Router
 import RouterPlugin
 
 extension Witness {
-    /// What a replay goes past is sent once more in the very transaction in which it goes past it: all that its filter
-    /// shows and that was settled when it was asked for, and nothing else. Looks at the ledger as it was before the transaction.
+    /// A replay sends a notification again in the transaction in which it passes the notification: all that its filter
+    /// shows and that were settled when it was requested, and no others. Checks the ledger as it was before the
+    /// transaction.
     mutating func checkReplay(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
         var again: [NewNotification] = []
         var steps: [(from: Replay, to: Replay)] = []
@@ -26,7 +27,8 @@ extension Witness {
         for (from, to) in steps { checkStep(from, to, expected.count, at: now) }
     }
 
-    /// What was settled when the replay was asked for, between two positions and shown by the filter.
+    /// The notifications between two positions that the filter shows and that were settled when the replay was
+    /// requested.
     private func passed(_ from: Replay, _ to: Replay, _ before: Registrations) -> [NotificationSequence] {
         ledger.entries.values.filter { entry in
             entry.accepted.sequence > from.position && entry.accepted.sequence <= to.position && entry.isSettled

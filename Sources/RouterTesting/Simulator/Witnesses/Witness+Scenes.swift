@@ -1,9 +1,9 @@
 import Router
 import RouterPlugin
 
-/// The life cycle: what scenes and delegates are told, in which order, and that nobody is left out.
+/// The life cycle: the events of scenes and delegates, their order, and that none is left out.
 extension Witness {
-    /// Looks at a transaction as a whole.
+    /// Checks a transaction as a whole.
     mutating func checkScenes(_ changes: [StoreChange], _ before: Registrations, at now: Timestamp) {
         var put: [SessionKey: SceneSession] = [:]
         var delivered: Set<SessionKey> = []
@@ -14,7 +14,7 @@ extension Witness {
         for change in changes {
             switch change {
             case .putSession(let session):
-                // Who registers says where it stands, and may be brought forward from there in the same transaction.
+                // A registering session sets its state, and may be brought forward from there in the same transaction.
                 if registering.contains(session.key), put[session.key] == nil,
                     changes.count(where: { $0.puts(session.key) }) > 1
                 {
@@ -38,7 +38,7 @@ extension Witness {
         }
         for (key, session) in put {
             let isSilent = before.applications[key.application]?.delivery.lifeCycleEvents != true
-            // Who registers says where it stands; who is gone is told nothing.
+            // A registering session sets its state; a session that is gone receives no event.
             let mayJump = registering.contains(key) || isSilent || session.disabled != nil
             let finding = scenes.settle(session, mayJump: mayJump, hasTakenNotification: delivered.contains(key))
             if let finding { fail("life cycle: \(finding)") }
@@ -48,7 +48,7 @@ extension Witness {
         checkSceneCount(put.keys, before)
     }
 
-    /// Whoever comes where one scene is allowed comes alone, whoever made it.
+    /// Where one scene is allowed, a new session is the only one, whether a client or the router created it.
     private mutating func checkSceneCount(_ put: some Sequence<SessionKey>, _ before: Registrations) {
         let now = ledger.registrations
         for key in put where now.applications[key.application]?.manifest.allowsOneSceneOnly == true {
@@ -62,7 +62,7 @@ extension Witness {
         }
     }
 
-    /// A session that waits for its configuration waits for somebody.
+    /// A session that waits for its configuration has a question under way to its delegate.
     private mutating func checkQuestions(_ before: Registrations) {
         for (key, session) in ledger.registrations.sessions where session.awaitsConfiguration {
             let isAsked = ledger.unsettled.contains { sequence in
@@ -73,7 +73,8 @@ extension Witness {
         }
     }
 
-    /// Every session that goes is told of, in the transaction in which it goes, after its scene, and once.
+    /// Every session that goes is reported to the delegate, in the transaction in which it goes, after its scene, and
+    /// once.
     private mutating func checkDiscards(_ changes: [StoreChange], _ before: Registrations) {
         var gone: [ApplicationID: Set<SessionID>] = [:]
         for change in changes {
@@ -109,7 +110,7 @@ extension Witness {
 
     // MARK: - Attempts
 
-    /// Where the receiver of an attempt is, and the session as the delivery finds it.
+    /// The endpoint of an attempt, and the session as the delivery shows it.
     func receiver(of entry: LedgerEntry) -> (session: SceneSession?, endpoint: Endpoint?, connects: EventNumber?) {
         guard let key = entry.lane else { return (nil, nil, nil) }
         let application = ledger.registrations.applications[key.application]
@@ -133,7 +134,7 @@ extension Witness {
         return (session, endpoint, EventNumber(epoch: isTold ? epoch : epoch + 1, sequence: 1))
     }
 
-    /// Nobody connects while the delegate is being told who is gone.
+    /// No scene connects while the delegate is being told of discarded sessions.
     mutating func checkTurn(_ attempt: AttemptStart) {
         guard attempt.connects != nil || attempt.notification.event?.kind == .willConnect else { return }
         for sequence in ledger.unsettled where sequence < attempt.notification.sequence {
@@ -146,7 +147,7 @@ extension Witness {
         }
     }
 
-    /// An event goes alone.
+    /// An event is sent alone.
     mutating func checkSolitude(_ attempt: AttemptStart) {
         let sequence = attempt.notification.sequence
         let others = ledger.unsettled.filter { other in
@@ -159,7 +160,8 @@ extension Witness {
             "12.5 \(sequence) is sent beside \(others) in \(attempt.receiver)")
     }
 
-    /// An event has reached its endpoint for the first time: all before it in its session's life have come, or will not.
+    /// When an event reaches its endpoint for the first time, all earlier events of its session have arrived, or never
+    /// will.
     mutating func checkArrival(_ entry: LedgerEntry) {
         guard entry.arrivals == 1, let number = entry.accepted.event?.number, let key = entry.lane else { return }
         for sequence in ledger.unsettled {
@@ -172,7 +174,7 @@ extension Witness {
 }
 
 extension LedgerEntry {
-    /// Whether it is something that this session is told of itself.
+    /// Whether it is an event that this session receives.
     func isEvent(of key: SessionKey) -> Bool { accepted.event != nil && lane == key }
 
     /// Whether it is a step of this session from one state to another.
@@ -186,6 +188,6 @@ extension StoreChange {
 }
 
 extension NewNotification {
-    /// The sessions that it tells the delegate to be gone.
+    /// The sessions that it reports to the delegate as gone.
     fileprivate var discardedSessions: [SessionID] { payload.facts?.discardedSessions.map(\.id) ?? [] }
 }

@@ -1,11 +1,11 @@
 import Router
 import RouterPlugin
 
-/// Watches a simulated world and says which promise was broken.
+/// Watches a simulated world and reports broken promises.
 ///
-/// It sees what is committed, what is sent, what arrives, and what is answered, in that order, and looks into the
-/// engine only to compare it with what ought to be there. Each finding begins with the invariant's number in the
-/// design (`12.n`) or the number of the promise (`Pn`).
+/// It sees commits, attempts, arrivals and answers, in that order, and looks into the engine only to compare it with
+/// the expected state. Each finding begins with the invariant's number in the design (`12.n`) or the number of the
+/// promise (`Pn`).
 struct Witness {
     private static let maximum = 10
 
@@ -18,29 +18,29 @@ struct Witness {
     /// Sessions that clients are about to register.
     var registering: Set<SessionKey> = []
     private(set) var violations: [String] = []
-    /// Notifications for which somebody holds a 202.
+    /// Notifications that were answered with 202.
     var acknowledged: [NotificationSequence] = []
-    /// Who was responsible at which gate in which term.
+    /// The responsible session of each gate and term.
     var reigns: [GateKey: [Int64: SessionID]] = [:]
     var passcodes = PasscodeWatch()
-    /// The gates behind which something waited before the transaction at hand.
+    /// The gates that held notifications before the current transaction.
     var waiting: Set<GateKey> = []
-    /// What waited for a session that had gone elsewhere, before the transaction at hand.
+    /// Held notifications whose session had left the gate, before the current transaction.
     var astray: Set<NotificationSequence> = []
-    /// The application that the transaction at hand deletes.
+    /// The application that the current transaction deletes.
     var endsOf: ApplicationID?
-    /// What ends because of a newer one, in the transaction at hand.
+    /// Notifications that a newer one supersedes, in the current transaction.
     var obsolete: [LedgerEntry] = []
-    /// What may go on at another session because its schedule has come to its end, in the transaction at hand.
-    /// The value says whether it may not, because it may have arrived.
+    /// Notifications whose schedule has ended and that may be re-routed, in the current transaction. The value is true
+    /// if one must not be, because it may have arrived.
     var exhausted: [NotificationSequence: Bool] = [:]
-    /// Lanes that clients wanted to go on.
+    /// Lanes that clients have resumed.
     var resumed: Set<SessionKey> = []
-    /// What clients have called back.
+    /// Notifications that clients have recalled.
     var calledBack: Set<NotificationID> = []
-    /// As they were committed last.
+    /// Replays as last committed.
     var replays: [ReplayID: Replay] = [:]
-    /// Applications for which the transaction at hand makes a session: who decides after that has to know it.
+    /// Applications for which the current transaction creates a session: later decisions have to know it.
     var deciding: Set<ApplicationID> = []
 
     init(rules: [any RoutingRule], caps: DeliveryCaps, retention: RetentionPolicy) {
@@ -115,7 +115,7 @@ struct Witness {
 
     // MARK: - Crashes and the store
 
-    /// The process has died; what was under way is in doubt.
+    /// Records the death of the process; attempts under way are in doubt.
     mutating func crashed() {
         watch = EndpointWatch()
         passcodes.interrupted.formUnion(ledger.registrations.locks.values.compactMap(\.current))
@@ -127,7 +127,7 @@ struct Witness {
         }
     }
 
-    /// Looks for what was acknowledged: all of it, or a part that begins somewhere.
+    /// Checks the acknowledged notifications in the store: all of them, or a range.
     mutating func checkAcknowledged(_ range: Range<Int>, in store: any Store) {
         for sequence in acknowledged[range] {
             guard let entry = ledger.entries[sequence] else { continue }
@@ -144,7 +144,7 @@ struct Witness {
         }
     }
 
-    /// Accepted = settled + waiting + in flight + held, whoever counts.
+    /// Accepted = settled + waiting + in flight + held, by every count.
     mutating func checkConservation(_ engine: Engine, _ store: any Store) {
         guard let census = try? store.census() else { return fail("P2 the store cannot count") }
         let (expected, unsettled) = (ledger.census, ledger.unsettled.count)

@@ -6,22 +6,22 @@ package import RouterPlugin
 ///
 ///     submit ──▶ inbox ──▶ loop.next ──▶ effects ──▶ store, answers, attempts
 ///
-/// The driver holds nothing that a crash may not take.
+/// All state of the driver may be lost in a crash.
 package struct EngineDriver {
-    /// What is told to whoever asked.
+    /// The answer to a client.
     package struct Answer {
         package var ticket: Int
         package var reply: Reply
     }
 
-    /// What a turn comes to.
+    /// The result of a turn.
     package struct Turn {
         package var answers: [Answer] = []
         package var attempts: [AttemptStart] = []
         package var events: [DeliveryEvent] = []
         /// Shared transactions that were refused as a conflict.
         package var refusals = 0
-        /// Failures of the store while own work waits for it to work again.
+        /// Failures of the store that postponed the engine's own work.
         package var postponements = 0
         /// Outcomes that were lost while draining.
         package var losses = 0
@@ -33,9 +33,9 @@ package struct EngineDriver {
     let store: any Store
     let sabotage: Sabotage?
     private var inbox: [(command: Command, ticket: Int?)] = []
-    /// Whether the store refuses the next transaction that commands share, as if one of them contradicted it.
+    /// Whether the store refuses the next shared transaction, as if one of its commands were in conflict.
     private var refusesShared = false
-    /// The first contradiction of own work: the process has to end.
+    /// The first conflict of the engine's own work: the process has to end.
     package private(set) var contradiction: StoreError?
 
     package var engine: Engine { loop.engine }
@@ -52,10 +52,10 @@ package struct EngineDriver {
         inbox.isEmpty && loop.isResting && nextDue.map { $0 > now } ?? true
     }
 
-    /// When something comes due, or what the store has refused is tried again.
+    /// The time at which work is due, or a refused write is tried again.
     package var nextDue: Timestamp? { loop.nextDue }
 
-    /// Whether something waits for the store to work again.
+    /// Whether work waits for the store to work again.
     package var isPostponing: Bool { loop.isPostponing }
 
     package mutating func submit(_ command: Command, ticket: Int? = nil) {
@@ -63,14 +63,15 @@ package struct EngineDriver {
         inbox.append((command, ticket))
     }
 
-    /// Begins to end in good order: no more attempts, no more work of its own.
+    /// Begins a graceful stop: no more attempts, no more work of the engine's own.
     package mutating func drain() {
         if sabotage != .ignoresDraining { loop.drain() }
     }
 
-    /// Takes at most `batchLimit` commands, commits them and what follows, and starts at most `attemptLimit` attempts.
+    /// Takes at most `batchLimit` commands, commits them and their follow-ups, and starts at most `attemptLimit`
+    /// attempts.
     ///
-    /// - Parameter refusesShared: Whether the store refuses the first transaction that commands share.
+    /// - Parameter refusesShared: Whether the store refuses the first shared transaction.
     package mutating func turn(
         at now: Timestamp, batchLimit: Int, attemptLimit: Int, refusesShared: Bool = false
     ) -> Turn {
@@ -111,7 +112,7 @@ package struct EngineDriver {
         return loop.committed(transaction, at: now)
     }
 
-    /// Writes changes; returns why they could not be written.
+    /// Writes changes; returns the error if they could not be written.
     mutating func write(_ transaction: EngineLoop.Transaction, _ changes: [StoreChange]) -> StoreError? {
         if changes.isEmpty { return nil }
         if refusesShared, transaction.jobs.count > 1 {

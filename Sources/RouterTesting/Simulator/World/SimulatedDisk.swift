@@ -2,16 +2,15 @@ package import Router
 package import RouterPlugin
 import Synchronization
 
-/// The simulator's disk: a model store that fails, or takes the process with it, when told to, and that remembers the
-/// order of what was committed.
+/// The simulator's disk: a model store that fails, or kills the process, on demand, and records the order of commits.
 package final class SimulatedDisk: Store {
-    /// What becomes of a commit.
+    /// The fate of a commit.
     package enum Fate: Sendable {
         case written
         case failed(StoreError)
-        /// The process dies before anything is written.
+        /// The process dies before the changes are written.
         case diesBefore
-        /// The process dies when everything is written but nobody knows.
+        /// The process dies after the changes are written and before it learns that.
         case diesAfter
     }
 
@@ -27,16 +26,16 @@ package final class SimulatedDisk: Store {
 
     package init() {}
 
-    /// What becomes of the next commits; those after them are written.
+    /// Sets the fates of the next commits; later commits are written.
     package func setFates(_ fates: [Fate]) { state.withLock { $0.fates = fates } }
 
-    /// Whether a commit has taken the process with it.
+    /// Whether a commit has killed the process.
     package var isDead: Bool { state.withLock { $0.isDead } }
 
-    /// A change that contradicted what is kept. There is one writer, so that it must never try to.
+    /// A change that contradicted the stored data. As there is only one writer, that must never happen.
     package var conflict: StoreError? { state.withLock { $0.conflict } }
 
-    /// The process starts anew.
+    /// Starts the process again.
     package func revive() {
         state.withLock {
             $0.isDead = false
@@ -44,7 +43,7 @@ package final class SimulatedDisk: Store {
         }
     }
 
-    /// What was committed since the last call, in order.
+    /// The transactions committed since the last call, in order.
     package func drainCommitted() -> [[StoreChange]] {
         state.withLock { state in
             let committed = state.committed

@@ -1,13 +1,13 @@
 import Router
 import RouterPlugin
 
-/// What the edge is at beside the engine: comparing what was typed, checking what was signed. It takes time, and ends with
-/// the process.
+/// Work of the edge beside the engine: comparing passcodes, checking signatures. It takes time, and is lost with the
+/// process.
 struct EdgeWork {
     enum Kind {
-        /// What was typed is compared; if it is right, the other one takes its place.
+        /// Compares a typed passcode; if it is right, the chosen one replaces it.
         case compare(PasscodeLock.Trial, typed: String, choosing: String?)
-        /// The signature of a text was made by some key.
+        /// Checks a signature of a text that was made by some key.
         case check(text: String, madeBy: DeviceKey)
     }
 
@@ -16,16 +16,17 @@ struct EdgeWork {
     let endsAt: Timestamp
 }
 
-/// What somebody has typed: it is with the edge and nowhere else until a try of it is counted.
+/// A typed passcode: only the edge has it until a try is counted.
 struct TypedPasscode {
     let passcode: String
-    /// What is to take its place.
+    /// The passcode that is to replace it.
     let chosen: String?
 }
 
-/// Makes hashes as scrypt does, in no time: the same text under the same salt gives the same digest, another one another.
+/// Computes hashes like scrypt, in no time: the same text and salt give the same digest, and another text another
+/// digest.
 enum SimulatedHasher {
-    /// What hashes cost today, and what some of them have cost.
+    /// The current cost of hashes, and the cost of some older ones.
     static let cost = PasscodeHash.Cost(logRounds: 2, blockSize: 1, parallelism: 1)
     static let formerCost = PasscodeHash.Cost(logRounds: 1, blockSize: 1, parallelism: 1)
 

@@ -1,37 +1,37 @@
 package import Router
 package import RouterPlugin
 
-/// How an endpoint behaves at the moment.
+/// The current behaviour of an endpoint.
 package enum EndpointBehaviour: String, CaseIterable, Sendable {
     case ok, slow, rejecting, unauthorized, failing, unavailable, throttling, gone, hanging, resetting, refusing
     case redirecting, unusable, guarded, shuttingDown
 }
 
-/// One request on its way, from the start of the attempt to the end of the exchange.
+/// One request, from the start of the attempt to the end of the exchange.
 package struct Transfer: Sendable {
     package var attempt: AttemptStart
-    /// Which life of the process has sent it.
+    /// The life of the process that sent it.
     package var life: Int
     package var startedAt: Timestamp
-    /// When the endpoint gets it; nil if it never does, or has got it already.
+    /// The time at which it reaches the endpoint; nil if it never does, or already has.
     package var arrivesAt: Timestamp?
-    /// When the outcome is known to the sender.
+    /// The time at which the sender learns the outcome.
     package var endsAt: Timestamp
     package var outcome: TransferResult.Outcome
 
-    /// Whether the endpoint took the message.
+    /// Whether the endpoint accepted the message.
     package var isSuccess: Bool {
         if case .response(let response) = outcome { (200...299).contains(response.status) } else { false }
     }
 
-    /// The clock was set; the time that it takes is what it was.
+    /// Shifts the times after the clock was set; the durations stay the same.
     mutating func shift(byMilliseconds delta: Int64) {
         startedAt = startedAt.advanced(byMilliseconds: delta)
         arrivesAt = arrivesAt?.advanced(byMilliseconds: delta)
         endsAt = endsAt.advanced(byMilliseconds: delta)
     }
 
-    /// Draws what becomes of an attempt at an endpoint that behaves like this.
+    /// Draws the outcome of an attempt at an endpoint with this behaviour.
     package init(
         _ attempt: AttemptStart, life: Int, at now: Timestamp, _ behaviour: EndpointBehaviour,
         using generator: inout SeededGenerator
@@ -59,7 +59,7 @@ package struct Transfer: Sendable {
             outcome = Self.failure(.connectFailed)
         case .unusable:
             arrives = false
-            // A format of its own is the reason as well as the URL.
+            // A format other than the standard one is as good a reason as the URL.
             outcome = Self.failure(attempt.endpoint.format.isStandard ? .unusableURL : .formatFailed)
         case .guarded:
             arrives = false
@@ -98,7 +98,7 @@ package struct Transfer: Sendable {
     }
 }
 
-/// Where webhooks arrive: how it behaves now, and what has arrived so far.
+/// A receiver of webhooks: its current behaviour, and the requests that have arrived so far.
 package struct SimulatedEndpoint: Sendable {
     /// A request that arrived.
     package struct Arrival: Hashable, Sendable {
@@ -114,7 +114,7 @@ package struct SimulatedEndpoint: Sendable {
 
     package init(behaviour: EndpointBehaviour) { self.behaviour = behaviour }
 
-    /// Takes note of a request.
+    /// Records a request.
     package mutating func receive(_ transfer: Transfer, at now: Timestamp) {
         ledger.append(
             Arrival(

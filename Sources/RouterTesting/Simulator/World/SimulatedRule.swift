@@ -1,18 +1,18 @@
 import Router
 package import RouterPlugin
 
-/// Rules for simulations: between them they give every verdict there is.
+/// Rules for simulations: together they give every verdict.
 package struct SimulatedRule: RoutingRule {
     package enum Kind: String, CaseIterable, Sendable {
-        /// Holds what is not urgent during the first third of every ten minutes.
+        /// Holds notifications that are not urgent during the first third of every ten minutes.
         case curfew
-        /// Refuses sessions of the configuration `Kiosk` what is of low priority.
+        /// Vetoes sessions of the configuration `Kiosk` for notifications of low priority.
         case kiosk
         /// Prefers sessions of the device `d1` for documents.
         case favourite
-        /// Drops what is about `spam`.
+        /// Drops notifications about `spam`.
         case spam
-        /// Sends what is about `help` to the session `s0`.
+        /// Redirects notifications about `help` to the session `s0`.
         case help
     }
 

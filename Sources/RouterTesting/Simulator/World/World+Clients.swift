@@ -15,7 +15,7 @@ extension World {
 
     // MARK: - Producers
 
-    /// A producer sends something new, or what it has sent before.
+    /// A producer sends a new notification, or repeats an earlier one.
     mutating func produce() {
         if happens(options.repetition), let earlier = pick(sent) { return repeatRequest(earlier) }
         produce(for: drawApplication(), on: drawDevice())
@@ -39,7 +39,7 @@ extension World {
         ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
     }
 
-    /// A client calls back what it was told is accepted.
+    /// A client recalls a notification that was accepted.
     mutating func callBack() {
         guard let sequence = pick(Array(witness.acknowledged.suffix(5))),
             let id = witness.ledger.entries[sequence]?.accepted.id
@@ -48,7 +48,7 @@ extension World {
         ask(.cancel(id), "cancel \(sequence)")
     }
 
-    /// Somebody wants to have sent once more what has ended, or not after all.
+    /// A client requests a replay of ended notifications, or cancels one.
     mutating func sendOnceMore() {
         if happens(200), let id = pick(witness.replays.keys.sorted()) {
             return ask(.cancelReplay(id), "cancel \(id)")
@@ -59,7 +59,7 @@ extension World {
         if happens(200) { filter.contentID = ContentID(unchecked: "doc/1") }
         if happens(200) { filter.since = now.advanced(byMilliseconds: -60_000) }
         if happens(200) { filter.until = now.advanced(byMilliseconds: -1000) }
-        // What is replayed may be replayed again, and would soon be all there is.
+        // Replayed notifications may be replayed again, and would soon be the only ones.
         guard var tally = try? disk.tally(of: filter, settledBy: now), tally.count < 40 else { return }
         if happens(100) { tally = NotificationTally(count: tally.count, range: nil) }
         let draft = ReplayDraft(
@@ -71,21 +71,21 @@ extension World {
         var request = earlier
         if happens(200) { request.notification.payload = payload(lastTicket + 1) }
         if happens(50) { request.device = drawDevice() }
-        // Under another of its names, or under that of something else too.
+        // Under another of its keys, or under the key of another notification too.
         if happens(150) { request.notification.dedupeKeys.append("name-\(Int.random(in: 0..<20, using: &generator))") }
         if happens(100), !request.notification.dedupeKeys.isEmpty { request.notification.dedupeKeys.removeFirst() }
         ask(.accept(request), "repeat \(request.notification.dedupeKeys) for \(request.application)")
-        // Impatient ones do not wait for the answer.
+        // Impatient producers do not wait for the answer.
         if happens(200) { ask(.accept(request), "repeat it at once") }
     }
 
-    /// Odd spacing, so that a payload that was written anew would not be the same.
+    /// Odd spacing, so that a re-encoded payload would differ.
     private mutating func payload(_ number: Int) -> [UInt8] {
         let spaces = [UInt8](repeating: 0x20, count: Int.random(in: 0...3, using: &generator))
         return Array("{ \"number\" :\(number)}".utf8) + spaces
     }
 
-    /// What UIKit routes beside notifications; some activities are of a type that no manifest names.
+    /// The other events that UIKit routes; some activities have a type that no manifest lists.
     private mutating func makeSceneEvent(_ notification: inout IncomingNotification, _ number: Int) {
         notification.kind = pick([.url, .shortcutItem, .userActivity, .userActivity]) ?? .url
         guard notification.kind == .userActivity else { return }
@@ -120,7 +120,7 @@ extension World {
 
     // MARK: - Registration
 
-    /// An application or a session comes, changes or goes.
+    /// An application or a session is registered, changes or is deleted.
     mutating func register() {
         let application = drawApplication()
         let number = Int.random(in: 0..<options.sessionsPerApplication, using: &generator)
@@ -133,7 +133,7 @@ extension World {
         case 15..<46:
             let draft = drawSession(key)
             ask(.putSession(key, draft), "put \(key)")
-            // What comes at the same moment may have a session made for it.
+            // A notification at the same moment may have a session created for it.
             if happens(200) { produce(for: application, on: draft.device) }
         case 46..<50:
             witness.resumed.insert(key)
@@ -144,7 +144,7 @@ extension World {
         }
     }
 
-    /// A scene goes where it may go from where it stands, or is closed.
+    /// A scene moves to a state that may follow its own, or is closed.
     mutating func move() {
         let known = witness.ledger.registrations.sessions.keys.sorted()
         guard let key = pick(known), let session = witness.ledger.registrations.sessions[key] else { return }
@@ -160,7 +160,7 @@ extension World {
         }
     }
 
-    /// Somebody wants to see a scene: that one, or whichever suits.
+    /// A client activates a scene: a given one, or the one that suits best.
     private mutating func activate(_ session: SessionID?, in application: ApplicationID) {
         let known = witness.ledger.registrations.sessions(of: application).map(\.key.session).sorted()
         let activity = happens(600) ? drawActivity(lastTicket + 1) : nil
@@ -200,10 +200,10 @@ extension World {
         ask(.putApplication(draft), "put \(id)")
     }
 
-    /// Some rules, so that every answer is handled in every way.
+    /// Some status rules, so that every answer is handled in every way.
     private mutating func drawStatuses(_ statuses: inout StatusTable) {
         for pattern in ["404", "4xx", "429", "410", "503", "5xx", "304"] where happens(250) {
-            // What was taken and what was not is the endpoints' word here.
+            // The endpoints alone decide in the simulation whether a message was accepted.
             guard let action = pick(StatusAction.allCases), action != .deliver else { continue }
             try? statuses.add(pattern, action.rawValue)
         }
@@ -232,7 +232,7 @@ extension World {
         return patch
     }
 
-    /// Some receivers have something to say, and some of that is nonsense.
+    /// Some receivers answer with a body, and some of these are invalid.
     mutating func drawAnswer(to event: SceneEventKind?) -> ReceiverAnswer? {
         if event == .configurationForConnecting, happens(800) {
             return .configuration(pick(["Default", "Kiosk", "Unknown"]) ?? "")

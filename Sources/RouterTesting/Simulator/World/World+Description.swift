@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension World {
-    /// A change in a word or two, for the log.
+    /// A short description of a change, for the log.
     func describe(_ change: StoreChange) -> String {
         switch change {
         case .putApplication(let application): "put \(application.id)"

@@ -2,7 +2,7 @@ import Router
 import RouterPlugin
 
 extension World {
-    /// A session says something at its gate: mostly what it ought to.
+    /// A session sends a request to its gate: mostly the expected one.
     mutating func speakAtGate() {
         let registrations = witness.ledger.registrations
         let sessions = registrations.sessions.values.filter { session in
@@ -13,7 +13,7 @@ extension World {
         let key = GateKey(of: session)
         let gate = registrations.gates[key] ?? OnboardingGate(key)
         if let responsible = gate.responsible, happens(250) {
-            // Where people are taken on, they lose patience.
+            // A person loses patience during onboarding and closes the window.
             let name = SessionKey(application: key.application, session: responsible)
             return ask(.disconnectSession(name), "close \(name)")
         }
@@ -48,7 +48,7 @@ extension World {
             passcode: drawPolicy())
     }
 
-    /// The gate at which somebody speaks in a term that is over; nil if it is not, or if nobody speaks.
+    /// The gate of a request in an earlier term; nil if the term is current, or if the command is no such request.
     func gateThatIsFurther(than command: Command) -> OnboardingGate? {
         let (name, term): (SessionKey, Int64)
         switch command {
@@ -62,7 +62,8 @@ extension World {
         return term < gate.term ? gate : nil
     }
 
-    /// In the end nobody is left at the gates to open them: they are switched off, so that all that is held can settle.
+    /// In the end no person is left to open the gates: they are switched off, so that all held notifications can
+    /// settle.
     mutating func switchGatesOff() {
         for (id, known) in witness.ledger.registrations.applications.sorted(by: { $0.key < $1.key })
         where known.gates.onboarding != nil {
@@ -72,7 +73,7 @@ extension World {
         }
     }
 
-    /// Somebody thinks anew of the passcodes of an application that is in use, and now and then of its gates.
+    /// Changes the passcode policy of an application in use, and now and then its gates.
     mutating func changePolicy(of id: ApplicationID) {
         guard var application = witness.ledger.registrations.applications[id] else { return }
         application.gates.passcode = drawPolicy()
@@ -80,7 +81,7 @@ extension World {
         put(application, "change the policy of \(id)")
     }
 
-    /// An application as it is known, but for what was changed of it.
+    /// Puts a known application with a change.
     private mutating func put(_ application: Application, _ why: String) {
         var draft = ApplicationDraft(application: application, delegate: nil, endpoints: [:])
         draft.delegate = application.delegate.map(EndpointDraft.init)
@@ -90,7 +91,7 @@ extension World {
         ask(.putApplication(draft), why)
     }
 
-    /// What is about to happen at gates, as far as is known before it does.
+    /// Counts the effects of changes on gates, compared with the state before them.
     mutating func countGates(_ changes: [StoreChange]) {
         for change in changes {
             switch change {
@@ -112,7 +113,7 @@ extension World {
 }
 
 extension EndpointDraft {
-    /// An endpoint as it is known.
+    /// The draft of a known endpoint.
     fileprivate init(_ endpoint: Endpoint) {
         self.init(url: endpoint.url, keys: endpoint.keys, freshSecret: "", format: endpoint.format)
     }

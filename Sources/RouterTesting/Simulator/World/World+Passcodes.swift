@@ -1,11 +1,11 @@
 import Router
 import RouterPlugin
 
-/// People with passcodes: they know theirs, mistype it, change it, leave, and come back.
+/// People with passcodes: they remember theirs, mistype it, change it, leave, and return.
 extension World {
     private static let passcodes = ["1111", "2222", "3333"]
 
-    /// Somebody has to do with a passcode: mostly what leads into the application.
+    /// Makes a request about a passcode: mostly one that leads into the application.
     mutating func speakOfPasscode() {
         guard let key = pick(lockedGates()), !happens(50) else { return arrive() }
         if happens(30) { return changePolicy(of: key.application) }
@@ -23,16 +23,16 @@ extension World {
         }
     }
 
-    /// What a person does next who knows the passcode and wants to be let in.
+    /// The next step of a person who knows the passcode and wants to enter.
     enum Step {
         case say(GateRequest)
         case create(PasscodeRequest.Speaker)
         case input(PasscodeRequest.Speaker, String)
-        /// What is locked is unlocked by who looks at it.
+        /// Only a session in the foreground can unlock the application.
         case comeForward(SessionKey)
     }
 
-    /// Nil if nobody is there, or if there is nothing more to do.
+    /// Nil if no session is at the gate, or if no step is left.
     func nextStep(at key: GateKey) -> Step? {
         let registrations = witness.ledger.registrations
         let (gate, lock) = (registrations.gate(key), registrations.lock(key))
@@ -61,7 +61,7 @@ extension World {
         }
     }
 
-    /// Whoever is at a gate can come in, if nothing fails any more and the passcode is known.
+    /// Any session at a gate can enter, if no more faults occur and the passcode is known.
     mutating func comeIn() {
         for key in lockedGates() {
             var rounds = 0
@@ -78,7 +78,7 @@ extension World {
         }
     }
 
-    // MARK: - What is asked
+    // MARK: - Requests
 
     private mutating func create(by speaker: PasscodeRequest.Speaker) {
         var speaker = speaker
@@ -106,7 +106,7 @@ extension World {
         ask(.passcode(PasscodeRequest(step, by: speaker)), "\(speaker.session) asks for a challenge")
     }
 
-    /// All scenes of a device leave the foreground.
+    /// Moves all scenes of a device out of the foreground.
     private mutating func leave(_ key: GateKey) {
         for session in witness.ledger.registrations.present(at: key).sorted(by: { $0.key < $1.key })
         where session.activationState != .background {
@@ -116,7 +116,7 @@ extension World {
         }
     }
 
-    /// Somebody takes up a device.
+    /// A person starts to use a device.
     private mutating func arrive() {
         let registrations = witness.ledger.registrations
         let applications = registrations.applications.values.filter { $0.gates.passcode != nil }.map(\.id)
@@ -130,7 +130,7 @@ extension World {
         ask(.putSession(key, draft), "\(key) arrives")
     }
 
-    /// One of them is used again.
+    /// Brings one of them back to the foreground.
     private mutating func comeBack(_ key: GateKey) {
         guard let session = pick(witness.ledger.registrations.present(at: key).map(\.key).sorted()) else { return }
         comeForward(session)
@@ -142,9 +142,9 @@ extension World {
         ask(.patchSession(session, patch), "\(session) comes to the foreground")
     }
 
-    // MARK: - What the edge does
+    // MARK: - The edge
 
-    /// The engine has answered a request about passcodes.
+    /// Handles the engine's answer to a request about passcodes.
     mutating func answered(_ request: PasscodeRequest, ticket: Int, _ reply: Reply) {
         let typed = self.typed.removeValue(forKey: ticket)
         guard case .passcode(let result, _) = reply else { return }
@@ -170,7 +170,7 @@ extension World {
         edge.append(EdgeWork(kind: kind, speaker: speaker, endsAt: end))
     }
 
-    /// What the edge has come to the end of, the engine is told.
+    /// Reports the finished work of the edge to the engine.
     mutating func finishAtEdge() {
         let ended = edge.filter { $0.endsAt <= now }
         edge = edge.filter { $0.endsAt > now }
@@ -180,7 +180,7 @@ extension World {
             case .compare(let trial, let typed, let chosen):
                 step = compare(trial, typed, choosing: chosen, by: work.speaker)
             case .check(let text, let signer):
-                // As in the daemon, the key is asked for before the signature is checked.
+                // As in the daemon, the key is read before the signature is checked.
                 let engine = driver.engine
                 let kept = (try? engine.passcodePlace(of: work.speaker)).flatMap {
                     engine.passcodeLock($0.key).deviceKey
@@ -204,7 +204,7 @@ extension World {
         return .finish(trial, PasscodeLock.Verdict(isRight: true, renewed: renewed), choosing: hash)
     }
 
-    /// A hash under a salt of its own; some were made when hashes cost less.
+    /// A hash with a salt of its own; some have the lower cost of earlier times.
     private mutating func mint(_ passcode: String, cost: PasscodeHash.Cost? = nil) -> PasscodeHash {
         let salt = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         let cost = cost ?? (happens(300) ? SimulatedHasher.formerCost : SimulatedHasher.cost)
@@ -222,7 +222,7 @@ extension World {
             lockTimeoutSeconds: pick([0, 0, 5, 60, -1]) ?? 0)
     }
 
-    /// The gates at which somebody is, of applications that have passcodes.
+    /// The gates with sessions, of applications that have passcodes.
     private func lockedGates() -> [GateKey] {
         let registrations = witness.ledger.registrations
         let keys = registrations.sessions.values.filter { session in
@@ -231,7 +231,7 @@ extension World {
         return Set(keys).filter { !registrations.present(at: $0).isEmpty }.sorted()
     }
 
-    /// Mostly the one that is responsible, in its term.
+    /// Mostly the responsible session, in its term.
     private mutating func drawSpeaker(at gate: OnboardingGate) -> PasscodeRequest.Speaker? {
         let present = witness.ledger.registrations.present(at: gate.key).map(\.key.session).sorted()
         guard let somebody = pick(present) else { return nil }
@@ -248,7 +248,7 @@ extension World {
 
     private mutating func drawDeviceKey() -> DeviceKey { DeviceKey([UInt8.random(in: 1...3, using: &generator)]) }
 
-    /// Whose finger it is: mostly the right one. Some give up.
+    /// The key that signs: mostly the right one. Some people give up.
     private mutating func drawSigner(at speaker: PasscodeRequest.Speaker) -> DeviceKey? {
         guard happens(900) else { return nil }
         let registrations = witness.ledger.registrations

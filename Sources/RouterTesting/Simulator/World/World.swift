@@ -8,38 +8,38 @@ package import RouterPlugin
 ///                        ▼        └──────── outcomes ◀─────────┘
 ///                   SimulatedDisk            Witness watches all of it
 ///
-/// Everything that happens follows from one seed, so that a seed is a history.
+/// The whole history follows from one seed.
 package struct World {
     package let options: SimulationOptions
     package private(set) var now = Timestamp(milliseconds: 1_767_225_600_000)
     package internal(set) var log: ActionLog
     package internal(set) var statistics = SimulationStatistics()
     var generator: SeededGenerator
-    /// Draws refused transactions and stops. A stream of its own leaves histories without them as they are.
+    /// Draws refused transactions and stops. A generator of its own leaves histories without them unchanged.
     private var mishaps: SeededGenerator
     var driver: EngineDriver
     var witness: Witness
     let disk = SimulatedDisk()
     var transfers: [Transfer] = []
     var endpoints: [String: SimulatedEndpoint] = [:]
-    /// What was asked and not answered yet.
+    /// Commands without an answer so far.
     var asked: [Int: Command] = [:]
     var lastTicket = 0
-    /// Who has spoken in a term that was over, and at which gate.
+    /// Requests in an earlier term, and the gate of each.
     var stale: [Int: OnboardingGate] = [:]
-    /// What was typed for the tries that were asked for.
+    /// The typed passcodes of requested tries.
     var typed: [Int: TypedPasscode] = [:]
-    /// What is being compared and checked.
+    /// Comparisons and checks in progress.
     var edge: [EdgeWork] = []
-    /// Which passcode a hash was made of.
+    /// The passcode of each hash.
     var minted: [PasscodeHash: String] = [:]
-    /// What producers have sent so far, to be repeated.
+    /// Requests of producers so far, to be repeated.
     var sent: [AcceptRequest] = []
-    /// How often the process was started.
+    /// The number of starts of the process.
     var life = 1
-    /// Off in the end, so that everything can settle.
+    /// Off in the end, so that all notifications can settle.
     var faults = true
-    /// Whether the process is about to end in good order.
+    /// Whether the process is stopping gracefully.
     private var isStopping = false
     private let rules: [any RoutingRule]
     private let sabotage: Sabotage?
@@ -58,10 +58,10 @@ package struct World {
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
     }
 
-    /// What is wrong so far.
+    /// The violations so far.
     package var violations: [String] { witness.violations }
 
-    /// Whether something happens that often, in per mille.
+    /// Whether an event with this chance occurs, in per mille.
     mutating func happens(_ perMille: Int) -> Bool { Int.random(in: 0..<1000, using: &generator) < perMille }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &generator) }
@@ -72,7 +72,7 @@ package struct World {
 
     // MARK: - The process
 
-    /// Runs the driver until it has nothing more to do now, or dies.
+    /// Runs the driver until it has no more work now, or dies.
     mutating func drive() {
         while !driver.isIdle(at: now) {
             disk.setFates(drawFates())
@@ -136,17 +136,17 @@ package struct World {
         }
     }
 
-    /// Everything in memory is lost; what is on the disk and on the wire is not.
+    /// Drops all memory; the disk and requests on the wire remain.
     mutating func crash(_ place: String) {
         log.add("\(stamp) crash \(place)")
         statistics.crashes += 1
-        // Requests that have not arrived may never do so.
+        // Requests that have not arrived may be lost.
         transfers = transfers.filter { _ in Bool.random(using: &generator) }
         beginAnew()
     }
 
-    /// The process ends in good order at times, and the next one begins: attempts under way come to their end, and their
-    /// outcomes are committed.
+    /// Sometimes stops the process gracefully, and starts the next one: attempts under way end, and their outcomes are
+    /// committed.
     mutating func maybeStop() {
         guard violations.isEmpty, mishap(options.stop) else { return }
         log.add("\(stamp) stop")
@@ -166,7 +166,7 @@ package struct World {
         beginAnew()
     }
 
-    /// When the next outcome is known, or is committed at last; nil if there are no more.
+    /// The time at which the next outcome is known, or is finally committed; nil if there are no more.
     private func nextOutcome() -> Timestamp? {
         let ends = transfers.lazy.filter { [life] in $0.life == life }.map(\.endsAt)
         return (Array(ends) + (driver.isPostponing ? [driver.nextDue].compactMap(\.self) : [])).min()
@@ -194,8 +194,7 @@ package struct World {
 
     // MARK: - Time
 
-    /// Somebody sets the clock. A process goes by the time that has passed since its start, so that the next one is the
-    /// first to notice.
+    /// Sets the clock. A process follows the time since its start, so that only the next process notices.
     private mutating func jump() {
         let delta = pick([-3_600_000, -60_000, -1000, 1000, 60_000, 3_600_000] as [Int64]) ?? 0
         now = now.advanced(byMilliseconds: delta)
@@ -204,12 +203,12 @@ package struct World {
         log.add("\(stamp) the clock was set by \(delta) ms")
     }
 
-    /// Lets time pass, with everything that happens in it.
+    /// Advances the time, with all events in between.
     ///
-    /// Ends early if very much happens: an hour of a receiver that asks to be tried every second adds nothing. And if the
-    /// process dies: the next one may find the clock set, and must not see it go back.
+    /// Ends early after very many events: an hour of a receiver that asks to be tried every second adds nothing. Ends
+    /// also if the process dies: the next one may find the clock set, and must not see it go back.
     ///
-    /// - Parameter late: The host is slow: it notices only at the end what came due meanwhile.
+    /// - Parameter late: The host is slow: it notices overdue work only at the end.
     mutating func advance(byMilliseconds delta: Int64, late: Bool) {
         let end = now.advanced(byMilliseconds: delta)
         let begun = life
@@ -231,7 +230,7 @@ package struct World {
         drive()
     }
 
-    /// What arrives now, and what comes to its end now.
+    /// Delivers requests and ends exchanges that are due now.
     private mutating func deliver() {
         for index in transfers.indices {
             guard let time = transfers[index].arrivesAt, time <= now else { continue }
@@ -243,7 +242,7 @@ package struct World {
         }
         let ended = transfers.filter { $0.endsAt <= now }
         transfers.removeAll { $0.endsAt <= now }
-        // The sender hears of nothing that was sent before it crashed.
+        // The sender receives no outcome of requests sent before its crash.
         for transfer in ended where transfer.life == life {
             let attempt = transfer.attempt
             var metrics = TransferMetrics()
@@ -287,7 +286,8 @@ package struct World {
 
     // MARK: - Invariants
 
-    /// What has to hold between any two steps. Looking at everything costs more than it finds if it is done each time.
+    /// Checks the invariants that hold between any two steps. The thorough check costs more than it finds if it is done
+    /// each time.
     mutating func check(thoroughly: Bool) {
         witness.checkConservation(driver.engine, disk)
         guard thoroughly else { return }
