@@ -1,9 +1,9 @@
 package import RouterPlugin
 
-/// One webhook request of a delivery, as it is kept.
+/// The stored record of one webhook request of a delivery.
 package struct AttemptRecord: Hashable, Sendable {
     package var sequence: NotificationSequence
-    /// 1 for the first.
+    /// 1 for the first attempt.
     package var number: Int
     package var session: SessionID
     package var startedAt: Timestamp
@@ -13,10 +13,10 @@ package struct AttemptRecord: Hashable, Sendable {
     package var metrics: TransferMetrics
     /// The first bytes of the response body.
     package var responseExcerpt: [UInt8]
-    /// Why the receiver's answer was not carried out, in kebab-case; nil if it was, or if it asked for nothing.
+    /// Why the receiver's answer was not applied, in kebab-case; nil if it was, or if it requested no change.
     package var answerFault: String?
 
-    /// The outcome, as far as it is kept.
+    /// The outcome, as far as it is stored.
     package var outcome: TransferResult.Outcome {
         if let failure { return .failure(failure) }
         return .response(ReceivedResponse(status: status ?? 0, retryAfterSeconds: retryAfterSeconds))

@@ -5,18 +5,18 @@ package import RouterPlugin
 ///               too many failures                     its time has come, and one attempt starts
 ///     ┌─ closed ──────────────────▶ open(until) ───────────────────────────────▶ halfOpen
 ///     │    ▲                          ▲   ▲                                       │  │  │
-///     │    │                          │   └────── nothing came of the attempt ────┘  │  │
+///     │    │                          │   └────── the attempt had no outcome ─────┘  │  │
 ///     │    │ resumed by hand          └────────── it failed: wait twice as long ─────┘  │
 ///     │    └──────────────────────────────────────── it was answered ───────────────────┘
 ///     └─ after that: 1 attempt at a time, then 2, 4, 8 …, until it is closed without a limit
 ///
-/// Invariants: while it is open nothing starts, while it is half open one attempt is under way; what started before it
-/// opened does not open it again. An answer of a living receiver closes it, whatever it says of the message.
+/// Invariants: while it is open no attempt starts, and while it is half open one is under way; attempts that started
+/// before it opened do not open it again. Any answer of the receiver closes it, even one that refuses the message.
 package struct Breaker: Hashable, Sendable {
     package enum State: Hashable, Sendable {
-        /// Attempts start. Can transition to: open.
+        /// Attempts may start. Can transition to: open.
         case closed
-        /// Nothing starts before that time. Can transition to: halfOpen, closed.
+        /// No attempt starts before that time. Can transition to: halfOpen, closed.
         case open(until: Timestamp)
         /// One attempt is under way, to see whether the endpoint is back. Can transition to: open, closed.
         case halfOpen
@@ -24,10 +24,10 @@ package struct Breaker: Hashable, Sendable {
 
     /// The evidence of an attempt on its endpoint.
     package enum Signal: Hashable, Sendable {
-        /// The receiver lives, although it may have refused this message.
+        /// The receiver answered, although it may have refused this message.
         case answered
         case failed(Reason)
-        /// Nothing is known: it was not sent.
+        /// The attempt is no evidence: it was not sent.
         case nothing
     }
 
@@ -63,14 +63,14 @@ package struct Breaker: Hashable, Sendable {
         }
     }
 
-    /// Whether it is as if nothing had ever gone wrong, so that there is nothing to remember.
+    /// Whether the state equals that of a new breaker, so that it need not be kept.
     package var isPristine: Bool { state == .closed && slowStartLimit == nil && failuresInARow == 0 && window == 0 }
 
     /// The answer to an attempt that would start now.
     package enum Admission: Hashable, Sendable {
         case start
         case wait(until: Timestamp)
-        /// Until one of those that are under way has come to its end.
+        /// Wait until one of the attempts under way has ended.
         case waitForOthers
     }
 
@@ -92,7 +92,7 @@ package struct Breaker: Hashable, Sendable {
         return (true, enter(.halfOpen, reason, at: now))
     }
 
-    /// An attempt has come to its end.
+    /// An attempt has ended.
     package mutating func ended(
         _ signal: Signal, isProbe: Bool, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Transition? {
@@ -104,7 +104,7 @@ package struct Breaker: Hashable, Sendable {
         case (.answered, _): return close(.answered, at: now)
         case (.failed(let reason), .closed):
             note(isFailure: true)
-            // While it recovers one failure is enough.
+            // During recovery one failure is enough.
             guard isRecovering || isTooMuch else { return nil }
             return open(reason, at: now, using: &generator)
         case (.failed(let reason), .halfOpen) where isProbe: return open(reason, at: now, using: &generator)
@@ -114,7 +114,7 @@ package struct Breaker: Hashable, Sendable {
         }
     }
 
-    /// Closes the breaker: an operator says that the receiver is well again.
+    /// Closes the breaker: an operator reports that the receiver works again.
     package mutating func resume(at now: Timestamp) -> Transition? {
         guard state != .closed else {
             self = Breaker()
@@ -124,12 +124,12 @@ package struct Breaker: Hashable, Sendable {
         return close(.resumed, at: now)
     }
 
-    /// The transition of a breaker that is forgotten, as nothing was sent for a long time; nil if it is closed.
+    /// The transition of a breaker that is forgotten, as no attempt was made for a long time; nil if it is closed.
     package func forgotten(at now: Timestamp) -> Transition? {
         phase == .closed ? nil : Transition(from: phase, to: .closed, reason: .forgotten, at: now)
     }
 
-    /// The receiver has asked for a pause, after which a slow start begins.
+    /// The receiver has asked for a pause, which a slow start follows.
     package mutating func pause() {
         if state == .closed { slowStartLimit = 1 }
     }
@@ -148,7 +148,7 @@ package struct Breaker: Hashable, Sendable {
         windowCount = min(windowCount + 1, UInt32.bitWidth)
     }
 
-    /// With every answer one more may be under way, which doubles them with every round.
+    /// Each answer admits one more attempt, which doubles their number with every round.
     private mutating func widen() {
         guard let slowStartLimit else { return }
         self.slowStartLimit = slowStartLimit < BreakerLimits.slowStartEnd ? slowStartLimit + 1 : nil
@@ -183,7 +183,8 @@ extension Breaker {
     /// The states as the API shows them.
     package enum Phase: String, CaseIterable, Hashable, Sendable {
         case closed, open, halfOpen
-        /// Of a session and not of its endpoint: it takes no part until it is put, patched or resumed.
+        /// A state of the session, not of its endpoint: it takes no part in routing until it is put, patched or
+        /// resumed.
         case disabled
     }
 
@@ -191,9 +192,9 @@ extension Breaker {
     package enum Reason: Hashable, Sendable, CustomStringConvertible {
         /// The receiver has answered.
         case answered
-        /// An operator has said that it is well again.
+        /// An operator has resumed it.
         case resumed
-        /// Nothing has been sent there for a long time.
+        /// No attempt was made there for a long time.
         case forgotten
         /// The last answer was this status.
         case status(Int)
@@ -202,7 +203,7 @@ extension Breaker {
         /// The endpoint has answered that the session's receiver is gone.
         case gone
 
-        /// A word for the API and for logs, out of a bounded set.
+        /// A text for the API and for logs, out of a bounded set.
         package var description: String {
             switch self {
             case .answered: "answered"
@@ -218,7 +219,7 @@ extension Breaker {
 
 /// The bounds of breakers.
 package enum BreakerLimits {
-    /// Failures in a row that open it.
+    /// The number of failures in a row that opens it.
     package static let failuresInARow = 5
     /// The share of failures that opens it, one in this many of the last outcomes, if there are `leastInWindow` of
     /// them. At most 32 are remembered.

@@ -6,8 +6,8 @@ package struct DeliveryFormats: Sendable {
 
     package init(_ kinds: [DeliveryFormatKind]) { self.kinds = kinds }
 
-    /// Reads the choice of a client, the name of a kind or an object with the name and options, and makes the format
-    /// once to see that the options will do. Of the names of built-in kinds `routerd.format.` may be left out.
+    /// Reads the choice of a client, the name of a kind or an object with the name and options, and creates the format
+    /// once to check the options. The prefix `routerd.format.` of built-in kinds may be left out.
     ///
     /// - Throws: an error whose pointer begins at the value.
     package func choice(reading value: JSONValue) throws(PluginConfigurationError) -> DeliveryFormatChoice {
@@ -35,15 +35,15 @@ package struct DeliveryFormats: Sendable {
         do throws(PluginConfigurationError) {
             _ = try kind.make(.object(object))
         } catch {
-            // A name alone has no options that a pointer could name.
+            // A name alone has no options to point at.
             throw isShort ? PluginConfigurationError(code: error.code, pointer: "", message: error.message) : error
         }
         return choice
     }
 
-    /// Makes the format that was chosen.
+    /// Creates the chosen format.
     ///
-    /// - Throws: `unknown-format` or `invalid-format` if the kinds are not those that the choice was made among.
+    /// - Throws: `unknown-format` or `invalid-format` if the kinds differ from those at the time of the choice.
     package func format(_ choice: DeliveryFormatChoice) throws(DeliveryFormatError) -> any DeliveryFormat {
         guard let kind = kinds.first(where: { $0.id == choice.id }) else {
             throw DeliveryFormatError(code: "unknown-format", message: "The daemon has no format \(choice.id).")

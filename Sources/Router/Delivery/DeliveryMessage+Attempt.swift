@@ -102,7 +102,7 @@ extension ConnectionView {
 }
 
 extension SceneSession {
-    /// The dictionary, unless there is nothing in it.
+    /// The dictionary, unless it is empty.
     fileprivate var shownUserInfo: JSONValue? {
         guard userInfo != .emptyObject else { return nil }
         return userInfo.value

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// How far the attempts of a delivery have come.
+/// The progress of a delivery's attempts.
 package struct DeliveryProgress: Hashable, Sendable {
     /// Attempts that were made, whether or not they used up a step of the retry schedule.
     package var attempts: Int

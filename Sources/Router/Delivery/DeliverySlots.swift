@@ -10,8 +10,8 @@ package struct DeliveryCaps: Hashable, Sendable {
     package var slow: Int
 
     /// - Parameters:
-    ///   - perOrigin: A quarter of all, and 8 at least, unless it is said.
-    ///   - slow: An eighth of all, and 1 at least, unless it is said.
+    ///   - perOrigin: By default a quarter of all, and at least 8.
+    ///   - slow: By default an eighth of all, and at least 1.
     package init(slots: Int = 256, perOrigin: Int? = nil, slow: Int? = nil) {
         self.slots = slots
         self.perOrigin = min(slots, perOrigin ?? max(8, slots / 4))

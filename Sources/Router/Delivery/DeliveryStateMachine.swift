@@ -10,7 +10,7 @@ package import RouterPlugin
 ///     └──────────────┤                                                │
 ///                    └ start, too late ───────────────────────────────┘
 ///
-/// Invariants: at most one attempt at a time; nothing is sent once settled; failures never exceed the policy's
+/// Invariants: at most one attempt at a time; no attempt starts once settled; failures never exceed the policy's
 /// maximum; no attempt starts before `notBefore`.
 package struct DeliveryStateMachine: Hashable, Sendable {
     package enum State: Hashable, Sendable {
@@ -18,7 +18,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case waiting
         /// The attempt with this number is under way. Can transition to: waiting, settled.
         case inFlight(attempt: Int)
-        /// Over. Can transition to: nothing.
+        /// Final state.
         case settled(Settlement)
     }
 
@@ -26,20 +26,20 @@ package struct DeliveryStateMachine: Hashable, Sendable {
     package enum StartAction: Hashable, Sendable {
         /// Send the attempt with this number.
         case send(attempt: Int)
-        /// Nothing before this time.
+        /// Do not send before this time.
         case wait(until: Timestamp)
         /// It has expired: settle it.
         case settle(Settlement)
-        /// It is under way or over.
+        /// The delivery is under way or settled.
         case none
     }
 
-    /// The next step when an attempt has come to its end.
+    /// The next step when an attempt has ended.
     package enum FinishAction: Hashable, Sendable {
         case settle(Settlement)
         /// Wait for the next attempt.
         case retry(DeliveryProgress)
-        /// The session will never take it: move it to another one.
+        /// The session will never accept it: re-route it.
         case moveOn(DeliveryProgress)
         /// No such attempt is under way: a late or repeated answer.
         case ignore
@@ -56,7 +56,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         self.progress = progress
     }
 
-    /// The end of its time, if it waits for an attempt and has an end.
+    /// The expiration, if the delivery waits for an attempt and has one.
     package var endsWaitingAt: Timestamp? {
         if case .at(let end) = expiration, isWaiting { end } else { nil }
     }
@@ -77,8 +77,8 @@ package struct DeliveryStateMachine: Hashable, Sendable {
     /// The meaning of an outcome. Changes nothing: the answer takes effect when it has been committed, by `rescheduled`
     /// or `settled`.
     ///
-    /// - Parameter hasMoved: Whether its session is reached elsewhere by now. Then a retry is made at once: the wait
-    ///   was for the receiver that the attempt went to.
+    /// - Parameter hasMoved: Whether the session has another endpoint by now. Then a retry is made at once: the wait
+    ///   was meant for the endpoint of the attempt.
     package func finished(
         attempt: Int, _ outcome: ResponseClass, hasMoved: Bool, at now: Timestamp, policy: RetryPolicy,
         using generator: inout some RandomNumberGenerator
@@ -87,12 +87,12 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         let action = action(after: attempt, outcome, at: now, policy: policy, using: &generator)
         guard case .retry(var next) = action else { return action }
         if hasMoved { next.notBefore = nil }
-        // A delivery that was not sent has not been tried: its time runs out while it waits, or not at all.
+        // An attempt that was not sent does not count, so the delivery expires while it waits, or not at all.
         guard outcome != .notSent else { return .retry(next) }
         switch expiration {
         case .never: return .retry(next)
         case .immediate: return .settle(.expired)
-        // A retry that would come too late is not waited for.
+        // A retry after the expiration is not waited for.
         case .at(let end): return (next.notBefore ?? now) < end ? .retry(next) : .settle(.expired)
         }
     }
@@ -138,14 +138,14 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         if case .inFlight(let attempt) = state { next.attempts < attempt } else { false }
     }
 
-    /// A retry has been committed. Settled stays settled.
+    /// A retry has been committed. A settled delivery stays settled.
     package mutating func rescheduled(_ next: DeliveryProgress) {
         if case .settled = state { return }
         progress = next
         state = .waiting
     }
 
-    /// A settlement has been committed; the first one stays.
+    /// A settlement has been committed; the first settlement stays.
     package mutating func settled(_ settlement: Settlement) {
         if case .settled = state { return }
         state = .settled(settlement)
@@ -167,7 +167,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         return .retry(next)
     }
 
-    /// Whether a receiver may still hold the delivery back at no cost.
+    /// Whether a receiver may still hold the delivery back without using up its schedule.
     private func isPatient(at now: Timestamp, _ policy: RetryPolicy) -> Bool {
         now < receivedAt.advanced(byMilliseconds: Int64(policy.patienceSeconds) * 1000)
     }

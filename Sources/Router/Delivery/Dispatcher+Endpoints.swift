@@ -2,7 +2,7 @@ import RouterPlugin
 
 /// Endpoints: learning from attempts, and waking the lanes blocked on an endpoint.
 extension Dispatcher {
-    /// Learns from an attempt that has come to its end.
+    /// Learns from an attempt that has ended.
     ///
     /// - Parameters:
     ///   - lane: The lane of the delivery.
@@ -17,7 +17,7 @@ extension Dispatcher {
         health.took(milliseconds: milliseconds, hasRunOutOfTime: hasRunOutOfTime)
         let transition = health.breaker.ended(
             outcome.signal(status: status), isProbe: flight.isProbe, at: now, using: &generator)
-        // After the answer has been counted: the slow start begins again.
+        // After the answer has been counted, so that the slow start begins again.
         if let asked = outcome.pause {
             let wait = Int64(RetryPolicy.gateWait(asked: asked)) * 1000
             health.gate(until: now.advanced(byMilliseconds: wait))
@@ -67,8 +67,8 @@ extension Dispatcher {
             endpoints.remove(at: place)
             if !openedBy.isEmpty { openedBy[endpoint] = nil }
         } else if let idleSince = endpoints.values[place].idleSince {
-            // Names of lanes that are blocked no longer may still be in its list; the endpoint is looked at again all
-            // the same.
+            // Lanes that are no longer blocked may still be in its wait list; the endpoint is reconsidered all the
+            // same.
             let since = isAwaited || hasSlowLanes(endpoint) ? now : idleSince
             let end = since.advanced(byMilliseconds: RouterLimits.endpointMemoryMilliseconds)
             if end <= now { forget(endpoint) } else { wake(endpoint, at: end) }
@@ -102,7 +102,7 @@ extension Dispatcher {
 }
 
 extension ResponseClass {
-    /// The pause that the receiver asks for, in seconds if it says so; nil if it asks for none.
+    /// The pause that the receiver asks for, with its seconds if it names them; nil if it asks for none.
     fileprivate var pause: Int?? {
         switch self {
         case .backPressure(let seconds): .some(seconds)

@@ -19,7 +19,7 @@ package import RouterPlugin
 package struct Dispatcher: Sendable {
     /// A resource of the node that an attempt needs beside a slot for its class.
     package enum Resource: Hashable, Sendable {
-        /// Leave of the endpoint: its breaker or a pause admits no attempt, or only few at a time.
+        /// Permission of the endpoint: its breaker or a pause admits no attempt, or only few at a time.
         case endpoint(EndpointKey)
         /// One of the attempts that may be under way at an origin.
         case origin(Origin)
@@ -37,7 +37,7 @@ package struct Dispatcher: Sendable {
         let urgency: Priority
     }
 
-    /// The resources that an attempt has in use.
+    /// The resources that an attempt uses.
     struct Flight: Sendable {
         let endpoint: EndpointKey
         let urgency: Priority
@@ -58,10 +58,10 @@ package struct Dispatcher: Sendable {
 
     package let caps: DeliveryCaps
     package private(set) var slots: DeliverySlots
-    /// State learnt about endpoints. None of it is kept: it is learnt again soon enough, and state that must survive a
-    /// restart, such as the time of the next attempt, is kept with the delivery.
+    /// State learnt about endpoints. It is not stored: it is learnt again soon enough, and state that must survive a
+    /// restart, such as the time of the next attempt, is stored with the delivery.
     package internal(set) var endpoints: [EndpointKey: EndpointHealth] = [:]
-    /// The lane whose attempt opened the breaker of an endpoint last. It is not part of `EndpointHealth`, which is
+    /// The lane whose attempt last opened the breaker of an endpoint. It is not part of `EndpointHealth`, which is
     /// copied with each attempt.
     package internal(set) var openedBy: [EndpointKey: SessionKey] = [:]
     /// Attempts under way that use a slow slot.
@@ -89,7 +89,7 @@ package struct Dispatcher: Sendable {
     private var slowLanes: [EndpointKey: WaitList] = [:]
     /// Timers of endpoints to set.
     var wakeUps: [(endpoint: EndpointKey, at: Timestamp)] = []
-    /// Changes of endpoints that were not reported yet.
+    /// Changes of endpoints that are not reported yet.
     private var events: [EndpointEvent] = []
 
     init(_ caps: DeliveryCaps) {
@@ -170,7 +170,8 @@ package struct Dispatcher: Sendable {
         shares[endpoint.application, default: 0] += 1
         if isSlow { slowUnderWay += 1 }
         unblock(key)
-        // Granted one resource, it may start without it: its endpoint is quick again, or is another one.
+        // After the grant of one resource the attempt may start without it: its endpoint is quick again, or is another
+        // one.
         if let resource = removeGrant(of: key), !flight.uses(resource) { wakeNext(resource) }
     }
 
@@ -203,7 +204,7 @@ package struct Dispatcher: Sendable {
             originShares[endpoint.origin]?[endpoint.application, default: 0] += 1
             return
         }
-        // Of so few attempts at an origin a share leaves out none.
+        // With so few attempts at an origin every application has a share.
         guard caps.perOrigin > RouterLimits.attemptsPerFreeSlot,
             underWay >= mostOfOneApplication(atOriginWith: underWay)
         else { return }
@@ -275,7 +276,8 @@ package struct Dispatcher: Sendable {
     /// Whether lanes may be blocked on the resource.
     func isAwaited(_ resource: Resource) -> Bool { waitLists[resource] != nil }
 
-    /// The same of an endpoint. Most of the time no lane is blocked on anything, and no resource is made to look it up.
+    /// Whether lanes may be blocked on the endpoint. Most of the time no lane is blocked, and no `Resource` has to be
+    /// created for the look-up.
     func isAwaited(_ endpoint: EndpointKey) -> Bool { !waitLists.isEmpty && isAwaited(.endpoint(endpoint)) }
 
     /// Grants a resource that has become free to the first lanes blocked on it, this many of each class.
@@ -309,8 +311,8 @@ package struct Dispatcher: Sendable {
         }
     }
 
-    /// Wakes the lanes of an endpoint that are blocked on a slow slot: the endpoint is slow no longer, and they need
-    /// none.
+    /// Wakes the lanes of an endpoint that are blocked on a slow slot: the endpoint is no longer slow, and they need no
+    /// slow slot.
     mutating func wakeSlowLanes(of endpoint: EndpointKey) {
         for (key, urgency) in removeSlowLanes(of: endpoint) {
             blocked[key] = nil

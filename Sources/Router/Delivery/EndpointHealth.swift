@@ -1,13 +1,13 @@
 package import RouterPlugin
 
-/// State of an endpoint that is in use or has had failures; there is none of other endpoints.
+/// The state of an endpoint that is in use or has had failures; other endpoints have no state.
 package struct EndpointHealth: Sendable {
     package internal(set) var breaker = Breaker()
     /// The end of the pause that the receiver has asked for.
     package internal(set) var gatedUntil: Timestamp?
     /// Attempts that are under way.
     package internal(set) var underWay = 0
-    /// The number of quick answers until the endpoint counts as slow no longer; 0 if it is not slow.
+    /// The number of quick answers until the endpoint no longer counts as slow; 0 if it is not slow.
     private var quickAnswersMissing = 0
     /// Whether the last attempt could not be made, for want of a thread, a socket or memory.
     var wasNotSent = false
@@ -25,8 +25,7 @@ package struct EndpointHealth: Sendable {
     package var isSlow: Bool { quickAnswersMissing > 0 }
 
     /// Whether its attempts share few slots with one another. Attempts that this machine could not make count as slow
-    /// too: if a name without an answer keeps them, each of them waits for a while, and other endpoints must not wait
-    /// for them.
+    /// too: an attempt may wait for a name that gets no answer, and other endpoints must not wait for it.
     package var sharesFewSlots: Bool { isSlow || wasNotSent }
 
     /// Whether the state equals that of an unknown endpoint.
@@ -54,8 +53,8 @@ package struct EndpointHealth: Sendable {
         return breaker.admits(underWay: underWay, at: now)
     }
 
-    /// An attempt has taken that long. An attempt that has run out of time is slow, however short an application
-    /// makes that: it would have gone on.
+    /// An attempt has taken that long. An attempt that has run out of time counts as slow, however short the
+    /// application's limit is: it would have gone on.
     mutating func took(milliseconds: Int64, hasRunOutOfTime: Bool) {
         wasNotSent = false
         if milliseconds >= RouterLimits.slowAttemptMilliseconds || hasRunOutOfTime {
@@ -65,7 +64,7 @@ package struct EndpointHealth: Sendable {
         }
     }
 
-    /// An alert for operators, once; nil if there is nothing new.
+    /// An alert for operators, once for each fault; nil if there is no new one.
     mutating func newAlert(_ outcome: ResponseClass) -> EndpointAlert? {
         redirectsInARow = outcome == .misdirected ? redirectsInARow + 1 : 0
         let found: EndpointAlert? =

@@ -1,11 +1,10 @@
 package import RouterPlugin
 
-/// An endpoint, as far as one application is concerned: what one tenant's messages do to a receiver is not held against
-/// another's.
+/// An endpoint within one application: failures caused by one tenant's messages are not held against another tenant.
 package struct EndpointKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let application: ApplicationID
     package let url: String
-    /// Where its connections go: scheme, host and port, as far as the URL names them.
+    /// The destination of its connections: scheme, host and port, as far as the URL names them.
     package let origin: Origin
 
     package init(application: ApplicationID, url: String) {
@@ -32,13 +31,13 @@ package struct EndpointKey: Hashable, Comparable, Sendable, CustomStringConverti
     }
 }
 
-/// Scheme, host and port of a URL, of whatever application: connections are the machine's.
+/// Scheme, host and port of a URL, of any application: connections belong to the machine.
 package struct Origin: Hashable, Sendable {
     private static let impliedPorts = [("https:", ":443"), ("http:", ":80")].map { (Array($0.utf8), Array($1.utf8)) }
 
     private let bytes: [UInt8]
 
-    /// For people; it holds no path and no query, where secrets may stand.
+    /// For people; it holds no path and no query, which may contain secrets.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     package init(url: String) {
@@ -53,7 +52,7 @@ package struct Origin: Hashable, Sendable {
             bytes.append(isCapital ? byte | 0x20 : byte)
         }
         for (scheme, port) in Self.impliedPorts where bytes.starts(with: scheme) {
-            // Whether a URL names the port that it means anyway, it means the same.
+            // A URL that names its scheme's default port has the same origin.
             if bytes.suffix(port.count).elementsEqual(port) { bytes.removeLast(port.count) }
         }
         self.bytes = bytes

@@ -3,8 +3,8 @@ import RouterPlugin
 
 /// Expiration times of waiting deliveries, the earliest first.
 ///
-/// The entry of a delivery that leaves before its time is not searched for, but passed over when it comes to the front.
-/// So an entry costs a few steps once, and asking for the front of a queue of any length costs next to nothing.
+/// The entry of a delivery that leaves before its expiration is not searched for, but skipped when it reaches the
+/// front. So an entry costs a few steps once, and reading the front of a queue of any length costs next to nothing.
 struct ExpiryQueue: Sendable {
     struct Entry: Comparable, Sendable {
         let time: Timestamp
@@ -17,7 +17,7 @@ struct ExpiryQueue: Sendable {
 
     private var heap = Heap<Entry>()
 
-    /// The number of entries, including those that will be passed over.
+    /// The number of entries, including entries that will be skipped.
     var count: Int { heap.count }
 
     mutating func add(_ sequence: NotificationSequence, at time: Timestamp) {
@@ -29,7 +29,7 @@ struct ExpiryQueue: Sendable {
         heap = Heap(entries)
     }
 
-    /// The earliest of those that still wait.
+    /// The earliest entry whose delivery still waits.
     mutating func first(where isWaiting: (NotificationSequence) -> Bool) -> Entry? {
         while let entry = heap.min {
             if isWaiting(entry.sequence) { return entry }

@@ -8,9 +8,9 @@ import RouterPlugin
 ///     normal  ─▶ app 1            ─▶ lane                      4 of normal, then
 ///     low     ─▶                                               1 of low, as long as all of them have something
 ///
-/// A lane that is served pays one attempt. An application has as much credit a turn as its weight, and goes to the back
-/// when it is used up; one with a thousand lanes gets no more than one with a single lane. Each step is a few
-/// operations, however many lanes there are.
+/// Each attempt costs its application one credit. An application has as much credit a turn as its weight, and goes to
+/// the back when it is used up; an application with a thousand lanes gets no more than an application with a single
+/// lane. Each step is a few operations, however many lanes there are.
 struct FairTurns: Sendable {
     /// The number of attempts that a class may start before the next one has its turn.
     static let attemptsPerTurn = [8, 4, 1]
@@ -32,12 +32,12 @@ struct FairTurns: Sendable {
     }
 
     private var classes = Array(repeating: Class(), count: Priority.ranked.count)
-    /// The lines that each lane stands in, once at most in each. A lane that became more urgent may stand in two.
+    /// The lines of each lane, at most once in each. A lane that became more urgent may be in two.
     private var standing: Set<Place> = []
 
     var isEmpty: Bool { standing.isEmpty }
 
-    /// Puts a lane at the end of its line, unless it stands there.
+    /// Adds a lane at the end of its line, unless it is in the line.
     mutating func append(_ key: SessionKey, _ urgency: Priority) {
         let rank = urgency.rank
         guard standing.insert(Place(key: key, rank: rank)).inserted else { return }
@@ -63,7 +63,7 @@ struct FairTurns: Sendable {
         return (key, Priority.ranked[rank])
     }
 
-    /// The turn is over. If an attempt was started, it is paid for.
+    /// Ends the turn, and charges it if an attempt was started.
     mutating func finish(_ key: SessionKey, _ urgency: Priority, hasStarted: Bool) {
         let rank = urgency.rank
         if hasStarted {

@@ -6,7 +6,7 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var machine: DeliveryStateMachine
     /// Nil if it is to be read from the store when an attempt starts.
     package var payload: MessagePayload?
-    /// Whether its end is being committed: it has expired, or was called back.
+    /// Whether its end is being committed: it has expired, or was recalled.
     package var isEnding = false
     /// Whether it is misaddressed: it names a device, and its session has moved to another one.
     package var isAstray = false
@@ -46,13 +46,13 @@ extension UnsettledNotification {
 ///      │ 17 inFlight │ 21 waiting │ 22 waiting │ 30 │     in order of acceptance
 ///
 /// First in, first out: the lane offers its first waiting delivery while fewer than `maxInFlight` are under way. A
-/// delivery that waits for its retry holds back those behind it; that is what order means. An application may say that
-/// it does so for its first attempts only: then those behind it overtake it while it waits, and it comes first again
-/// when its time has come.
+/// delivery that waits for its retry holds back the deliveries behind it; otherwise they would arrive out of order. An
+/// application may limit that to the first attempts: after those, later deliveries overtake the delivery while it
+/// waits, and it comes first again at its time.
 ///
-/// An event goes alone: it starts when nothing is under way, nothing starts beside it, and nothing overtakes it. While
-/// a gate is closed, events go on and notifications wait. They wait until the session has been told that the gate is
-/// open: it must not show a held notification before it may show anything.
+/// An event is sent alone: it starts when no attempt is under way, no attempt starts beside it, and no delivery
+/// overtakes it. While a gate is closed, events go on and notifications wait. They wait until the session has been told
+/// that the gate is open: it must not show a held notification before it may show anything.
 package struct Lane: Sendable {
     package private(set) var queue = SplitDeque<QueuedDelivery>()
     package private(set) var inFlight = 0
@@ -242,8 +242,8 @@ package struct Lane: Sendable {
     ///
     /// - Parameters:
     ///   - overtakenAfter: After how many attempts a delivery that waits for its retry may be overtaken; nil for never.
-    ///   - isGated: Whether nothing but events may start.
-    ///   - isPermitted: Whether an attempt may start as far as others are concerned.
+    ///   - isGated: Whether only events may start.
+    ///   - isPermitted: Whether the planner permits an attempt.
     package mutating func offer(
         at now: Timestamp, maxInFlight: Int, overtakenAfter: Int? = nil, isGated: Bool = false, isPermitted: Bool = true
     ) -> Offer {
@@ -278,7 +278,7 @@ package struct Lane: Sendable {
         return [time, nextExpiry()].compactMap(\.self).min().map { .wait(until: $0) } ?? .nothing
     }
 
-    /// Whether nothing but events may start.
+    /// Whether only events may start.
     func isResting(_ isGated: Bool) -> Bool { isGated || tally.openings > 0 }
 
     /// The first delivery that could start or end now; if there is none, the time at which the first of the deliveries
@@ -286,7 +286,7 @@ package struct Lane: Sendable {
     func candidate(
         at now: Timestamp, _ overtakenAfter: Int?, _ isGated: Bool
     ) -> (index: Int?, retryAt: Timestamp?) {
-        // Only an event may start, and there is none: the queue may be long, and is not looked through.
+        // Only an event may start, and there is none: the queue may be long, and is not scanned.
         if isLeaving || isGated, !hasEvents { return (nil, nil) }
         var retryAt: Timestamp?
         var overtaken = 0

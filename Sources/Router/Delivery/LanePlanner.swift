@@ -16,7 +16,7 @@ package struct LanePlanner: Sendable {
     /// A request of the planner to its caller.
     package enum Step: Hashable, Sendable {
         case attempt(SessionKey, QueuedDelivery, number: Int)
-        /// Settle this delivery: its time has run out.
+        /// Settle this delivery: it has expired.
         case ended(NotificationSequence)
         /// Call `timeHasCome(for:)` for this lane at that time.
         case wake(SessionKey, at: Timestamp)
@@ -89,7 +89,7 @@ package struct LanePlanner: Sendable {
         }
     }
 
-    /// Takes a delivery out: it is settled, or moves elsewhere.
+    /// Removes a delivery: it is settled, or moves to another lane.
     @discardableResult
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
         guard let key = laneOf.removeValue(forKey: sequence),
@@ -120,7 +120,7 @@ package struct LanePlanner: Sendable {
 
     // MARK: Lanes
 
-    /// The session is gone, or disabled: nothing more is started for it.
+    /// The session is gone or disabled: no further attempt starts for it.
     package mutating func close(_ key: SessionKey) {
         lanes.update(key) { $0.isClosed = true }
         dispatcher.unblock(key)
@@ -133,13 +133,13 @@ package struct LanePlanner: Sendable {
         look(at: key)
     }
 
-    /// The session is on another device than before.
+    /// The session has moved to another device.
     mutating func move(_ key: SessionKey, to device: DeviceID?) {
         lanes.update(key) { $0.move(to: device) }
         look(at: key)
     }
 
-    /// The session is back, or has changed.
+    /// The session has returned, or has changed.
     package mutating func reopen(_ key: SessionKey) {
         lanes.update(key) { lane in
             lane.isClosed = false
@@ -167,8 +167,8 @@ package struct LanePlanner: Sendable {
 
     func isOpen(_ key: SessionKey) -> Bool { lanes.read(key) { !$0.isClosed } ?? false }
 
-    /// Gives the lane a turn, even if it is blocked: a delivery may have expired, or be more urgent. A lane without
-    /// anything to start is not blocked.
+    /// Gives the lane a turn, even if it is blocked: a delivery may have expired, or have become more urgent. A lane
+    /// without anything to start is not blocked.
     private mutating func look(at key: SessionKey) {
         if let urgency = lanes.read(key, { $0.isClosed ? nil : $0.urgency }) ?? nil {
             dispatcher.queue(key, urgency)
@@ -194,7 +194,7 @@ package struct LanePlanner: Sendable {
 
     // MARK: Endpoints
 
-    /// Learns from an attempt that has come to its end.
+    /// Learns from an attempt that has ended.
     ///
     /// - Parameters:
     ///   - status: The status of the receiver's answer; nil if there was none.
@@ -227,10 +227,10 @@ package struct LanePlanner: Sendable {
 
     // MARK: Turns
 
-    /// The next thing to do now; nil when nothing can be done before something changes.
+    /// The next step to take now; nil when no step is possible before a change.
     ///
     /// - Parameters:
-    ///   - terms: The terms of a lane; nil if its session is not there.
+    ///   - terms: The terms of a lane; nil if its session does not exist.
     ///   - weight: The number of attempts that an application may start in a turn.
     package mutating func next(
         at now: Timestamp, terms: (SessionKey) -> LaneTerms?, weight: (ApplicationID) -> Int = { _ in 1 }
@@ -322,7 +322,7 @@ package struct LanePlanner: Sendable {
     /// are in doubt, as after a recovery: their outcomes belong to no delivery of this planner any more, and their
     /// resources are for other applications.
     ///
-    /// The state of endpoints stays: it is the node's own experience, and is forgotten in its time.
+    /// The state of endpoints stays: it belongs to the node, and is forgotten at its time.
     package mutating func takeLanes(of application: ApplicationID) -> TenantLanes? {
         guard var taken = lanes.take(application) else { return nil }
         for (key, lane) in taken.keyed {

@@ -1,7 +1,7 @@
 package import RouterPlugin
 
-/// All lanes of a planner. One dictionary has them, so that a look-up costs one step; the sessions of each application are
-/// known beside it, so that the lanes of one can be taken out without a look at the others.
+/// All lanes of a planner. One dictionary has them, so that a look-up costs one step; the sessions of each application
+/// are listed beside it, so that the lanes of one application can be taken out without a scan of the others.
 ///
 /// Invariant: a session is in `sessions` exactly if its lane is in `lanes`.
 package struct LaneTable: Sendable {
@@ -21,14 +21,14 @@ package struct LaneTable: Sendable {
         (sessions[application] ?? []).map { SessionKey(application: application, session: $0) }.sorted()
     }
 
-    /// Reads something of a lane where it lies; nil if there is no such lane.
+    /// Reads a lane in place; nil if there is no such lane.
     @inline(__always)
     func read<Result>(_ key: SessionKey, _ read: (borrowing Lane) -> Result) -> Result? {
         guard let place = lanes.index(forKey: key) else { return nil }
         return read(lanes.values[place])
     }
 
-    /// Changes a lane where it lies; nil if there is no such lane.
+    /// Changes a lane in place; nil if there is no such lane.
     @inline(__always)
     @discardableResult
     mutating func update<Result>(_ key: SessionKey, _ change: (inout Lane) -> Result) -> Result? {
@@ -36,7 +36,7 @@ package struct LaneTable: Sendable {
         return change(&lanes.values[place])
     }
 
-    /// Changes a lane where it lies, after making it if there is none.
+    /// Changes a lane in place, after inserting it if there is none.
     mutating func updateOrInsert(_ key: SessionKey, _ change: (inout Lane) -> Void) {
         if update(key, change) != nil { return }
         sessions[key.application, default: []].insert(key.session)

@@ -30,7 +30,7 @@ package enum ResponseClass: Hashable, Sendable {
     case payloadMissing
     case formatFailed
     case notSent
-    /// The application does not want this answer to be followed by another attempt.
+    /// The application wants no further attempt after this answer.
     case refused
 
     package init(_ outcome: TransferResult.Outcome, statuses: StatusTable = StatusTable()) {
@@ -90,8 +90,8 @@ package enum ResponseClass: Hashable, Sendable {
 }
 
 extension TransferResult.Outcome {
-    /// Whether the receiver may have taken the message, although nothing says so: it was sent, and no answer of the
-    /// receiver's own came back. A gateway's 504 says no more than that.
+    /// Whether the receiver may have accepted the message without saying so: it was sent, and no answer of the
+    /// receiver's own came back. A gateway's 504 is no answer of the receiver.
     package var isAmbiguous: Bool {
         switch self {
         case .response(let response): response.status == 504

@@ -1,9 +1,10 @@
 package import RouterPlugin
 
-/// When a failed attempt is tried again: a schedule that is data, and jitter from a generator that is handed in.
+/// The time of the next attempt after a failure: a schedule as data, and jitter from a generator that the caller passes
+/// in.
 ///
 /// The wait before attempt n + 1 is step n of the schedule and up to a fifth of it more, so that deliveries that failed
-/// together do not come back together. Jitter is added, never taken off: no attempt comes before its time.
+/// together are not retried together. Jitter is added, never subtracted: no attempt is early.
 ///
 ///     failures   wait (Standard Webhooks' ladder)        with jitter, at most
 ///     1          5 s                                     6 s
@@ -19,7 +20,7 @@ package import RouterPlugin
 package struct RetryPolicy: Hashable, Sendable {
     /// Waits in seconds, from Standard Webhooks 1.0.0; the first attempt is made at once.
     package static let standardWebhooksSchedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
-    /// Answers that refuse the message itself are not worth the whole schedule.
+    /// Answers that refuse the message itself do not justify the whole schedule.
     package static let rejectionsBeforeGivingUp = 3
     /// The wait when a receiver asks for a pause without saying how long.
     package static let gateSeconds = 5
@@ -39,11 +40,11 @@ package struct RetryPolicy: Hashable, Sendable {
     /// How often a delivery may fail before it is given up.
     package var maximumFailures: Int { schedule.count + 1 }
 
-    /// For how long a receiver may hold a delivery back without using up its schedule: as long as the schedule itself
-    /// would take, and a day at least.
+    /// How long a receiver may hold a delivery back without using up its schedule: as long as the schedule itself would
+    /// take, and at least a day.
     package var patienceSeconds: Int { max(RouterLimits.retryAfterSeconds, schedule.reduce(0, +)) }
 
-    /// When to try again after that many failures (1 or more); nil if the schedule is used up.
+    /// The time of the next attempt after that many failures (1 or more); nil if the schedule is used up.
     package func nextAttempt(
         afterFailures failures: Int, at now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Timestamp? {

@@ -1,24 +1,24 @@
-/// How the obligation to deliver a notification ended. Every accepted notification ends in exactly one.
+/// The end of the obligation to deliver a notification. Every accepted notification ends in exactly one settlement.
 package enum Settlement: Hashable, Sendable {
     /// The receiver answered 2xx.
     case delivered
-    /// Its time ran out before it could be delivered.
+    /// It expired before it could be delivered.
     case expired
     /// It was given up.
     case deadLettered(DeadLetterReason)
-    /// A newer one with the same collapse id took its place.
+    /// A newer notification with the same collapse id superseded it.
     case superseded
-    /// A client called it back.
+    /// A client recalled it.
     case cancelled
 }
 
 /// Why a notification was given up.
 package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
-    /// No session can have it, and none may be made.
+    /// No session can receive it, and none may be created.
     case noEligibleSession = "no-eligible-session"
-    /// The retry schedule came to its end.
+    /// The retry schedule is used up.
     case retriesExhausted = "retries-exhausted"
-    /// The receiver refuses this message, again and again.
+    /// The receiver has refused this message repeatedly.
     case rejectedByReceiver = "rejected-by-receiver"
     /// A rule dropped it.
     case droppedByRule = "dropped-by-rule"
@@ -26,21 +26,21 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case endpointUnusable = "endpoint-unusable"
     /// The egress guard does not let the daemon connect to the endpoint.
     case egressRefused = "egress-refused"
-    /// The store has no payload of it any more: the database is damaged, or was altered.
+    /// The store no longer has its payload: the database is damaged, or was altered.
     case payloadMissing = "payload-missing"
     /// The format of the endpoint cannot render it.
     case formatFailed = "format-failed"
     /// Its application was deleted.
     case applicationDeleted = "application-deleted"
-    /// It is an event, and its receiver is gone: it is for no other one.
+    /// It is an event, and its receiver is gone: it has no other one.
     case receiverGone = "receiver-gone"
 }
 
-/// Where a notification stands, as the outside sees it.
+/// The state of a notification in the API.
 package enum NotificationState: String, CaseIterable, Hashable, Sendable {
     case held, waiting, inFlight, delivered, expired, deadLettered, superseded, cancelled
 
-    /// Whether it is settled for good.
+    /// Whether it is settled.
     package var isSettled: Bool {
         switch self {
         case .held, .waiting, .inFlight: false
@@ -50,7 +50,7 @@ package enum NotificationState: String, CaseIterable, Hashable, Sendable {
 }
 
 extension Settlement {
-    /// The state that the outside sees.
+    /// The state in the API.
     package var state: NotificationState {
         switch self {
         case .delivered: .delivered

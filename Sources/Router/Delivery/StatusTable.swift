@@ -6,7 +6,7 @@ package enum StatusAction: String, CaseIterable, Hashable, Sendable {
     case retry
     /// A failure that lies in the message: tried three times in all, then given up.
     case retryBriefly
-    /// Nothing is used up; the lane waits as long as the receiver says.
+    /// A wait that uses up no step; the lane waits as long as the receiver asks.
     case wait
     /// The session is disabled, and its waiting notifications go to the next best one.
     case moveOn
@@ -14,10 +14,10 @@ package enum StatusAction: String, CaseIterable, Hashable, Sendable {
     case deadLetter
 }
 
-/// Which statuses an application wants handled otherwise than `ResponseClass` says.
+/// The statuses that an application handles otherwise than `ResponseClass`.
 ///
-/// A rule for one status goes before a rule for its hundred. 2xx has no rules: a message that was accepted is not sent
-/// again. 3xx is never a success.
+/// A rule for one status takes precedence over a rule for its hundred. 2xx has no rules: an accepted message is not
+/// sent again. 3xx is never a success.
 package struct StatusTable: Hashable, Sendable {
     /// One status, or a hundred of them.
     package enum Pattern: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -45,21 +45,21 @@ package struct StatusTable: Hashable, Sendable {
         }
     }
 
-    /// Why a rule cannot be.
+    /// The reason why a rule is invalid.
     package enum InvalidRule: Error, Hashable, Sendable {
         /// Neither a status from 300 to 599 nor `3xx`, `4xx` or `5xx`.
         case unknownStatus(String)
         case unknownAction(String)
-        /// A redirect has not arrived anywhere.
+        /// A redirect is not a delivery.
         case redirectAsSuccess(String)
     }
 
     private var rules: [Pattern: StatusAction] = [:]
 
-    /// The table without rules: everything is handled as `ResponseClass` says.
+    /// The table without rules: `ResponseClass` decides every status.
     package init() {}
 
-    /// Adds a rule in the words of the API, such as `404` and `retry`.
+    /// Adds a rule in the API's notation, such as `404` and `retry`.
     package mutating func add(_ pattern: String, _ action: String) throws(InvalidRule) {
         guard let read = Pattern(pattern) else { throw .unknownStatus(pattern) }
         guard let action = StatusAction(rawValue: action) else { throw .unknownAction(action) }
@@ -72,12 +72,12 @@ package struct StatusTable: Hashable, Sendable {
         rules[read] = action
     }
 
-    /// The application's own say on a status; nil leaves it to `ResponseClass`.
+    /// The application's own action on a status; nil leaves it to `ResponseClass`.
     package func rule(for status: Int) -> StatusAction? {
         rules[.status(status)] ?? rules[.hundred(status / 100)]
     }
 
-    /// All rules in the words of the API, single statuses first.
+    /// All rules in the API's notation, single statuses first.
     package var words: [(pattern: String, action: String)] {
         rules.sorted { $0.key < $1.key }.map { ($0.key.description, $0.value.rawValue) }
     }

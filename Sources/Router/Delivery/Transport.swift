@@ -21,14 +21,14 @@ package struct WebhookRequest: Hashable, Sendable {
     /// Names and values without CR or LF.
     package var headers: [HeaderField]
     package var body: [UInt8]
-    /// Time limit for the connection to stand, name look-up and TLS included.
+    /// Time limit for the connection to be established, name look-up and TLS included.
     package var connectTimeoutMilliseconds: Int
     /// Time limit for the whole exchange.
     package var timeoutMilliseconds: Int
-    /// How many bytes of the response body are read; more are cut off.
+    /// How many bytes of the response body are read; the rest is cut off.
     package var responseLimit: Int
-    /// The application that sends: its egress policy decides where the request may go. Nil has only the grants that all
-    /// applications have.
+    /// The application that sends: its egress policy decides where the request may go. Nil has only the grants for all
+    /// applications.
     package var application: ApplicationID?
 
     package init(
@@ -73,17 +73,17 @@ package struct TransferResult: Hashable, Sendable {
     }
 }
 
-/// A response, as far as delivery looks at it.
+/// The parts of a response that delivery needs.
 package struct ReceivedResponse: Hashable, Sendable {
     package var status: Int
     /// The wait that the receiver asks for (`Retry-After`, either form), in seconds; nil if it asks for none.
     package var retryAfterSeconds: Int?
     package var contentType: String?
-    /// Where a 3xx answer points to; it is shown, never followed.
+    /// The target of a 3xx answer; it is shown, never followed.
     package var location: String?
     /// At most `responseLimit` bytes.
     package var body: [UInt8]
-    /// Whether the body went on after that.
+    /// Whether the body was longer than that.
     package var bodyTruncated: Bool
 
     package init(
@@ -111,19 +111,19 @@ package struct TransferFailure: Hashable, Sendable {
         case unusableURL = "unusable-url"
         /// The egress guard does not let this application connect there.
         case egressRefused = "egress-refused"
-        /// The store has no payload of it: there is nothing to send, now or later.
+        /// The store has no payload of the notification, so there is nothing to send, now or later.
         case payloadMissing = "payload-missing"
         /// The format of the endpoint cannot render it, now or later.
         case formatFailed = "format-failed"
         case shuttingDown = "shutting-down"
-        /// This machine had no socket or thread to give: too many files are open, memory is short, or too many
+        /// This machine had no socket or thread available: too many files are open, memory is short, or too many
         /// look-ups of names wait for an answer.
         case noSocket = "no-socket"
         case other = "transport-error"
     }
 
     package var kind: Kind
-    /// libcurl's code, if the failure comes from there.
+    /// libcurl's code, if the failure is libcurl's.
     package var curlCode: Int?
     /// One line for people, without secrets.
     package var message: String
@@ -134,15 +134,15 @@ package struct TransferFailure: Hashable, Sendable {
         self.message = message
     }
 
-    /// Whether it came of a limit of time, wherever the request was by then. The kind does not tell: an endpoint
-    /// that cannot be connected to in time has not been asked.
+    /// Whether a time limit caused it, in any phase of the request. The kind does not tell: an endpoint that cannot be
+    /// connected to in time was never sent the request.
     package var hasRunOutOfTime: Bool { kind == .timedOut || curlCode == Self.curlCodeOfTimeouts }
 
     /// `CURLE_OPERATION_TIMEDOUT`, for every limit of time.
     package static let curlCodeOfTimeouts = 28
 }
 
-/// Where the time of a request went, in microseconds from its start, as libcurl counts.
+/// The phases of a request, in microseconds from its start, as libcurl measures them.
 package struct TransferMetrics: Hashable, Sendable {
     package var nameLookup: Int64 = 0
     package var connect: Int64 = 0
@@ -151,7 +151,7 @@ package struct TransferMetrics: Hashable, Sendable {
     package var total: Int64 = 0
     package var remoteAddress: String?
     package var reusedConnection = false
-    /// `1.1`, `2`; nil if no response came.
+    /// `1.1`, `2`; nil if no response arrived.
     package var httpVersion: String?
 
     package init() {}

@@ -67,7 +67,7 @@ package final class APNsStream: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    // MARK: What comes in
+    // MARK: Reading
 
     private func begin(_ headers: HPACKHeaders) {
         request = APNsRequest(headers)
@@ -149,7 +149,7 @@ package final class APNsStream: ChannelInboundHandler {
         }
     }
 
-    // MARK: What goes out
+    // MARK: Writing
 
     private func refuse(_ refusal: APNsRefusal) {
         answer(.refused(refusal))

@@ -6,7 +6,7 @@ package import StoreSQLite
 
 /// The keys that seal secrets in the database: the first key seals, all keys open.
 ///
-///     key ──HKDF──▶ key id (8 bytes)                        names the key, says nothing of it
+///     key ──HKDF──▶ key id (8 bytes)                        names the key, reveals nothing of it
 ///      └────HKDF, salt (16 bytes, random) ──▶ AES-256-GCM   a key of its own for every sealing
 ///
 ///     sealed   salt │ nonce, 12 bytes │ ciphertext │ tag, 16 bytes

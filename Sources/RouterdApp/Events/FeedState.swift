@@ -37,7 +37,7 @@ package struct FeedState {
     private var lastReader = 0
     private var isEnded = false
     private var isKept = false
-    /// The first publish that found no readers since there was one.
+    /// The time of the first publish without readers; nil since the last reader opened.
     private var unreadSince: Timestamp?
     /// Whether events are made at all.
     package private(set) var isRecording = false

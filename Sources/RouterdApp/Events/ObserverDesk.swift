@@ -6,7 +6,7 @@ import Synchronization
 
 /// The worker of one observer: its queue, and a thread of its own, which sleeps until there is an event.
 ///
-/// The worker is a thread and not a dispatch queue: queues with blocked blocks use up the threads of the pool, and none
+/// The worker is a thread and not a dispatch queue: queues whose blocks hang use up the threads of the pool, and none
 /// would be left to answer requests.
 final class ObserverDesk: Sendable {
     private struct Work {

@@ -490,7 +490,7 @@ struct GateTests {
         #expect(try bench.run(.gate(.open(Self.C))).gate?.state == .restoring)
     }
 
-    // MARK: Telling
+    // MARK: Events
 
     @Test("Waiting sessions are told to hide, then the progress, then to show; each in its own lane")
     func telling() throws {

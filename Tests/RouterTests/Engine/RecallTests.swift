@@ -104,7 +104,7 @@ struct RecallTests {
         #expect(try state(bench, older) == .superseded && state(bench, newest) == .waiting)
     }
 
-    // MARK: Calling back
+    // MARK: Recalls
 
     private func cancel(_ bench: inout Workbench, _ sequence: NotificationSequence) throws -> Reply {
         try bench.run(.cancel(try #require(try bench.stored(sequence)).id))

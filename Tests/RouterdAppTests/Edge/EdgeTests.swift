@@ -32,7 +32,7 @@ struct EdgeTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     private static let lastHealth = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
-    // MARK: What is sent
+    // MARK: Requests
 
     @Test func everyCaseIsAnswered() async throws {
         try await withPort(accepting: 1) { _, port in
@@ -117,7 +117,7 @@ struct EdgeTests {
         }
     }
 
-    // MARK: How fast
+    // MARK: Time limits
 
     @Test func headsHaveToCome() async throws {
         try await withPort({ $0.times.head = .seconds(1) }) { _, port in
@@ -194,7 +194,7 @@ struct EdgeTests {
         }
     }
 
-    // MARK: How many
+    // MARK: Connection limits
 
     private static func expectRefusal(_ answers: [RawAnswer], _ summary: String) {
         #expect(answers.map(\.summary) == [summary])

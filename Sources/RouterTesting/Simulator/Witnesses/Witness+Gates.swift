@@ -176,7 +176,7 @@ extension Witness {
         require(!isAstray(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
     }
 
-    // MARK: - Telling
+    // MARK: - Events
 
     /// Every session that could not show the application before and can now is told, whatever the cause.
     mutating func checkShown(_ changes: [StoreChange], _ before: Registrations) {

@@ -6,7 +6,7 @@ package import RouterPlugin
 ///     producers ──▶ EngineDriver(EngineLoop) ──▶ transfers ──▶ endpoints
 ///                        │        ▲                            │
 ///                        ▼        └──────── outcomes ◀─────────┘
-///                   SimulatedDisk            Witness watches all of it
+///                   SimulatedDisk            Witness checks all of it
 ///
 /// The whole history follows from one seed.
 package struct World {

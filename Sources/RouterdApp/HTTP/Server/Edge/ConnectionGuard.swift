@@ -72,7 +72,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         release()
     }
 
-    // MARK: What comes in
+    // MARK: Reading
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard ending == .notYet else { return }
@@ -154,7 +154,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    // MARK: What goes out
+    // MARK: Writing
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard ending == .notYet, let exchange, exchange.answer != .ended else {
