@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// A body that the client sends only after `100 Continue`: the first read of the body sends it.
+/// A body whose client waits for `100 Continue`: the first read of the body sends `100 Continue`.
 ///
 /// A request that is refused for its path, its key or its length is therefore answered before any of the body is sent.
 struct AwaitedBody: AsyncSequence, Sendable {
@@ -29,7 +29,7 @@ struct AwaitedBody: AsyncSequence, Sendable {
 }
 
 extension Request {
-    /// The request; if the client waits for `100 Continue`, the first read of the body sends it.
+    /// The request, with an `AwaitedBody` if the client waits for `100 Continue`.
     func askingForItsBody(on channel: any Channel) -> Request {
         guard headers[.expect] != nil else { return self }
         var request = self
