@@ -13,7 +13,6 @@ final class DeliveryBenchmark {
     private var engine: Engine
     private var time: Int64 = 1_767_225_600_000
     private let requests: [AcceptRequest]
-    private let store = NoStore()
 
     init() throws {
         let ids = (0..<Self.sessions).map { SessionID(unchecked: "window-\($0)") }
@@ -60,7 +59,7 @@ final class DeliveryBenchmark {
     private func transact(_ commands: [Command], at now: Timestamp) {
         var batch = Batch()
         for command in commands {
-            guard let plan = try? engine.plan(command, at: now, lookup: store), !batch.conflicts(with: plan) else {
+            guard let plan = try? engine.plan(command, Facts(), at: now), !batch.conflicts(with: plan) else {
                 preconditionFailure("a command could not be planned")
             }
             batch.append(plan)
@@ -74,27 +73,6 @@ final class DeliveryBenchmark {
             url: attempt.endpoint.url, startedAt: now,
             result: TransferResult(outcome: .response(ReceivedResponse(status: 204))))
     }
-}
-
-/// A store that remembers nothing and has always committed.
-private struct NoStore: Store {
-    func recover() throws(StoreError) -> RecoveredState { RecoveredState() }
-    func commit(_ changes: [StoreChange]) throws(StoreError) {}
-    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { nil }
-    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { nil }
-    func retained(limit: Int) throws(StoreError) -> Retained { Retained(bytes: 0, oldest: []) }
-    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        ReplayPage(notifications: [], position: NotificationSequence(0))
-    }
-    func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? { nil }
-    func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? { nil }
-    func notifications(
-        matching filter: NotificationFilter, limit: Int
-    ) throws(StoreError) -> [StoredNotification] { [] }
-    func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
-        NotificationTally(count: 0, range: nil)
-    }
-    func census() throws(StoreError) -> NotificationCensus { NotificationCensus(accepted: 0, byState: [:]) }
 }
 
 /// Numbers that are the same in every run.

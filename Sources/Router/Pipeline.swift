@@ -9,49 +9,49 @@ package import RouterPlugin
 // | ingest  | –                                                      | RouterdApp: HTTP, keys, limits   |
 // | decode  | a `PayloadSource`                                      | –                                |
 // | dedupe  | `Pipeline.dedupe`                                      | the store's unique key           |
-// | match   | `SessionRegistry`                                      | –                                |
+// | match   | `Pipeline.match`, `SessionRegistry`                    | –                                |
 // | choose  | `Chooser`                                              | –                                |
 // | gate    | `Pipeline.gate`, `OnboardingGate`                      | –                                |
-// | enqueue | `Engine.enqueue`                                       | one transaction; then 202        |
+// | enqueue | `Pipeline.enqueue`                                     | one transaction; then 202        |
 // | deliver | `LanePlanner`, `Lane`, `DeliveryStateMachine`          | `Transport`                      |
 // | settle  | `DeliveryStateMachine`, `ResponseClass`, `RetryPolicy` | one transaction                  |
 
-/// What was made of a notification before it is committed.
+/// The route of a notification, before it is committed.
 package enum Routed: Sendable {
-    /// It came before; the first answer holds. The keys are those that it did not come under before.
+    /// The notification came before; the first answer holds. The keys are new names of the same notification.
     case duplicate(Receipt, newKeys: [DedupeKey])
     /// A key was used for something else.
     case conflict
-    /// It is new, and this is where it goes.
+    /// The notification is new, and goes to this place.
     case fresh(Decision, Placement, newSession: SceneSession?)
 }
 
-extension Engine {
-    /// The stages between decode and commit.
-    mutating func route(
-        _ request: AcceptRequest, in tenant: Tenant, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Routed {
-        if let earlier = try Pipeline.dedupe(request, lookup) { return earlier }
-        let view = NotificationView(
-            kind: request.notification.kind, application: request.application, device: request.device,
-            contentID: request.notification.contentID, priority: request.notification.priority,
-            payload: request.notification.payload)
-        let choice = chooser.choose(for: view, from: tenant, at: now)
-        let closed = closedGate(before: choice.outcome, in: tenant, device: request.device)
-        let gate = Pipeline.gate(choice.outcome, behind: closed)
-        return enqueue(choice.decision, gate, in: tenant, device: request.device, at: now)
-    }
-}
+/// The stages between decode and commit. They read facts, the tenant and the arguments, and nothing else.
+package struct Pipeline: Sendable {
+    package let chooser: Chooser
 
-/// The stages that are too small for a type of their own.
-package enum Pipeline {
-    /// Whether the sender has sent this before. All keys have a say: one that is new is a name of the same
-    /// notification from now on, and two that name two notifications are a conflict.
-    static func dedupe(_ request: AcceptRequest, _ lookup: any Store) throws(StoreError) -> Routed? {
+    /// Walks a notification through its stages.
+    ///
+    /// - Parameters:
+    ///   - facts: The receipts of the request's dedupe keys.
+    ///   - ids: Names the session that the router makes, if it makes one.
+    func accept(
+        _ request: AcceptRequest, _ facts: Facts, in tenant: Tenant, naming ids: inout Identities, at now: Timestamp
+    ) throws(MissingFacts) -> Routed {
+        if let earlier = try Self.dedupe(request, facts) { return earlier }
+        let candidates = Self.match(request, in: tenant)
+        let choice = chooser.choose(among: candidates, in: tenant, at: now)
+        let gated = Self.gate(choice.outcome, behind: tenant.gate(before: choice.outcome, device: request.device))
+        return Self.enqueue(choice.decision, gated, in: tenant, device: request.device, naming: &ids, at: now)
+    }
+
+    /// Whether the sender has sent this before. All keys have a say: a new key is another name of the same notification
+    /// from now on, and two keys that name two notifications are a conflict.
+    static func dedupe(_ request: AcceptRequest, _ facts: Facts) throws(MissingFacts) -> Routed? {
         var found: Receipt?
         var newKeys: [DedupeKey] = []
         for key in request.dedupeKeys {
-            guard let receipt = try lookup.receipt(for: key) else {
+            guard let receipt = try facts.receipt(for: key) else {
                 newKeys.append(key)
                 continue
             }
@@ -64,9 +64,18 @@ package enum Pipeline {
         return found.map { .duplicate($0, newKeys: newKeys) }
     }
 
-    /// Whether the chosen session may have it now.
+    /// The sessions that can have the notification. The registry finds them as far as the choice asks for them.
+    static func match(_ request: AcceptRequest, in tenant: Tenant) -> Candidates {
+        let view = NotificationView(
+            kind: request.notification.kind, application: request.application, device: request.device,
+            contentID: request.notification.contentID, priority: request.notification.priority,
+            payload: request.notification.payload)
+        return Candidates(for: view, under: tenant.application.routing)
+    }
+
+    /// Whether the chosen session may have the notification now.
     ///
-    /// - Parameter gate: The one that keeps it from the session; nil if it is open.
+    /// - Parameter gate: The gate that keeps the notification from the session; nil if it is open.
     static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?) -> Gated {
         switch outcome {
         case .session(let session): gate.map { .gated($0.device) } ?? .open(.existing(session))
@@ -78,16 +87,35 @@ package enum Pipeline {
         }
     }
 
-    /// What the gate says.
+    /// The place of the notification under the gate's verdict, and the session that is made for it, if it needs one.
+    static func enqueue(
+        _ decision: Decision, _ gated: Gated, in tenant: Tenant, device: DeviceID?, naming ids: inout Identities,
+        at now: Timestamp
+    ) -> Routed {
+        var decision = decision
+        switch gated {
+        case .open(.existing): return .fresh(decision, .lane, newSession: nil)
+        case .open(.new(let configuration)):
+            let session = ids.session(
+                configuration, of: SceneRole.windowApplication, in: tenant.application.id, device: device, at: now)
+            decision.session = session.key.session
+            return .fresh(decision, .lane, newSession: session)
+        case .held(let until): return .fresh(decision, .held(until: until), newSession: nil)
+        case .gated(let device): return .fresh(decision, .gated(device), newSession: nil)
+        case .settled(let settlement): return .fresh(decision, .settled(settlement), newSession: nil)
+        }
+    }
+
+    /// The gate's verdict.
     package enum Gated: Hashable, Sendable {
         case open(Target)
         case held(until: Timestamp)
-        /// Until the gate of that device opens, or of no device.
+        /// Held until the gate of that device opens, or of no device.
         case gated(DeviceID?)
         case settled(Settlement)
     }
 
-    /// Who is to have it.
+    /// The receiver of a notification.
     package enum Target: Hashable, Sendable {
         case existing(SessionID)
         case new(configuration: ConfigurationChoice)

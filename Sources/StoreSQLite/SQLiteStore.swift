@@ -4,7 +4,7 @@ package import RouterPlugin
 
 /// The store in an SQLite database file: one connection writes, others read.
 ///
-///     engine's queue ──▶ commit, receipt ──▶ writer ──▶ path-wal ──(checkpoint, by the writer only)──▶ path
+///     engine's queue ──▶ commit, facts ────▶ writer ──▶ path-wal ──(checkpoint, by the writer only)──▶ path
 ///     any thread ──────▶ reads ──────────▶ readers ────────┴──────────────────────────────────────────────┘
 ///
 /// Invariants: one process, one store (`StoreLock`); only the writer writes or checkpoints; under `Durability.full` a
@@ -99,20 +99,16 @@ extension SQLiteStore {
         }
     }
 
-    package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
-        try writing { db in try NotificationReader.receipt(for: key, db) }
-    }
-
-    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
-        try writing { db in try NotificationReader.keptAnswer(for: key, db) }
-    }
-
-    package func retained(limit: Int) throws(StoreError) -> Retained {
-        try writing { db in try RetentionReader.retained(limit: limit, db) }
-    }
-
-    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        try writing { db in try ReplayReader.page(of: replay, limit: limit, examined: examined, db) }
+    /// Reads on the connection that writes, whose keys of recent notifications no other connection has.
+    package func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
+        try writing { db in
+            var facts = Facts()
+            try db.inTransaction(.deferred) {
+                facts = try FactReader.facts(for: lookups, db)
+                return .commit
+            }
+            return facts
+        }
     }
 
     /// The settings in force on the connection that writes.

@@ -60,18 +60,17 @@ final class WatchedStore: Store {
 
     func recover() throws(StoreError) -> RecoveredState { try base.recover() }
 
-    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try base.receipt(for: key) }
-
-    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        try base.replayable(replay, limit: limit, examined: examined)
+    func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
+        var facts = try base.facts(for: lookups)
+        guard hasLostPayloads.withLock({ $0 }) else { return facts }
+        for lookup in lookups { if case .payload = lookup { facts[lookup] = .payload(nil) } }
+        return facts
     }
 
     func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {
         defer { tallies.add() }
         return try base.tally(of: filter, settledBy: time)
     }
-
-    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try base.keptAnswer(for: key) }
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {
         hasLostPayloads.withLock { $0 } ? nil : try base.payload(of: sequence)
@@ -84,8 +83,6 @@ final class WatchedStore: Store {
     ) throws(StoreError) -> [StoredNotification] {
         try base.notifications(matching: filter, limit: limit)
     }
-
-    func retained(limit: Int) throws(StoreError) -> Retained { try base.retained(limit: limit) }
 
     func census() throws(StoreError) -> NotificationCensus { try base.census() }
 }

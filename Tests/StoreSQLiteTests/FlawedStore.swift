@@ -21,6 +21,8 @@ final class FlawedStore: Store {
         case payloadAsText
         /// Pages begin with the last one of the page before.
         case pagesOverlap
+        /// Of several lookups one is answered.
+        case answersFirstLookupOnly
         /// The census leaves out expired notifications.
         case censusLosesExpired
         /// The list for retention begins with the newest.
@@ -77,28 +79,41 @@ final class FlawedStore: Store {
         return state
     }
 
-    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
-        guard flaw == .dedupeByNormalForm else { return try model.receipt(for: key) }
-        for text in ["caf\u{E9}", "cafe\u{301}"] where text == key.key {
-            let alike = DedupeKey(application: key.application, source: key.source, key: text)
-            if let receipt = try model.receipt(for: alike) { return receipt }
+    func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
+        var facts = try model.facts(for: lookups.map(flawed))
+        for lookup in lookups {
+            facts[lookup] = try flawed(facts[flawed(lookup)], to: lookup)
         }
-        return try model.receipt(for: key)
+        if flaw == .answersFirstLookupOnly { for lookup in lookups.dropFirst() { facts[lookup] = nil } }
+        return facts
     }
 
-    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try model.keptAnswer(for: key) }
-
-    func retained(limit: Int) throws(StoreError) -> Retained {
-        var retained = try model.retained(limit: limit)
-        if flaw == .retainsNewestFirst { retained.oldest.reverse() }
-        return retained
+    /// The lookup that is answered in place of another.
+    private func flawed(_ lookup: Lookup) -> Lookup {
+        guard flaw == .replaysWhatComes, case .replayable(let replay, let limit, let examined) = lookup else {
+            return lookup
+        }
+        return .replayable(replay.asked(at: .distantFuture), limit: limit, examined: examined)
     }
 
-    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        let asked = flaw == .replaysWhatComes ? replay.asked(at: .distantFuture) : replay
-        var page = try model.replayable(asked, limit: limit, examined: examined)
-        if flaw == .replaysOnePage { page.position = replay.through }
-        return page
+    private func flawed(_ answer: Facts.Answer?, to lookup: Lookup) throws(StoreError) -> Facts.Answer? {
+        switch (flaw, lookup, answer) {
+        case (.dedupeByNormalForm, .receipt(let key), _):
+            for text in ["caf\u{E9}", "cafe\u{301}"] where text == key.key {
+                let alike = DedupeKey(application: key.application, source: key.source, key: text)
+                let found = try model.facts(for: [.receipt(alike)])[.receipt(alike)]
+                if case .receipt(.some)? = found { return found }
+            }
+            return answer
+        case (.retainsNewestFirst, _, .retained(var retained)?):
+            retained.oldest.reverse()
+            return .retained(retained)
+        case (.replaysOnePage, .replayable(let replay, _, _), .replayable(var page)?):
+            page.position = replay.through
+            return .replayable(page)
+        case (.payloadAsText, .payload(let sequence), _): return .payload(try payload(of: sequence))
+        default: return answer
+        }
     }
 
     func tally(of filter: NotificationFilter, settledBy time: Timestamp) throws(StoreError) -> NotificationTally {

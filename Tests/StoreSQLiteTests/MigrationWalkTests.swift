@@ -1,6 +1,7 @@
 import GRDB
 import Router
 import RouterPlugin
+import RouterTesting
 import Testing
 
 @testable import StoreSQLite

@@ -54,7 +54,7 @@ struct RetentionTests {
         var sizes: [Int] = []
         var waiting = engine.due(at: now)
         while let next = waiting.popLast(), sizes.count < limit {
-            let plan = try engine.plan(.followUp(next), at: now, lookup: store)
+            let plan = try engine.plan(.followUp(next), at: now, reading: store)
             try store.commit(plan.changes)
             waiting += engine.apply(plan.changes, at: now)
             if !plan.changes.isEmpty { sizes.append(plan.changes.count) }

@@ -78,26 +78,39 @@ final class SpreadStore: Store {
         return state
     }
 
-    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
-        var receipt = try store.receipt(for: key)
-        if let found = receipt { receipt?.sequence = joined(found.sequence) }
-        return receipt
+    func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
+        let found = try store.facts(for: lookups.map(spread))
+        var facts = Facts()
+        for lookup in lookups { facts[lookup] = found[spread(lookup)].map(joined) }
+        return facts
     }
 
-    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? { try store.keptAnswer(for: key) }
-
-    func retained(limit: Int) throws(StoreError) -> Retained {
-        var retained = try store.retained(limit: limit)
-        for index in retained.oldest.indices {
-            guard case .notification(let sequence) = retained.oldest[index].subject else { continue }
-            retained.oldest[index].subject = .notification(joined(sequence))
+    private func spread(_ lookup: Lookup) -> Lookup {
+        switch lookup {
+        case .payload(let sequence): .payload(spread(sequence))
+        case .replayable(let replay, let limit, let examined):
+            .replayable(moved(replay, spread), limit: limit, examined: examined)
+        case .receipt, .keptAnswer, .notification, .retained: lookup
         }
-        return retained
     }
 
-    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        let page = try store.replayable(moved(replay, spread), limit: limit, examined: examined)
-        return ReplayPage(notifications: page.notifications.map(joined), position: joined(page.position))
+    private func joined(_ answer: Facts.Answer) -> Facts.Answer {
+        switch answer {
+        case .receipt(var receipt):
+            if let found = receipt { receipt?.sequence = joined(found.sequence) }
+            return .receipt(receipt)
+        case .notification(let notification): return .notification(notification.map(joined))
+        case .retained(var retained):
+            for index in retained.oldest.indices {
+                guard case .notification(let sequence) = retained.oldest[index].subject else { continue }
+                retained.oldest[index].subject = .notification(joined(sequence))
+            }
+            return .retained(retained)
+        case .replayable(let page):
+            return .replayable(
+                ReplayPage(notifications: page.notifications.map(joined), position: joined(page.position)))
+        case .keptAnswer, .payload, .unreadable: return answer
+        }
     }
 
     func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {

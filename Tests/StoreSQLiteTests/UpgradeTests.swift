@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Router
 import RouterPlugin
+import RouterTesting
 import Testing
 
 @testable import StoreSQLite

@@ -14,6 +14,19 @@ package enum ChoiceOutcome: Hashable, Sendable {
     case dropped
 }
 
+/// The sessions that can have a notification, as a question to the registry of its application.
+package struct Candidates: Sendable {
+    package let notification: NotificationView
+    package let query: RegistryQuery
+
+    package init(for notification: NotificationView, under routing: RoutingSettings) {
+        self.notification = notification
+        query = RegistryQuery(
+            device: notification.device, contentID: notification.contentID,
+            prefersRequiresCan: routing.prefersRequiresCan)
+    }
+}
+
 /// Picks the one receiver of a notification: tier, rank, then rules.
 ///
 ///     prefers ── best first ──▶ rules ──▶ accepted ──▶ session
@@ -32,12 +45,18 @@ package struct Chooser: Sendable {
         self.rules = rules
     }
 
+    /// Matches and chooses in one call.
     package func choose(
         for notification: NotificationView, from tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let query = RegistryQuery(
-            device: notification.device, contentID: notification.contentID,
-            prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
+        choose(among: Candidates(for: notification, under: tenant.application.routing), in: tenant, at: now)
+    }
+
+    /// Chooses among the candidates of a notification.
+    package func choose(
+        among candidates: Candidates, in tenant: Tenant, at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let (notification, query) = (candidates.notification, candidates.query)
         if rules.isEmpty {
             guard let best = tenant.registry.best(for: query),
                 let conditions = tenant.sessions.conditions(of: best.session)

@@ -2,8 +2,8 @@ import RouterPlugin
 
 extension Engine {
     mutating func planAccept(
-        _ request: AcceptRequest, among fellows: FellowRequests = .none, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ request: AcceptRequest, among fellows: FellowRequests = .none, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
@@ -18,12 +18,12 @@ extension Engine {
             reads: [.application(request.application), .newSession(request.application)] + keys,
             writes: keys)
         guard fellows.isAlone else {
-            let routed = fellows.settle(try route(request, in: tenant, at: now, lookup: lookup))
+            let routed = fellows.settle(try pipeline.accept(request, facts, in: tenant, naming: &ids, at: now))
             finish(&plan, request, routed, collapse, in: tenant, at: now)
             return plan
         }
-        finish(
-            &plan, request, try route(request, in: tenant, at: now, lookup: lookup), collapse, in: tenant, at: now)
+        let routed = try pipeline.accept(request, facts, in: tenant, naming: &ids, at: now)
+        finish(&plan, request, routed, collapse, in: tenant, at: now)
         return plan
     }
 
@@ -80,32 +80,12 @@ extension Engine {
         return accepted
     }
 
-    /// Where the gate's word puts the notification; makes the session that it needs.
-    mutating func enqueue(
-        _ decision: Decision, _ gate: Pipeline.Gated, in tenant: Tenant, device: DeviceID?,
-        at now: Timestamp
-    ) -> Routed {
-        var decision = decision
-        switch gate {
-        case .open(.existing): return .fresh(decision, .lane, newSession: nil)
-        case .open(.new(let configuration)):
-            let session = newSession(
-                configuration, of: SceneRole.windowApplication, in: tenant, device: device, at: now)
-            decision.session = session.key.session
-            return .fresh(decision, .lane, newSession: session)
-        case .held(let until): return .fresh(decision, .held(until: until), newSession: nil)
-        case .gated(let device): return .fresh(decision, .gated(device), newSession: nil)
-        case .settled(let settlement): return .fresh(decision, .settled(settlement), newSession: nil)
-        }
-    }
-
     private mutating func accepted(
         _ request: AcceptRequest, _ decision: Decision, _ placement: Placement, at now: Timestamp
     ) -> NewNotification {
-        lastSequence = NotificationSequence(lastSequence.value + 1)
         let incoming = request.notification
         let header = NotificationHeader(
-            sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
+            sequence: ids.nextSequence(), id: ids.notification(at: now),
             application: request.application, device: request.device, contentID: incoming.contentID,
             priority: incoming.priority, expiration: incoming.expiration, collapseID: incoming.collapseID,
             traceparent: request.traceparent, receivedAt: now, kind: incoming.kind)

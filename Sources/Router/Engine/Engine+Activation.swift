@@ -39,14 +39,14 @@ package struct ActivationRequest: Sendable {
 extension Engine {
     /// A request that comes again under its key is answered with the session as it is now.
     mutating func planActivate(
-        _ request: ActivationRequest, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ request: ActivationRequest, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard let tenant = tenants[request.application] else {
             return .refused(.unknownApplication(request.application))
         }
         guard let once = request.once else { return planActivate(request, in: tenant, at: now) }
         var plan: Plan
-        switch try lookup.keptAnswer(for: once.key) {
+        switch try facts.keptAnswer(for: once.key) {
         case .activation(once.fingerprint, let id, let created):
             let key = SessionKey(application: request.application, session: id)
             plan =
@@ -112,7 +112,8 @@ extension Engine {
             return .refused(
                 .scene(.requestDenied("The manifest has no scene configuration with an endpoint for this role.")))
         }
-        let session = newSession(configuration, of: role, in: tenant, device: device, at: now)
+        let session = ids.session(
+            configuration, of: role, in: request.application, device: device, at: now)
         var plan = Plan(
             reply: .session(session, created: true),
             reads: [.application(request.application), .newSession(request.application)])
@@ -157,9 +158,8 @@ extension Engine {
     private mutating func deliver(
         _ content: SceneContent, to session: SceneSession, at now: Timestamp, in plan: inout Plan
     ) {
-        lastSequence = NotificationSequence(lastSequence.value + 1)
         let header = NotificationHeader(
-            sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
+            sequence: ids.nextSequence(), id: ids.notification(at: now),
             application: session.key.application, device: session.device, contentID: content.contentID,
             receivedAt: now, kind: content.kind)
         let accepted = NewNotification(

@@ -117,7 +117,7 @@ extension Engine {
         planner.learn(
             from: attempt.sequence, ResponseClass(attempt.outcome, statuses: statuses), status: attempt.status,
             milliseconds: attempt.metrics.total / 1000,
-            hasRunOutOfTime: attempt.failure?.hasRunOutOfTime ?? false, at: now, using: &generator)
+            hasRunOutOfTime: attempt.failure?.hasRunOutOfTime ?? false, at: now, using: &ids.generator)
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {

@@ -10,19 +10,6 @@ import RouterPlugin
 // configuration, if it was made to show something, and not later.
 
 extension Engine {
-    /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
-    mutating func newSession(
-        _ configuration: ConfigurationChoice, of role: String, in tenant: Tenant, device: DeviceID?,
-        at now: Timestamp
-    ) -> SceneSession {
-        lastCreationSequence += 1
-        let id = Identity.session(at: now, using: &generator)
-        let name = if case .named(let name) = configuration { name } else { "" }
-        return SceneSession(
-            key: SessionKey(application: tenant.application.id, session: id), role: role, configuration: name,
-            device: device, creationSequence: lastCreationSequence)
-    }
-
     /// Adds a new session to a plan, and the question for its configuration if that is open.
     ///
     /// It is made because none is there that could be shown; who comes in the same transaction comes first.
@@ -43,8 +30,8 @@ extension Engine {
     /// Configures the sessions whose question a plan settles, and brings forward those that come by their configuration
     /// with it; settles the questions that are of no use any more.
     mutating func configure(
-        after command: Command, at now: Timestamp, lookup: any Store, in plan: inout Plan
-    ) throws(StoreError) {
+        after command: Command, at now: Timestamp, facts: Facts, in plan: inout Plan
+    ) throws(MissingFacts) {
         // Its sessions end with it.
         if case .deleteApplication = command { return }
         let state = PlannedState(plan.changes)
@@ -54,7 +41,7 @@ extension Engine {
             guard let tenant = tenants[key.application],
                 var session = tenant.sessions[key.session].flatMap(state.after), session.awaitsConfiguration
             else { continue }
-            let options = try options(of: sequence, lookup)
+            let options = try options(of: sequence, facts)
             var named: String?
             if settlement == .delivered, case .attemptFinished(let attempt) = command,
                 case .configuration(let name)? = attempt.answer
@@ -65,7 +52,7 @@ extension Engine {
                 // The manifest has none any more: what waits for the session is decided anew.
                 plan.changes.append(.deleteSession(key))
                 plan.writes += [.session(key), .sessions(key.application)]
-                try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
+                try tellDelegate(of: session, at: now, facts: facts, in: &plan)
                 continue
             }
             session.configuration = name
@@ -76,7 +63,7 @@ extension Engine {
                 bringForward(session, asked: options, at: now, in: &plan)
             }
         }
-        try endQuestions(state, at: now, lookup: lookup, in: &plan)
+        try endQuestions(state, at: now, facts: facts, in: &plan)
     }
 
     /// The session whose configuration an event in a lane asks for; nil for every other delivery.
@@ -93,10 +80,12 @@ extension Engine {
         return session(key)?.awaitsConfiguration != true
     }
 
+    /// The options with which a session is to connect, as the question for its configuration has them.
     private func options(
-        of question: NotificationSequence, _ lookup: any Store
-    ) throws(StoreError) -> ConnectionOptions {
-        try facts(of: question, planner.delivery(question)?.payload, lookup)?.connectionOptions ?? ConnectionOptions()
+        of question: NotificationSequence, _ facts: Facts
+    ) throws(MissingFacts) -> ConnectionOptions {
+        let known = planner.delivery(question)?.payload
+        return try facts.eventFacts(of: question, known: known)?.connectionOptions ?? ConnectionOptions()
     }
 
     /// A session that was made to show something is configured, by whomever.
@@ -117,8 +106,8 @@ extension Engine {
     /// Nobody is asked any more about a session that has said itself what it is, or is gone. One that is asked about just now
     /// is not asked about again, and the answer is not looked at.
     private mutating func endQuestions(
-        _ state: PlannedState, at now: Timestamp, lookup: any Store, in plan: inout Plan
-    ) throws(StoreError) {
+        _ state: PlannedState, at now: Timestamp, facts: Facts, in plan: inout Plan
+    ) throws(MissingFacts) {
         if state.sessions.isEmpty { return }
         let waiting = state.sessions.filter { session($0.key)?.awaitsConfiguration == true }
         for (key, after) in waiting.sorted(by: { $0.key < $1.key }) {
@@ -128,7 +117,7 @@ extension Engine {
             else { continue }
             plan.reads.append(.delivery(sequence))
             plan.writes.append(.delivery(sequence))
-            let options = try options(of: sequence, lookup)
+            let options = try options(of: sequence, facts)
             if question.machine.isWaiting, !question.isEnding {
                 plan.changes.append(.settle(sequence, .superseded, at: now))
             }

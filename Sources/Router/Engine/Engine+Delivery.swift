@@ -130,8 +130,8 @@ extension Engine {
     }
 
     mutating func planFinished(
-        _ attempt: FinishedAttempt, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ attempt: FinishedAttempt, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard let delivery = planner.delivery(attempt.sequence) else { return Plan() }
         let notification = delivery.notification
         let application = tenants[notification.application]?.application
@@ -142,7 +142,7 @@ extension Engine {
         let hasFailed = outcome != .success
         let hasMoved = hasFailed && hasMoved(from: attempt, of: notification.application)
         let action = delivery.machine.finished(
-            attempt: attempt.number, outcome, hasMoved: hasMoved, at: now, policy: policy, using: &generator)
+            attempt: attempt.number, outcome, hasMoved: hasMoved, at: now, policy: policy, using: &ids.generator)
         let key = PlanKey.delivery(attempt.sequence)
         var plan = Plan(reads: [key], writes: [key])
         if hasFailed {
@@ -157,13 +157,13 @@ extension Engine {
         switch action {
         case .ignore: break
         case .settle(.deadLettered(.retriesExhausted)):
-            guard try !moveOn(notification, after: attempt, at: now, lookup: lookup, in: &plan) else { break }
+            guard try !moveOn(notification, after: attempt, at: now, facts: facts, in: &plan) else { break }
             plan.changes.append(.settle(attempt.sequence, .deadLettered(.retriesExhausted), at: now))
         case .settle(let settlement): plan.changes.append(.settle(attempt.sequence, settlement, at: now))
         case .retry where isObsolete(notification):
             plan.changes.append(.settle(attempt.sequence, .superseded, at: now))
         case .retry(let progress):
-            guard try !join(notification, at: now, lookup: lookup, in: &plan) else { break }
+            guard try !join(notification, at: now, facts: facts, in: &plan) else { break }
             plan.changes.append(again(notification, progress, at: now))
         case .moveOn(let progress):
             if notification.event != nil {

@@ -9,8 +9,8 @@ import RouterPlugin
 
 extension Engine {
     mutating func planDelete(
-        _ key: SessionKey, _ dismissal: Dismissal, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ key: SessionKey, _ dismissal: Dismissal, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
         guard var session = session(key) else { return .refused(.unknownSession(key)) }
         var plan = Plan(
@@ -24,7 +24,7 @@ extension Engine {
         let hasWords = isTold(session) && !told.isEmpty || planner.lanes[key]?.hasEvents == true
         guard session.disabled == nil, hasWords else {
             plan.changes.append(.deleteSession(key))
-            try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
+            try tellDelegate(of: session, at: now, facts: facts, in: &plan)
             return plan
         }
         session.discardedAt = now
@@ -35,8 +35,7 @@ extension Engine {
     }
 
     /// The scene of a session that was discarded has been told, or has had its time.
-    mutating func planFinishDiscard(_ key: SessionKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan
-    {
+    mutating func planFinishDiscard(_ key: SessionKey, at now: Timestamp, facts: Facts) throws(MissingFacts) -> Plan {
         guard let session = tenants[key.application]?.discarded[key.session], let end = session.farewellEndsAt else {
             return Plan()
         }
@@ -54,7 +53,7 @@ extension Engine {
             guard plan.changes.count == lane.queue.count(where: \.isEvent) else { return plan }
         }
         plan.changes.append(.deleteSession(key))
-        try tellDelegate(of: session, at: now, lookup: lookup, in: &plan)
+        try tellDelegate(of: session, at: now, facts: facts, in: &plan)
         return plan
     }
 
@@ -69,8 +68,8 @@ extension Engine {
     /// The set is a new event that supersedes the one that waits, and not the same one with more in it: who has taken
     /// that without our knowing would take its repetition for nothing new.
     mutating func tellDelegate(
-        of session: SceneSession, at now: Timestamp, lookup: any Store, in plan: inout Plan
-    ) throws(StoreError) {
+        of session: SceneSession, at now: Timestamp, facts: Facts, in plan: inout Plan
+    ) throws(MissingFacts) {
         let id = session.key.application
         guard let application = tenants[id]?.application, application.delivery.lifeCycleEvents,
             application.delegate != nil
@@ -84,7 +83,8 @@ extension Engine {
         if let last { plan.reads.append(.delivery(last.notification.sequence)) }
         if let last, last.machine.isWaiting, !last.isEnding, last.notification.recall == nil {
             let sequence = last.notification.sequence
-            let earlier = try discardedSessions(in: sequence, last.payload, lookup)
+            let earlier =
+                last.isDiscard ? try facts.eventFacts(of: sequence, known: last.payload)?.discardedSessions ?? [] : []
             if !earlier.isEmpty, let all = EventFacts.joined(earlier, sessions) {
                 sessions = all
                 plan.changes.append(.settle(sequence, .superseded, at: now))
@@ -98,8 +98,8 @@ extension Engine {
 extension Engine {
     /// A set that the delegate has failed to take is told together with the one that has come meanwhile.
     mutating func join(
-        _ failed: UnsettledNotification, at now: Timestamp, lookup: any Store, in plan: inout Plan
-    ) throws(StoreError) -> Bool {
+        _ failed: UnsettledNotification, at now: Timestamp, facts: Facts, in plan: inout Plan
+    ) throws(MissingFacts) -> Bool {
         let id = failed.application
         let receiver = SessionKey.delegate(of: id)
         guard failed.event?.kind == .didDiscardSceneSessions else { return false }
@@ -109,8 +109,9 @@ extension Engine {
         guard failed.recall == nil, tenants[id]?.application.delivery.lifeCycleEvents == true,
             let next = planner.lanes[receiver]?.queue.first(where: { $0.isNextSet(after: failed.sequence) })
         else { return false }
-        let earlier = try discardedSessions(in: failed.sequence, nil, lookup)
-        let later = try discardedSessions(in: next.notification.sequence, next.payload, lookup)
+        let earlier = try facts.eventFacts(of: failed.sequence, known: nil)?.discardedSessions ?? []
+        let later =
+            try facts.eventFacts(of: next.notification.sequence, known: next.payload)?.discardedSessions ?? []
         guard let all = EventFacts.joined(earlier, later) else { return false }
         for sequence in [failed.sequence, next.notification.sequence] {
             plan.changes.append(.settle(sequence, .superseded, at: now))
@@ -120,25 +121,6 @@ extension Engine {
         plan.writes.append(.discards(id))
         insert(SceneEvent(.didDiscardSceneSessions), .discarded(all), for: receiver, at: now, in: &plan)
         return true
-    }
-
-    private func discardedSessions(
-        in sequence: NotificationSequence, _ known: MessagePayload?, _ lookup: any Store
-    ) throws(StoreError) -> [DiscardedSession] {
-        try facts(of: sequence, known, lookup)?.discardedSessions ?? []
-    }
-
-    /// The facts of an event that is not settled. Facts that were damaged where they are kept are no facts, and hold
-    /// nothing up.
-    func facts(
-        of sequence: NotificationSequence, _ known: MessagePayload?, _ lookup: any Store
-    ) throws(StoreError) -> EventFacts? {
-        if let known { return known.facts }
-        do {
-            return try lookup.payload(of: sequence)?.facts
-        } catch  where error.code == .corrupt {
-            return nil
-        }
     }
 }
 

@@ -75,7 +75,7 @@ extension Engine {
             switch report {
             case .progress(let progress): return .progress(progress, claim)
             case .succeed(let name):
-                return .succeed(claim, storing: name ?? Identity.onboarding(at: now, using: &generator))
+                return .succeed(claim, storing: name ?? ids.onboarding(at: now))
             case .fail: return .fail(claim)
             case .reset: return .reset(by: claim, next: visit.best(in: tenant))
             }
@@ -84,28 +84,8 @@ extension Engine {
 
     // MARK: Notifications
 
-    /// The gate that keeps a notification from what was chosen for it; nil if none does. What comes while others still wait
-    /// behind an open gate waits behind them.
-    ///
-    /// - Parameters:
-    ///   - device: That of the notification.
-    ///   - gate: One that lets it go, and is not asked.
-    func closedGate(
-        before outcome: ChoiceOutcome, in tenant: Tenant, device: DeviceID?, passing gate: GateKey? = nil
-    ) -> GateKey? {
-        guard tenant.application.gates.onboarding != nil || !tenant.gates.isEmpty else { return nil }
-        let place: DeviceID?
-        switch outcome {
-        case .session(let id): place = tenant.sessions[id]?.device
-        case .newSession: place = device
-        case .undeliverable, .held, .dropped: return nil
-        }
-        let key = GateKey(application: tenant.application.id, device: place)
-        return key == gate || tenant.isOpen(for: place) && tenant.gates.gated(at: place) == nil ? nil : key
-    }
-
     /// A gate is open: decides anew what waits behind it, first ones first and a bounded number at a time.
-    mutating func planRelease(gatedAt key: GateKey, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
+    mutating func planRelease(gatedAt key: GateKey, at now: Timestamp, facts: Facts) throws(MissingFacts) -> Plan {
         guard let waiting = gated(at: key), tenants[key.application]?.isOpen(for: key.device) == true else {
             return Plan()
         }
@@ -118,10 +98,10 @@ extension Engine {
                 plan.changes.append(.settle(sequence, .expired, at: now))
                 continue
             }
-            let made = lastCreationSequence
-            try reassign(notification, leaving: nil, passing: key, at: now, lookup: lookup, in: &plan)
+            let made = ids.lastCreationSequence
+            try reassign(notification, leaving: nil, passing: key, at: now, facts: facts, in: &plan)
             // What comes behind may go to the session that was made, and is decided when it is known.
-            if lastCreationSequence != made { break }
+            if ids.lastCreationSequence != made { break }
         }
         return plan
     }

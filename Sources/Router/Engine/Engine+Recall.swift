@@ -22,8 +22,8 @@ package enum Recall: String, Hashable, Sendable {
 }
 
 extension Engine {
-    func planCancel(_ id: NotificationID, at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
-        guard let stored = try lookup.notification(id) else { return .refused(.unknownNotification(id)) }
+    func planCancel(_ id: NotificationID, at now: Timestamp, facts: Facts) throws(MissingFacts) -> Plan {
+        guard let stored = try facts.notification(id) else { return .refused(.unknownNotification(id)) }
         var plan = Plan(reads: [.delivery(stored.sequence)])
         guard let notification = unsettled(stored.sequence) else {
             // To call back twice is to call back.

@@ -19,7 +19,7 @@ extension Engine {
         }
         let first = draft.tally.range?.lowerBound.value ?? 1
         var replay = Replay(
-            id: Identity.replay(at: now, using: &generator), filter: draft.filter, perSecond: draft.perSecond,
+            id: ids.replay(at: now), filter: draft.filter, perSecond: draft.perSecond,
             matched: draft.tally.count, through: draft.tally.range?.upperBound ?? NotificationSequence(0),
             createdAt: draft.askedAt, request: draft.request, position: NotificationSequence(first - 1), resumesAt: now)
         if draft.tally.range == nil { replay.end(as: .completed, at: now) }
@@ -61,10 +61,11 @@ extension Engine {
 
     /// The next of a replay, as notifications of their own that are decided anew, and how far it has come with them.
     mutating func planStep(
-        of id: ReplayID, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        of id: ReplayID, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard var replay = replays[id], replay.state == .running, replay.resumesAt <= now else { return Plan() }
-        let page = try lookup.replayable(replay, limit: replay.stepSize, examined: RouterLimits.replayRowsExamined)
+        let page = try facts.replayable(
+            replay, limit: replay.stepSize, examined: RouterLimits.replayRowsExamined)
         var plan = Plan(reads: [.replays], writes: [.replays])
         let before = replay.replayed
         replay.position = page.position
@@ -76,8 +77,8 @@ extension Engine {
             let request = AcceptRequest(replaying: earlier)
             plan.reads += [.application(request.application), .newSession(request.application)]
             guard
-                case .fresh(let decision, let placement, let newSession) = try route(
-                    request, in: tenant, at: now, lookup: lookup)
+                case .fresh(let decision, let placement, let newSession) = try pipeline.accept(
+                    request, facts, in: tenant, naming: &ids, at: now)
             else { continue }
             add(request, decision, placement, newSession, at: now, to: &plan)
             replay.replayed += 1

@@ -3,8 +3,8 @@ import RouterPlugin
 extension Engine {
     /// Forgets the oldest of what is over, as much as a transaction bears. What is committed asks for the next step, so
     /// that others have their turn between two of them.
-    mutating func planForget(at now: Timestamp, lookup: any Store) throws(StoreError) -> Plan {
-        let retained = try lookup.retained(limit: RouterLimits.forgottenPerTransaction)
+    mutating func planForget(at now: Timestamp, facts: Facts) throws(MissingFacts) -> Plan {
+        let retained = try facts.retained(limit: RouterLimits.forgottenPerTransaction)
         let step = retention.step(retained, at: now)
         var plan = Plan()
         for item in step.forget {

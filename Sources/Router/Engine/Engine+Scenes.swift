@@ -96,9 +96,8 @@ extension Engine {
         _ event: SceneEvent, _ facts: EventFacts, for receiver: SessionKey, device: DeviceID? = nil,
         expiration: Expiration = .never, at now: Timestamp, in plan: inout Plan
     ) {
-        lastSequence = NotificationSequence(lastSequence.value + 1)
         let header = NotificationHeader(
-            sequence: lastSequence, id: Identity.notification(at: now, using: &generator),
+            sequence: ids.nextSequence(), id: ids.notification(at: now),
             application: receiver.application, device: device, expiration: expiration, receivedAt: now, event: event)
         let accepted = NewNotification(
             header, source: .lifeCycle, payload: .facts(facts),

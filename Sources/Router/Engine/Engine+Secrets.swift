@@ -30,14 +30,14 @@ extension Engine {
     /// Exchanges the secret of an endpoint. A request that comes again is answered with the endpoint as it is now.
     func planRotate(
         _ place: EndpointPlace, _ rotation: SecretRotation, once: RepeatableRequest?, at now: Timestamp,
-        lookup: any Store
-    ) throws(StoreError) -> Plan {
+        facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard let application = tenants[place.application]?.application else {
             return .refused(.unknownApplication(place.application))
         }
         if case .session(let key) = place, session(key) == nil { return .refused(.unknownSession(key)) }
         guard var endpoint = endpoint(at: place) else { return .refused(.endpointNotHere) }
-        let kept: KeptAnswer? = if let once { try lookup.keptAnswer(for: once.key) } else { nil }
+        let kept: KeptAnswer? = if let once { try facts.keptAnswer(for: once.key) } else { nil }
         var plan: Plan
         if let kept {
             let isSame = kept == once.map { KeptAnswer.request(fingerprint: $0.fingerprint) }

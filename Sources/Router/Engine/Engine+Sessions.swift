@@ -4,12 +4,12 @@ import RouterPlugin
 extension Engine {
     /// A key stands for one batch; the lines of it have keys of their own.
     func planBegin(
-        _ key: DedupeKey, _ fingerprint: [UInt8], at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ key: DedupeKey, _ fingerprint: [UInt8], at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard tenants[key.application] != nil else { return .refused(.unknownApplication(key.application)) }
         var plan = Plan(
             reply: .batchBegun, reads: [.application(key.application), .dedupe(key)], writes: [.dedupe(key)])
-        switch try lookup.keptAnswer(for: key) {
+        switch try facts.keptAnswer(for: key) {
         case .request(fingerprint): break
         case nil: plan.changes = [.keepAnswer(key, .request(fingerprint: fingerprint), at: now)]
         default: plan.reply = .refused(.idempotencyConflict)
@@ -19,15 +19,15 @@ extension Engine {
 
     /// What is to be done once is remembered in the same transaction.
     mutating func planPut(
-        _ key: SessionKey, _ draft: SessionDraft, once: DedupeKey?, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ key: SessionKey, _ draft: SessionDraft, once: DedupeKey?, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard let tenant = tenants[key.application] else { return .refused(.unknownApplication(key.application)) }
-        guard let once else { return try planPut(key, draft, in: tenant, at: now, lookup: lookup) }
+        guard let once else { return try planPut(key, draft, in: tenant, at: now, facts: facts) }
         var plan: Plan
-        if case .session(let created) = try lookup.keptAnswer(for: once) {
+        if case .session(let created) = try facts.keptAnswer(for: once) {
             plan = Plan(reply: .sessionKept(created: created), reads: [.application(key.application)])
         } else {
-            plan = try planPut(key, draft, in: tenant, at: now, lookup: lookup)
+            plan = try planPut(key, draft, in: tenant, at: now, facts: facts)
             if case .session(_, let created) = plan.reply {
                 plan.changes.append(.keepAnswer(once, .session(created: created), at: now))
             }
@@ -38,11 +38,10 @@ extension Engine {
     }
 
     private mutating func planPut(
-        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ key: SessionKey, _ draft: SessionDraft, in tenant: Tenant, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         let existing = tenant.sessions[key.session]
         let discarded = tenant.discarded[key.session]
-        if existing == nil { lastCreationSequence += 1 }
         var session = SceneSession(
             key: key, role: draft.role, configuration: draft.configuration ?? "", device: draft.device,
             activationState: existing?.activationState ?? .unattached, conditions: draft.conditions,
@@ -50,7 +49,7 @@ extension Engine {
             stateRestorationActivity: draft.stateRestorationActivity.map(JSONDocument.init(_:)),
             userInfo: JSONDocument(draft.userInfo),
             leaseSeconds: draft.leaseSeconds, lastActivatedAt: existing?.lastActivatedAt,
-            creationSequence: existing?.creationSequence ?? lastCreationSequence,
+            creationSequence: existing?.creationSequence ?? ids.nextCreationSequence(),
             connection: (existing ?? discarded)?.connection ?? SceneConnection(), observers: draft.observers)
         session.register(draft.activationState, at: now)
         do {
@@ -65,7 +64,7 @@ extension Engine {
             writes: [.session(key), .sessions(key.application)])
         if tenant.application.manifest.allowsOneSceneOnly { plan.reads.append(.sessions(key.application)) }
         // The delegate hears of the one that is gone before anybody hears of this one.
-        if let discarded { try tellDelegate(of: discarded, at: now, lookup: lookup, in: &plan) }
+        if let discarded { try tellDelegate(of: discarded, at: now, facts: facts, in: &plan) }
         follow(session, in: &plan)
         return plan
     }

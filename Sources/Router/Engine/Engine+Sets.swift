@@ -6,8 +6,8 @@ extension Engine {
     /// Later resources rely on earlier ones, such as a session on its application. They are planned on a copy of the engine
     /// to which the plans before them have been applied; the copy costs the size of the tenants that the set changes.
     mutating func planApply(
-        _ draft: ResourceSetDraft, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ draft: ResourceSetDraft, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         var copy = self
         var plan = Plan()
         var applied: [AppliedResource] = []
@@ -20,7 +20,7 @@ extension Engine {
         }
         for (place, resource) in resources {
             let before = copy.value(of: resource.ref)
-            let one = try copy.plan(resource.command(replacing: before), at: now, lookup: lookup)
+            let one = try copy.plan(resource.command(replacing: before), facts, at: now)
             if case .refused(let refusal) = one.reply { return .refused(.resource(place, refusal)) }
             let after = one.value(of: resource.ref) ?? before
             let isAdopted = before != nil && sets[draft.name]?.members.contains(resource.ref) != true
@@ -40,7 +40,7 @@ extension Engine {
             }
             for ref in obsolete {
                 guard let before = copy.value(of: ref) else { continue }
-                let one = try copy.plan(ref.deletion, at: now, lookup: lookup)
+                let one = try copy.plan(ref.deletion, facts, at: now)
                 if case .refused(let refusal) = one.reply { return .refused(refusal) }
                 applied.append(AppliedResource(ref: ref, before: before, after: nil))
                 copy.take(one, at: now, into: &plan)
@@ -55,8 +55,7 @@ extension Engine {
         }
         plan.reads.append(.resourceSets)
         plan.writes.append(.resourceSets)
-        (lastSequence, lastCreationSequence, generator) =
-            (copy.lastSequence, copy.lastCreationSequence, copy.generator)
+        ids = copy.ids
         return plan
     }
 

@@ -48,10 +48,10 @@ extension Engine {
     /// The secrets that the source has are good for the overlap, unless they end before.
     func planRotate(
         _ id: SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?, at now: Timestamp,
-        lookup: any Store
-    ) throws(StoreError) -> Plan {
+        facts: Facts
+    ) throws(MissingFacts) -> Plan {
         guard var source = sources[id] else { return .refused(.source(.unknown(id))) }
-        if let once, let kept = try lookup.keptAnswer(for: once.key) {
+        if let once, let kept = try facts.keptAnswer(for: once.key) {
             let isSame = kept == .request(fingerprint: once.fingerprint)
             return Plan(
                 reply: isSame ? .source(source, created: false) : .refused(.idempotencyConflict),
@@ -81,20 +81,20 @@ extension Engine {
     /// The notifications of one request in one plan. None of them is applied before the last one is planned, so their
     /// relations are settled here: a key or a collapse id that comes again, and a session that is made.
     mutating func planAcceptAll(
-        _ requests: [AcceptRequest], at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        _ requests: [AcceptRequest], at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         var plan = Plan()
         var replies: [Reply] = []
         var accepted: [DedupeKey: NewNotification] = [:]
         var made: [DeviceID?: SessionID] = [:]
-        let superseded = try superseded(of: requests, at: now, lookup: lookup)
+        let superseded = try superseded(of: requests, at: now, facts: facts)
         for (place, request) in requests.enumerated() {
             if let earlier = request.dedupeKeys.lazy.compactMap({ accepted[$0] }).first {
                 replies.append(.duplicate(Receipt(earlier)))
                 continue
             }
             let fellow = FellowRequests(isSuperseded: superseded.contains(place), made: made[request.device])
-            let one = try planAccept(request, among: fellow, at: now, lookup: lookup)
+            let one = try planAccept(request, among: fellow, at: now, facts: facts)
             switch one.reply {
             case .accepted(let notification):
                 for key in request.dedupeKeys { accepted[key] = notification }
@@ -114,8 +114,8 @@ extension Engine {
     /// The places of requests that a later one with the same collapse id supersedes. A repetition supersedes nothing, and
     /// neither does a notification that is settled at once: it leaves the older one its chance.
     private mutating func superseded(
-        of requests: [AcceptRequest], at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Set<Int> {
+        of requests: [AcceptRequest], at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Set<Int> {
         var keys: Set<DedupeKey> = []
         var places: [CollapseKey: [Int]] = [:]
         for (place, request) in requests.enumerated() where !request.dedupeKeys.contains(where: keys.contains) {
@@ -132,7 +132,7 @@ extension Engine {
                 if isFollowed {
                     superseded.insert(place)
                 } else {
-                    isFollowed = try waits(requests[place], at: now, lookup: lookup)
+                    isFollowed = try waits(requests[place], at: now, facts: facts)
                 }
             }
         }
@@ -141,10 +141,11 @@ extension Engine {
 
     /// Whether a request is new and its notification would not be settled at once.
     private mutating func waits(
-        _ request: AcceptRequest, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Bool {
+        _ request: AcceptRequest, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Bool {
         guard let tenant = tenants[request.application],
-            case .fresh(_, let placement, _) = try route(request, in: tenant, at: now, lookup: lookup)
+            case .fresh(_, let placement, _) = try pipeline.accept(
+                request, facts, in: tenant, naming: &ids, at: now)
         else { return false }
         return !placement.state.isSettled
     }

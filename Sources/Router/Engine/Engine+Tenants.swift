@@ -31,8 +31,8 @@ extension Engine {
         }
         let state = TenantState(
             tenant: tenant, sources: sources.values.filter { $0.application == id },
-            replays: moved.sorted { $0.id < $1.id }, lanes: lanes, lastSequence: lastSequence,
-            lastCreationSequence: lastCreationSequence)
+            replays: moved.sorted { $0.id < $1.id }, lanes: lanes, lastSequence: ids.lastSequence,
+            lastCreationSequence: ids.lastCreationSequence)
         for source in state.sources { sources[source.id] = nil }
         return state
     }
@@ -43,8 +43,7 @@ extension Engine {
         let id = state.id
         precondition(tenants[id] == nil, "The engine already has an application \(id).")
         planner.advance(to: now)
-        lastSequence = max(lastSequence, state.lastSequence)
-        lastCreationSequence = max(lastCreationSequence, state.lastCreationSequence)
+        ids.skip(to: state.lastSequence, state.lastCreationSequence)
         tenants[id] = state.tenant
         for sequence in state.tenant.deliveries.held.keys { holders[sequence] = id }
         setTimers(of: state.tenant)

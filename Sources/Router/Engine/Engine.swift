@@ -25,10 +25,8 @@ package struct Engine: Sendable {
     var timers = TimerQueue()
     /// What has not been told yet.
     var events: [DeliveryEvent] = []
-    var lastSequence: NotificationSequence
-    var lastCreationSequence: Int64
-    var generator: any RandomNumberGenerator & Sendable
-    let chooser: Chooser
+    var ids: Identities
+    let pipeline: Pipeline
     let retention: RetentionPolicy
     /// Whether a step of retention has been asked for and not been made.
     var isForgetting = false
@@ -49,10 +47,8 @@ package struct Engine: Sendable {
         generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(caps: caps)
-        lastSequence = state.lastSequence
-        lastCreationSequence = state.lastCreationSequence
-        chooser = Chooser(rules: rules)
-        self.generator = generator
+        ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
+        pipeline = Pipeline(chooser: Chooser(rules: rules))
         self.moveLimit = moveLimit
         self.retention = retention
         var sizes: [ApplicationID: Int] = [:]
@@ -117,13 +113,17 @@ package struct Engine: Sendable {
         }
     }
 
-    /// Decides what a command comes to. Changes nothing but counters and timers: ids may be used up, and retention may
-    /// be looked after later.
+    /// Plans a command from memory and facts.
+    ///
+    /// `needs` names the facts of a command. A need may show only in the course of planning, such as the payload of a
+    /// question that the plan ends: then `plan` throws `MissingFacts`, and the caller reads those and plans again. Planning
+    /// changes nothing but counters and timers (ids may be used up, retention may look again later), so that a command may
+    /// be planned any number of times before one of the plans is committed.
     package mutating func plan(
-        _ command: Command, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
-        var plan = try plan(only: command, at: now, lookup: lookup)
-        try configure(after: command, at: now, lookup: lookup, in: &plan)
+        _ command: Command, _ facts: Facts, at now: Timestamp
+    ) throws(MissingFacts) -> Plan {
+        var plan = try plan(only: command, at: now, facts: facts)
+        try configure(after: command, at: now, facts: facts, in: &plan)
         let state = PlannedState(plan.changes)
         guard state.movesSessions else {
             watchForeground(state, at: now, in: &plan)
@@ -136,44 +136,44 @@ package struct Engine: Sendable {
     }
 
     private mutating func plan(
-        only command: Command, at now: Timestamp, lookup: any Store
-    ) throws(StoreError) -> Plan {
+        only command: Command, at now: Timestamp, facts: Facts
+    ) throws(MissingFacts) -> Plan {
         switch command {
-        case .accept(let request): try planAccept(request, at: now, lookup: lookup)
-        case .acceptAll(let requests): try planAcceptAll(requests, at: now, lookup: lookup)
+        case .accept(let request): try planAccept(request, at: now, facts: facts)
+        case .acceptAll(let requests): try planAcceptAll(requests, at: now, facts: facts)
         case .putSource(let draft): planPut(draft, at: now)
         case .deleteSource(let id): planDelete(id)
-        case .applySet(let draft): try planApply(draft, at: now, lookup: lookup)
+        case .applySet(let draft): try planApply(draft, at: now, facts: facts)
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
-            try planRotate(id, secret: secret, overlapSeconds: overlap, once: once, at: now, lookup: lookup)
+            try planRotate(id, secret: secret, overlapSeconds: overlap, once: once, at: now, facts: facts)
         case .putApplication(let draft): planPut(draft, at: now)
         case .deleteApplication(let id): planDelete(id, at: now)
-        case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, lookup: lookup)
-        case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, lookup: lookup)
+        case .beginBatch(let key, let fingerprint): try planBegin(key, fingerprint, at: now, facts: facts)
+        case .putSession(let key, let draft, let once): try planPut(key, draft, once: once, at: now, facts: facts)
         case .patchSession(let key, let patch): planPatch(key, patch, at: now)
-        case .deleteSession(let key, let dismissal): try planDelete(key, dismissal, at: now, lookup: lookup)
+        case .deleteSession(let key, let dismissal): try planDelete(key, dismissal, at: now, facts: facts)
         case .disconnectSession(let key): planDisconnect(key, at: now)
-        case .activate(let request): try planActivate(request, at: now, lookup: lookup)
+        case .activate(let request): try planActivate(request, at: now, facts: facts)
         case .refreshSession(let key): planRefresh(key, at: now)
         case .gate(let request): planGate(request, at: now)
         case .passcode(let request): planPasscode(request, at: now)
         case .rotateSecret(let place, let rotation, let once):
-            try planRotate(place, rotation, once: once, at: now, lookup: lookup)
-        case .cancel(let id): try planCancel(id, at: now, lookup: lookup)
+            try planRotate(place, rotation, once: once, at: now, facts: facts)
+        case .cancel(let id): try planCancel(id, at: now, facts: facts)
         case .replay(let draft): planReplay(draft, at: now)
         case .cancelReplay(let id): planCancelReplay(id, at: now)
         case .resume(let key): planResume(key, at: now)
-        case .attemptFinished(let attempt): try planFinished(attempt, at: now, lookup: lookup)
+        case .attemptFinished(let attempt): try planFinished(attempt, at: now, facts: facts)
         case .followUp(.end(let sequence)): planEnd(sequence, at: now)
-        case .followUp(.release(let sequence)): try planRelease(sequence, at: now, lookup: lookup)
-        case .followUp(.drain(let key)): try planDrain(key, at: now, lookup: lookup)
+        case .followUp(.release(let sequence)): try planRelease(sequence, at: now, facts: facts)
+        case .followUp(.drain(let key)): try planDrain(key, at: now, facts: facts)
         case .followUp(.lapseLease(let key)): planLapse(key, at: now)
-        case .followUp(.releaseGated(let key)): try planRelease(gatedAt: key, at: now, lookup: lookup)
+        case .followUp(.releaseGated(let key)): try planRelease(gatedAt: key, at: now, facts: facts)
         case .followUp(.lock(let key)): planLock(key, at: now)
         case .followUp(.forgetPasscodes(let id)): planForgetPasscodes(of: id, at: now)
-        case .followUp(.finishDiscard(let key)): try planFinishDiscard(key, at: now, lookup: lookup)
-        case .followUp(.forget): try planForget(at: now, lookup: lookup)
-        case .followUp(.replay(let id)): try planStep(of: id, at: now, lookup: lookup)
+        case .followUp(.finishDiscard(let key)): try planFinishDiscard(key, at: now, facts: facts)
+        case .followUp(.forget): try planForget(at: now, facts: facts)
+        case .followUp(.replay(let id)): try planStep(of: id, at: now, facts: facts)
         }
     }
 }

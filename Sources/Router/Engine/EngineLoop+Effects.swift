@@ -49,6 +49,9 @@ extension EngineLoop {
 
     /// An action of the owner.
     package enum Effect: Sendable {
+        /// Read the answers to these lookups at once, then report `found` or `failed(reading:)`. Always the only effect of
+        /// a step.
+        case read([Lookup])
         /// Write the changes in one transaction, then report `committed` or `failed`. Always the last effect of a step.
         case commit(Transaction)
         case answer(Ticket, Reply)

@@ -3,7 +3,8 @@ package import RouterPlugin
 
 /// The loop around an engine as a value: batches, conflicts, postponed work, draining and follow-ups.
 ///
-///     offer ──▶ commands ──▶ next:  plan … plan │ .commit(transaction) ──▶ the owner writes it to the store
+///     offer ──▶ commands ──▶ next:  .read(lookups) ──▶ the owner reads them ──▶ found
+///                  │         ──▶ next:  plan … plan │ .commit(transaction) ──▶ the owner writes it to the store
 ///                  ▲                                     │
 ///                  │             ┌── committed ◀─────────┴─────────▶ failed ──┐
 ///                  │             ▼                                            ▼
@@ -23,6 +24,10 @@ package struct EngineLoop: Sendable {
     /// The plans that will share the next transaction.
     private var batch = Batch()
     private var batched: [Job] = []
+    /// The facts of the next commands. They go with the transaction, which may change every one of them.
+    private var facts = Facts()
+    /// How many commands, from the front of `pending`, have had their facts read.
+    private var informed = 0
     /// Commands for the next round.
     private var offered: [Job] = []
     /// Follow-ups for the next round; they go before commands that were offered.
@@ -63,9 +68,10 @@ package struct EngineLoop: Sendable {
     /// Whether commands of this round are still to be planned or committed.
     package var isPlanning: Bool { !pending.isEmpty || !batched.isEmpty }
 
-    /// Whether the next step decides on a new notification; what such a step takes is measured.
+    /// Whether the next step decides on a new notification, with its facts at hand; the duration of such steps is measured.
     package var isAboutToAccept: Bool {
-        if case .accept = pending.first?.command { true } else { false }
+        guard informed > 0, case .accept = pending.first?.command else { return false }
+        return true
     }
 
     /// Whether outcomes or follow-ups wait for the store to work again.
@@ -83,14 +89,18 @@ package struct EngineLoop: Sendable {
         isDraining = true
         ownWork = []
         pending.removeAll(where: \.isFollowUp)
+        informed = 0
         postponed.removeAll { Job(command: $0, ticket: nil).isFollowUp }
     }
 
     // MARK: - Steps
 
     /// Makes one step; the first one begins a round. A transaction that it hands out has to be reported by `committed` or
-    /// `failed` before the next step.
-    package mutating func next(at now: Timestamp, lookup: any Store) -> [Effect] {
+    /// `failed` before the next step, and lookups by `found` or `failed(reading:)`.
+    ///
+    /// The facts of a transaction are read at once, before its first plan, for as many commands as may share it. Facts of
+    /// before a commit are not used after it: a plan that conflicts with its batch is made again with facts of its own.
+    package mutating func next(at now: Timestamp) -> [Effect] {
         guard isInRound else {
             begin(at: now)
             return []
@@ -98,18 +108,28 @@ package struct EngineLoop: Sendable {
         guard let job = pending.first else { return batched.isEmpty ? finish(at: now) : [end()] }
         let isFull = batched.count >= limits.commands || job.isAlone || batched.last?.isAlone == true
         if isFull, !batched.isEmpty { return [end()] }
+        if informed == 0 { return inform() }
         do {
-            let plan = try engine.plan(job.command, at: now, lookup: lookup)
+            let plan = try engine.plan(job.command, facts, at: now)
             // The plan knows nothing of the batch. It is made again when that has been committed.
             if batch.conflicts(with: plan) { return [end()] }
-            pending.removeFirst()
+            takeFirst()
             batch.append(plan)
             batched.append(job)
             return []
         } catch {
-            pending.removeFirst()
-            return fail(job, error, at: now)
+            guard let fault = facts.fault(of: error.lookups) else { return [.read(error.lookups)] }
+            takeFirst()
+            return fail(job, fault, at: now)
         }
+    }
+
+    /// The store has answered lookups.
+    package mutating func found(_ found: Facts) { facts.merge(found) }
+
+    /// The store could not answer lookups: each command that needs one of them fails alone.
+    package mutating func failed(reading lookups: [Lookup], _ error: StoreError) {
+        for lookup in lookups { facts[lookup] = .unreadable(error) }
     }
 
     /// A transaction is durable: memory follows, clients are answered.
@@ -158,9 +178,26 @@ package struct EngineLoop: Sendable {
         (ownWork, offered) = ([], [])
     }
 
+    /// Asks for the facts of the commands that may share the transaction.
+    private mutating func inform() -> [Effect] {
+        facts = Facts()
+        var lookups: [Lookup] = []
+        let most = pending.first?.isAlone == true ? 1 : min(pending.count, limits.commands - batched.count)
+        repeat {
+            lookups += engine.needs(pending[informed].command)
+            informed += 1
+        } while informed < most && lookups.count < RouterLimits.lookupsPerRead
+        return lookups.isEmpty ? [] : [.read(lookups)]
+    }
+
+    private mutating func takeFirst() {
+        pending.removeFirst()
+        informed -= 1
+    }
+
     /// Ends the transaction: nothing of it is applied or answered before all of it is durable.
     private mutating func end() -> Effect {
-        defer { (batch, batched) = (Batch(), []) }
+        defer { (batch, batched, facts, informed) = (Batch(), [], Facts(), 0) }
         return .commit(Transaction(jobs: batched, plans: batch.plans, changes: batch.changes))
     }
 

@@ -47,3 +47,60 @@ package enum Identity {
 
     private static let notificationPrefix = "ntf_"
 }
+
+/// The engine's source of numbers, names and randomness: nothing else gives ids.
+///
+/// Numbers and names that a plan has used up are not given again, whether or not the plan is committed.
+package struct Identities: Sendable {
+    /// The greatest sequence given to a notification.
+    package private(set) var lastSequence: NotificationSequence
+    /// The greatest number given to a session.
+    package private(set) var lastCreationSequence: Int64
+    /// The same generator and the same commands give the same run.
+    var generator: any RandomNumberGenerator & Sendable
+
+    init(
+        after sequence: NotificationSequence, _ creationSequence: Int64,
+        generator: any RandomNumberGenerator & Sendable
+    ) {
+        lastSequence = sequence
+        lastCreationSequence = creationSequence
+        self.generator = generator
+    }
+
+    mutating func nextSequence() -> NotificationSequence {
+        lastSequence = NotificationSequence(lastSequence.value + 1)
+        return lastSequence
+    }
+
+    mutating func nextCreationSequence() -> Int64 {
+        lastCreationSequence += 1
+        return lastCreationSequence
+    }
+
+    mutating func notification(at now: Timestamp) -> NotificationID {
+        Identity.notification(at: now, using: &generator)
+    }
+
+    mutating func onboarding(at now: Timestamp) -> String { Identity.onboarding(at: now, using: &generator) }
+
+    mutating func replay(at now: Timestamp) -> ReplayID { Identity.replay(at: now, using: &generator) }
+
+    /// A session that is to be told to connect. It can show everything, as UIKit's defaults say, until it says otherwise.
+    mutating func session(
+        _ configuration: ConfigurationChoice, of role: String, in application: ApplicationID, device: DeviceID?,
+        at now: Timestamp
+    ) -> SceneSession {
+        let id = Identity.session(at: now, using: &generator)
+        let name = if case .named(let name) = configuration { name } else { "" }
+        return SceneSession(
+            key: SessionKey(application: application, session: id), role: role, configuration: name, device: device,
+            creationSequence: nextCreationSequence())
+    }
+
+    /// Goes on behind the numbers that another engine has given.
+    mutating func skip(to sequence: NotificationSequence, _ creationSequence: Int64) {
+        lastSequence = max(lastSequence, sequence)
+        lastCreationSequence = max(lastCreationSequence, creationSequence)
+    }
+}

@@ -2,7 +2,7 @@ package import RouterPlugin
 
 /// The edge that keeps what must survive, in two halves.
 ///
-///     engine's executor ──▶ Journal    recover, commit, look-ups before a decision; one caller, one call at a time
+///     engine's executor ──▶ Journal    recover, commit, the facts of plans; one caller, one call at a time
 ///     any thread ─────────▶ Archive    payloads, lists, figures; any number of callers at any time
 ///
 /// Both halves of a store show the same data: a reading that begins after a commit has returned sees the commit.
@@ -19,19 +19,9 @@ package protocol Journal: Sendable {
     /// Writes all changes in one transaction, in order, and returns when they are durable; if it throws, none is written.
     func commit(_ changes: [StoreChange]) throws(StoreError)
 
-    /// The answer to a notification that was accepted under this key before.
-    func receipt(for key: DedupeKey) throws(StoreError) -> Receipt?
-
-    /// The answer to a request that was made under this key before.
-    func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer?
-
-    /// The size of the store and the oldest records that may be forgotten: settled notifications and kept answers, at most
-    /// `limit` in all.
-    func retained(limit: Int) throws(StoreError) -> Retained
-
-    /// The next notifications after the replay's position that were settled when it was requested and that its filter
-    /// shows, oldest first and at most `limit`. At most `examined` notifications are looked at.
-    func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage
+    /// The answers to lookups, all of them as of one moment. A lookup whose rows are damaged is answered as unreadable, and
+    /// the others have their answers.
+    func facts(for lookups: [Lookup]) throws(StoreError) -> Facts
 }
 
 /// The half of a store that answers questions: the API's lists and figures, and the payloads of attempts.

@@ -11,6 +11,24 @@ extension Tenant {
         application.gates.onboarding == nil || gates.isOpen(for: device)
     }
 
+    /// The gate that keeps a notification from the session that was chosen for it; nil if none does. A notification that
+    /// comes while others still wait behind an open gate waits behind them.
+    ///
+    /// - Parameters:
+    ///   - device: That of the notification.
+    ///   - gate: The gate that releases the notification, which is not asked again.
+    func gate(before outcome: ChoiceOutcome, device: DeviceID?, passing gate: GateKey? = nil) -> GateKey? {
+        guard application.gates.onboarding != nil || !gates.isEmpty else { return nil }
+        let place: DeviceID?
+        switch outcome {
+        case .session(let id): place = sessions[id]?.device
+        case .newSession: place = device
+        case .undeliverable, .held, .dropped: return nil
+        }
+        let key = GateKey(application: application.id, device: place)
+        return key == gate || isOpen(for: place) && gates.gated(at: place) == nil ? nil : key
+    }
+
     mutating func findObsoleteLocks() { gates.findObsoleteLocks(under: application.gates) }
 
     /// Gates with notifications waiting, in no order.

@@ -170,14 +170,15 @@ extension EngineDriver {
         // A command that is committed alone was refused with others, and would be refused again.
         guard !transaction.jobs.contains(where: \.isAlone) else { return effects }
         while loop.isPlanning {
-            for effect in loop.next(at: now, lookup: store) {
-                guard case .commit(let more) = effect else {
-                    effects.append(effect)
-                    continue
+            for effect in loop.next(at: now) {
+                switch effect {
+                case .read(let lookups): read(lookups)
+                case .commit(let more):
+                    transaction.jobs += more.jobs
+                    transaction.plans += more.plans
+                    transaction.changes += more.changes
+                default: effects.append(effect)
                 }
-                transaction.jobs += more.jobs
-                transaction.plans += more.plans
-                transaction.changes += more.changes
             }
         }
         return effects

@@ -76,37 +76,10 @@ package final class ModelStore: Store {
         }
     }
 
-    package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? {
-        try reading { model in
-            guard let entry = model.dedupeKeys[key].flatMap({ model.notifications[$0] }) else { return nil }
-            return Receipt(
-                sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device,
-                payload: entry.stored.payload?.bytes ?? [], decision: entry.first.decision, state: entry.first.state)
-        }
-    }
-
-    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
-        try reading { model in model.answers[key]?.answer }
-    }
-
-    /// The size of a model is the size of its payloads.
-    package func retained(limit: Int) throws(StoreError) -> Retained {
-        try reading { model in
-            let settled = model.notifications.keys.sorted().compactMap { sequence in
-                model.notifications[sequence].flatMap { entry in
-                    entry.stored.settledAt.map { time in
-                        Retained.Item(.notification(sequence), since: time, bytes: entry.stored.keptBytes)
-                    }
-                }
-            }
-            let answers = model.answers.map { Retained.Item(.answer($0), since: $1.keptAt) }
-            // Among equal times the first one accepted comes first, so that the order is always the same.
-            let oldest = (settled + answers).enumerated().sorted {
-                ($0.element.since, $0.offset) < ($1.element.since, $1.offset)
-            }
-            return Retained(
-                bytes: model.notifications.values.reduce(0) { $0 + Int64($1.stored.keptBytes) },
-                oldest: oldest.prefix(max(0, limit)).map(\.element))
+    package func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
+        try with { state throws(StoreError) in
+            if let fault = state.readFault { throw fault }
+            return try Facts(lookups) { lookup throws(StoreError) in state.model.answer(to: lookup) }
         }
     }
 
@@ -124,27 +97,6 @@ package final class ModelStore: Store {
         try reading { model in
             let found = model.notifications.values.lazy.map(\.stored).filter(filter.matches)
             return found.sorted { $0.sequence > $1.sequence }.prefix(max(0, limit)).map(\.withoutDetails)
-        }
-    }
-
-    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        try reading { model in
-            var page = ReplayPage(notifications: [], position: replay.through)
-            let next = model.notifications.values.lazy.map(\.stored).filter {
-                $0.sequence > replay.position && $0.sequence <= replay.through
-            }
-            for (number, stored) in next.sorted(by: { $0.sequence < $1.sequence }).enumerated() {
-                if stored.isReplayable(settledBy: replay.createdAt), replay.filter.matches(stored) {
-                    var stored = stored
-                    stored.attempts = []
-                    page.notifications.append(stored)
-                }
-                if page.notifications.count == limit || number + 1 == examined {
-                    page.position = stored.sequence
-                    break
-                }
-            }
-            return page
         }
     }
 

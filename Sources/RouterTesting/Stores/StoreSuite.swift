@@ -35,6 +35,7 @@ package enum StoreSuite {
         run("attempts", attempts)
         run("receipts", receipts)
         run("answers", answers)
+        run("facts", facts)
         run("later keys", laterKeys)
         run("life of a delivery", deliveries)
         run("atomicity", atomicity)

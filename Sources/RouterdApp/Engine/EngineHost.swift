@@ -6,7 +6,7 @@ package import RouterPlugin
 
 /// Owns the engine's loop and performs its effects: the only place that combines deciding, writing and sending.
 ///
-///     any thread ──▶ inbox ──▶ drain:  loop.next ──▶ commit, answer, publish, start attempts ──▶ transport
+///     any thread ──▶ inbox ──▶ drain:  loop.next ──▶ read, commit, answer, publish, start attempts ──▶ transport
 ///                      ▲                                                                            │
 ///                      └─────────────────────────── attemptFinished ◀───────────────────────────────┘
 ///
@@ -96,14 +96,16 @@ package actor EngineHost {
     }
 
     private func step() -> [EngineLoop.Effect] {
-        guard loop.isAboutToAccept else { return loop.next(at: clock.now, lookup: store) }
+        guard loop.isAboutToAccept else { return loop.next(at: clock.now) }
         let start = ContinuousClock.now
         defer { reports.planningTimes.add(start.duration(to: .now)) }
-        return loop.next(at: clock.now, lookup: store)
+        return loop.next(at: clock.now)
     }
 
     private func perform(_ effect: EngineLoop.Effect) {
         switch effect {
+        case .read(let lookups):
+            do { loop.found(try store.facts(for: lookups)) } catch { loop.failed(reading: lookups, error) }
         case .commit(let transaction): for effect in commit(transaction) { perform(effect) }
         case .answer(let ticket, let reply):
             waiting[ticket.number].answers.fill(waiting[ticket.number].place, with: reply)

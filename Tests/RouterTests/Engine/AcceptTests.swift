@@ -23,7 +23,7 @@ struct AcceptTests {
     @Test("Nothing but counters changes in memory before a plan is applied")
     func planIsPure() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
-        let plan = try bench.engine.plan(.accept(.of()), at: bench.now, lookup: bench.store)
+        let plan = try bench.engine.plan(.accept(.of()), at: bench.now, reading: bench.store)
         #expect(plan.changes.count == 1)
         #expect(bench.engine.unsettledCount == 0 && bench.engine.startAttempts(at: bench.now).attempts.isEmpty)
         #expect(bench.engine.nextDue == nil)

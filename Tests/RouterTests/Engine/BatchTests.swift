@@ -106,8 +106,8 @@ struct BatchTests {
     func conflict(pair: Pair) throws {
         var bench = try bench()
         var batch = Batch()
-        batch.append(try bench.engine.plan(pair.first, at: bench.now, lookup: bench.store))
-        let second = try bench.engine.plan(pair.second, at: bench.now, lookup: bench.store)
+        batch.append(try bench.engine.plan(pair.first, at: bench.now, reading: bench.store))
+        let second = try bench.engine.plan(pair.second, at: bench.now, reading: bench.store)
         #expect(batch.conflicts(with: second) == pair.conflicts)
         guard !pair.conflicts else { return }
         // Plans that share a batch have to fit into the store and into memory together.
@@ -128,8 +128,8 @@ struct BatchTests {
     func acceptAfterDelete() throws {
         var bench = try Workbench(.gallery(), [Scene("A", .foregroundActive), Scene("B")])
         var batch = Batch()
-        batch.append(try bench.engine.plan(.deleteSession(Self.A), at: bench.now, lookup: bench.store))
-        let accept = try bench.engine.plan(Self.accept, at: bench.now, lookup: bench.store)
+        batch.append(try bench.engine.plan(.deleteSession(Self.A), at: bench.now, reading: bench.store))
+        let accept = try bench.engine.plan(Self.accept, at: bench.now, reading: bench.store)
         #expect(!batch.conflicts(with: accept), "Neither was answered: either order is a true one.")
         batch.append(accept)
         try bench.store.commit(batch.changes)

@@ -8,7 +8,7 @@ import Testing
 struct EngineEventTests {
     /// Plans, commits and applies as the host does, and returns the events, with those of all follow-ups.
     private static func told(_ bench: inout Workbench, _ command: Command) throws -> [RouterEvent] {
-        let plan = try bench.engine.plan(command, at: bench.now, lookup: bench.store)
+        let plan = try bench.engine.plan(command, at: bench.now, reading: bench.store)
         try bench.store.commit(plan.changes)
         var told = bench.engine.events(of: plan.changes, after: 0, at: bench.now).map(\.event)
         for followUp in bench.engine.apply(plan.changes, at: bench.now) {

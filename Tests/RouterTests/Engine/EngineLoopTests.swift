@@ -50,7 +50,7 @@ struct EngineLoopTests {
         var bench = LoopBench()
         bench.accept()
         var effects: [EngineLoop.Effect] = []
-        while effects.isEmpty { effects = bench.loop.next(at: bench.now, lookup: bench.store) }
+        while effects.isEmpty { effects = bench.loop.next(at: bench.now) }
         guard case .commit(let transaction) = effects[0] else {
             Issue.record("\(effects)")
             return
@@ -260,7 +260,7 @@ struct EngineLoopTests {
         bench.offer(.deleteSession(.gallery("A")))
         bench.round()
         bench.accept()
-        #expect(bench.loop.next(at: bench.now, lookup: bench.store).isEmpty && bench.loop.isInRound)
+        #expect(bench.loop.next(at: bench.now).isEmpty && bench.loop.isInRound)
         bench.loop.drain()
         bench.run()
         #expect(bench.answers[3]?.accepted != nil)

@@ -147,7 +147,7 @@ struct RecoveryTests {
     func unanswered() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         let request = Command.accept(.of(keys: ["k"]))
-        let plan = try bench.engine.plan(request, at: bench.now, lookup: bench.store)
+        let plan = try bench.engine.plan(request, at: bench.now, reading: bench.store)
         try bench.store.commit(plan.changes)
         try bench.crash()
         #expect(try bench.run(request).duplicate != nil)

@@ -14,6 +14,8 @@ struct LoopBench {
 
     /// The number of commands in each transaction, in order; failed ones included.
     private(set) var transactions: [Int] = []
+    /// The lookups of each read, in order.
+    private(set) var reads: [[Lookup]] = []
     /// The answers by ticket.
     private(set) var answers: [Int: Reply] = [:]
     private(set) var attempts: [AttemptStart] = []
@@ -38,7 +40,7 @@ struct LoopBench {
         for scene in scenes { offer(.putSession(.gallery(scene.id), .of(scene))) }
         run()
         loop.limits = limits
-        (transactions, answers, reports, rests, tickets) = ([], [:], [], 0, 0)
+        (transactions, reads, answers, reports, rests, tickets) = ([], [], [:], [], 0, 0)
     }
 
     /// The number of notifications in each state that has any, by the store.
@@ -71,11 +73,14 @@ struct LoopBench {
     }
 
     mutating func round() {
-        repeat { for effect in loop.next(at: now, lookup: store) { perform(effect) } } while loop.isInRound
+        repeat { for effect in loop.next(at: now) { perform(effect) } } while loop.isInRound
     }
 
     private mutating func perform(_ effect: EngineLoop.Effect) {
         switch effect {
+        case .read(let lookups):
+            reads.append(lookups)
+            do { loop.found(try store.facts(for: lookups)) } catch { loop.failed(reading: lookups, error) }
         case .commit(let transaction): for effect in commit(transaction) { perform(effect) }
         case .answer(let ticket, let reply): answers[ticket.number] = reply
         case .publish(let events): published += events

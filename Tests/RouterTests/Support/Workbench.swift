@@ -40,12 +40,12 @@ struct Workbench {
 
     func plan(_ command: Command) throws -> Plan {
         var copy = engine
-        return try copy.plan(command, at: now, lookup: store)
+        return try copy.plan(command, at: now, reading: store)
     }
 
     /// Plans, commits, applies; returns the answer and the follow-ups, which are not run.
     mutating func step(_ command: Command) throws -> (reply: Reply, followUps: [FollowUp]) {
-        let plan = try engine.plan(command, at: now, lookup: store)
+        let plan = try engine.plan(command, at: now, reading: store)
         try store.commit(plan.changes)
         return (plan.reply, engine.apply(plan.changes, at: now))
     }

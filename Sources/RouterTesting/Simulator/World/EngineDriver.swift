@@ -84,13 +84,14 @@ package struct EngineDriver {
         }
         inbox.removeFirst(min(inbox.count, max(1, batchLimit)))
         repeat {
-            for effect in loop.next(at: now, lookup: store) { perform(effect, at: now, &turn) }
+            for effect in loop.next(at: now) { perform(effect, at: now, &turn) }
         } while loop.isInRound
         return turn
     }
 
     private mutating func perform(_ effect: EngineLoop.Effect, at now: Timestamp, _ turn: inout Turn) {
         switch effect {
+        case .read(let lookups): read(lookups)
         case .commit(let transaction):
             let refused = refusesShared
             let effects = commit(transaction, at: now)
@@ -104,6 +105,10 @@ package struct EngineDriver {
         case .giveUp(let error): contradiction = contradiction ?? error
         case .report, .publish, .rest, .idle: break
         }
+    }
+
+    mutating func read(_ lookups: [Lookup]) {
+        do { loop.found(try store.facts(for: lookups)) } catch { loop.failed(reading: lookups, error) }
     }
 
     private mutating func commit(_ transaction: EngineLoop.Transaction, at now: Timestamp) -> [EngineLoop.Effect] {

@@ -84,17 +84,7 @@ package final class SimulatedDisk: Store {
 
     package func recover() throws(StoreError) -> RecoveredState { try model.recover() }
 
-    package func receipt(for key: DedupeKey) throws(StoreError) -> Receipt? { try model.receipt(for: key) }
-
-    package func keptAnswer(for key: DedupeKey) throws(StoreError) -> KeptAnswer? {
-        try model.keptAnswer(for: key)
-    }
-
-    package func retained(limit: Int) throws(StoreError) -> Retained { try model.retained(limit: limit) }
-
-    package func replayable(_ replay: Replay, limit: Int, examined: Int) throws(StoreError) -> ReplayPage {
-        try model.replayable(replay, limit: limit, examined: examined)
-    }
+    package func facts(for lookups: [Lookup]) throws(StoreError) -> Facts { try model.facts(for: lookups) }
 
     package func tally(
         of filter: NotificationFilter, settledBy time: Timestamp

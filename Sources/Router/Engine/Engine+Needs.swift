@@ -1,0 +1,109 @@
+import RouterPlugin
+
+extension Engine {
+    /// The facts that a command is planned with, found from memory alone. A command that needs none costs no read.
+    ///
+    /// The list may hold more than the plan looks at. It holds less where a need shows only in the course of planning:
+    /// `plan` throws `MissingFacts` then.
+    package func needs(_ command: Command) -> [Lookup] {
+        switch command {
+        case .accept(let request): needs(request)
+        case .acceptAll(let requests): requests.flatMap(needs)
+        case .applySet(let draft): draft.resources.flatMap { needs($0) }
+        case .rotateSourceSecret(_, _, _, let once), .rotateSecret(_, _, let once): needs(answerTo: once?.key)
+        case .beginBatch(let key, _): needs(answerTo: key)
+        case .putSession(let key, _, let once): needs(answerTo: once) + needs(questionAbout: key) + needs(endOf: key)
+        case .patchSession(let key, _): needs(questionAbout: key)
+        case .deleteSession(let key, _): needs(questionAbout: key) + needs(endOf: key)
+        case .activate(let request): needs(answerTo: request.once?.key)
+        case .cancel(let id): [.notification(id)]
+        case .attemptFinished(let attempt): needs(attempt)
+        case .followUp(let followUp): needs(followUp)
+        case .putSource, .deleteSource, .putApplication, .deleteApplication, .disconnectSession, .refreshSession, .gate,
+            .passcode, .replay, .cancelReplay, .resume:
+            []
+        }
+    }
+
+    private func needs(_ request: AcceptRequest) -> [Lookup] {
+        tenants[request.application] == nil ? [] : request.dedupeKeys.map { .receipt($0) }
+    }
+
+    private func needs(_ resource: ResourceDraft) -> [Lookup] {
+        guard case .session(let key, _) = resource else { return [] }
+        return needs(questionAbout: key) + needs(endOf: key)
+    }
+
+    private func needs(answerTo key: DedupeKey?) -> [Lookup] { key.map { [.keptAnswer($0)] } ?? [] }
+
+    private func needs(_ attempt: FinishedAttempt) -> [Lookup] {
+        guard let delivery = planner.delivery(attempt.sequence) else { return [] }
+        switch delivery.notification.event?.kind {
+        case .configurationForConnecting: return needs(factsOf: delivery)
+        case .didDiscardSceneSessions:
+            let statuses = statuses(of: delivery.notification.application)
+            // A set that the delegate fails to take joins the next one.
+            return ResponseClass(attempt.result.outcome, statuses: statuses) == .success
+                ? [] : [.payload(attempt.sequence)]
+        default:
+            guard case .change? = attempt.answer, let key = planner.lane(of: attempt.sequence) else { return [] }
+            return needs(questionAbout: key)
+        }
+    }
+
+    private func needs(_ followUp: FollowUp) -> [Lookup] {
+        switch followUp {
+        case .end(let sequence): planner.delivery(sequence).map(needs(factsOf:)) ?? []
+        case .release(let sequence): held(sequence).map(needs(reroutingOf:)) ?? []
+        case .drain(let key):
+            planner.lanes[key]?.outgoing(limit: moveLimit).flatMap { delivery in
+                delivery.isEvent ? needs(factsOf: delivery) : needs(reroutingOf: delivery.notification)
+            } ?? []
+        case .releaseGated(let key):
+            gated(at: key)?.first(moveLimit).flatMap { held($0).map(needs(reroutingOf:)) ?? [] } ?? []
+        case .finishDiscard(let key): needs(endOf: key)
+        case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
+        case .replay(let id): replays[id].flatMap(\.nextPage).map { [$0] } ?? []
+        case .lapseLease, .lock, .forgetPasscodes: []
+        }
+    }
+
+    /// Of a notification that is decided again: rules may look into its payload, and so may the choice of a configuration.
+    func needs(reroutingOf notification: UnsettledNotification) -> [Lookup] {
+        guard notification.recall == nil, notification.event == nil,
+            notification.kind != .notification || !pipeline.chooser.rules.isEmpty
+        else { return [] }
+        return [.payload(notification.sequence)]
+    }
+
+    /// Of a session that may come by its configuration: the options with which it is to connect.
+    private func needs(questionAbout key: SessionKey) -> [Lookup] {
+        guard session(key)?.awaitsConfiguration == true,
+            let sequence = tenants[key.application]?.deliveries.pendingConfiguration(of: key)
+        else { return [] }
+        return planner.delivery(sequence).map(needs(factsOf:)) ?? []
+    }
+
+    /// Of a session that is about to be gone: the set of sessions that waits for the delegate, which it joins.
+    private func needs(endOf key: SessionKey) -> [Lookup] {
+        guard let application = tenants[key.application]?.application, application.delivery.lifeCycleEvents,
+            application.delegate != nil, let lane = planner.lanes[.delegate(of: key.application)], lane.hasDiscards,
+            let last = lane.queue.last, last.isDiscard, last.machine.isWaiting
+        else { return [] }
+        return needs(factsOf: last)
+    }
+
+    /// Of an event, unless memory has its payload.
+    private func needs(factsOf delivery: QueuedDelivery) -> [Lookup] {
+        guard delivery.isEvent, delivery.payload == nil else { return [] }
+        return [.payload(delivery.notification.sequence)]
+    }
+}
+
+extension Replay {
+    /// The page of the next step; nil if there is none.
+    var nextPage: Lookup? {
+        guard state == .running else { return nil }
+        return .replayable(self, limit: stepSize, examined: RouterLimits.replayRowsExamined)
+    }
+}

@@ -1,0 +1,61 @@
+import Router
+
+extension StoreModel {
+    /// The answer to a lookup.
+    func answer(to lookup: Lookup) -> Facts.Answer {
+        switch lookup {
+        case .receipt(let key): .receipt(receipt(for: key))
+        case .keptAnswer(let key): .keptAnswer(answers[key]?.answer)
+        case .payload(let sequence): .payload(notifications[sequence]?.stored.payload)
+        case .notification(let id): .notification(sequences[id].flatMap { notifications[$0] }?.stored)
+        case .retained(let limit): .retained(retained(limit: limit))
+        case .replayable(let replay, let limit, let examined):
+            .replayable(replayable(replay, limit: limit, examined: examined))
+        }
+    }
+
+    private func receipt(for key: DedupeKey) -> Receipt? {
+        guard let entry = dedupeKeys[key].flatMap({ notifications[$0] }) else { return nil }
+        return Receipt(
+            sequence: entry.stored.sequence, id: entry.stored.id, device: entry.stored.device,
+            payload: entry.stored.payload?.bytes ?? [], decision: entry.first.decision, state: entry.first.state)
+    }
+
+    /// The size of a model is the size of its payloads.
+    private func retained(limit: Int) -> Retained {
+        let settled = notifications.keys.sorted().compactMap { sequence in
+            notifications[sequence].flatMap { entry in
+                entry.stored.settledAt.map { time in
+                    Retained.Item(.notification(sequence), since: time, bytes: entry.stored.keptBytes)
+                }
+            }
+        }
+        let kept = answers.map { Retained.Item(.answer($0), since: $1.keptAt) }
+        // Among equal times the first one accepted comes first, so that the order is always the same.
+        let oldest = (settled + kept).enumerated().sorted {
+            ($0.element.since, $0.offset) < ($1.element.since, $1.offset)
+        }
+        return Retained(
+            bytes: notifications.values.reduce(0) { $0 + Int64($1.stored.keptBytes) },
+            oldest: oldest.prefix(max(0, limit)).map(\.element))
+    }
+
+    private func replayable(_ replay: Replay, limit: Int, examined: Int) -> ReplayPage {
+        var page = ReplayPage(notifications: [], position: replay.through)
+        let next = notifications.values.lazy.map(\.stored).filter {
+            $0.sequence > replay.position && $0.sequence <= replay.through
+        }
+        for (number, stored) in next.sorted(by: { $0.sequence < $1.sequence }).enumerated() {
+            if stored.isReplayable(settledBy: replay.createdAt), replay.filter.matches(stored) {
+                var stored = stored
+                stored.attempts = []
+                page.notifications.append(stored)
+            }
+            if page.notifications.count == limit || number + 1 == examined {
+                page.position = stored.sequence
+                break
+            }
+        }
+        return page
+    }
+}
