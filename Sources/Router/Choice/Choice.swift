@@ -21,7 +21,13 @@ package struct Candidates: Sendable {
 
     package init(for notification: NotificationView, under routing: RoutingSettings) {
         self.notification = notification
-        query = RegistryQuery(
+        query = RegistryQuery(for: notification, under: routing)
+    }
+}
+
+extension RegistryQuery {
+    fileprivate init(for notification: NotificationView, under routing: RoutingSettings) {
+        self.init(
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: routing.prefersRequiresCan)
     }
@@ -49,14 +55,22 @@ package struct Chooser: Sendable {
     package func choose(
         for notification: NotificationView, from tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        choose(among: Candidates(for: notification, under: tenant.application.routing), in: tenant, at: now)
+        choose(
+            for: notification, RegistryQuery(for: notification, under: tenant.application.routing), from: tenant,
+            at: now)
     }
 
     /// Chooses among the candidates of a notification.
     package func choose(
         among candidates: Candidates, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let (notification, query) = (candidates.notification, candidates.query)
+        choose(for: candidates.notification, candidates.query, from: tenant, at: now)
+    }
+
+    /// The notification and the query are apart, so that neither is retained to be put into a value.
+    private func choose(
+        for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant, at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
         if rules.isEmpty {
             guard let best = tenant.registry.best(for: query),
                 let conditions = tenant.sessions.conditions(of: best.session)
