@@ -7,7 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from chaos.corpus import CORPUS, Raw  # noqa: E402
 from chaos.history import Attempt, Books, Entry, History, Life, Meaning, Promises, Submission  # noqa: E402
+from chaos.raw import answers_in, judged  # noqa: E402
 from chaos.verdict import KINDS, judge, repetitions_after_kills  # noqa: E402
 
 
@@ -418,6 +420,29 @@ class VerdictTests(unittest.TestCase):
             case = good()
             setattr(case.attempts[0], name, False)
             self.assertEqual(self.kinds(case), {"unaccounted"})
+
+
+class RawTests(unittest.TestCase):
+    ROW = Raw("row", b"", ("200", "400 malformed-request"))
+    OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    BAD = (b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\nContent-Length: 28\r\n\r\n"
+           b'{"code":"malformed-request"}')
+
+    def test_answers_are_told_apart(self) -> None:
+        self.assertEqual(answers_in(self.OK + self.BAD), ["200", "400 malformed-request"])
+        self.assertEqual(answers_in(b"HTTP/1.1 100 Continue\r\n\r\n" + self.OK), ["100", "200"])
+        self.assertEqual(len(answers_in(b"hello")), 1)
+
+    def test_one_answer_more_or_less_is_found(self) -> None:
+        right = ["200", "400 malformed-request"]
+        self.assertIsNone(judged(self.ROW, right, True))
+        for answers, is_closed in ((right + ["200"], True), (right[:1], True), (["200", "413 body-too-large"], True),
+                                   ([], True), (right, False)):
+            self.assertIsNotNone(judged(self.ROW, answers, is_closed))
+
+    def test_rows_have_names_of_their_own(self) -> None:
+        self.assertEqual(len({each.name for each in CORPUS}), len(CORPUS))
+        self.assertGreaterEqual(len(CORPUS), 120)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,10 @@ class Answer:
 class API:
     """A connection to whichever daemon lives now. Not for several threads."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, key: str | None = None, timeout: float = REQUEST_SECONDS) -> None:
         self._daemon = daemon
+        self.fields = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._timeout = timeout
         self._address = ""
         self._used_at = 0.0
         self._connection: http.client.HTTPConnection | None = None
@@ -48,14 +50,18 @@ class API:
         if self._connection is None or is_stale:
             self.close()
             self._address = self._daemon.address
-            self._connection = http.client.HTTPConnection(self._address, timeout=REQUEST_SECONDS)
+            self._connection = self.connection()
         try:
-            self._connection.request(method, path, body=body, headers=headers or {})
+            self._connection.request(method, path, body=body, headers=self.fields | (headers or {}))
             response = self._connection.getresponse()
             return Answer(response.status, json.loads(response.read() or b"{}"))
         except BaseException:
             self.close()
             raise
+
+    def connection(self) -> http.client.HTTPConnection:
+        """Another connection, which the caller closes."""
+        return http.client.HTTPConnection(self._daemon.address, timeout=self._timeout)
 
     def must(self, method: str, path: str, body: object = None) -> Body:
         """A request that has to succeed."""
@@ -128,6 +134,8 @@ class Journal:
     def __init__(self, ledger: Ledger) -> None:
         self.submissions: list[Submission] = []
         self.refusals: list[str] = []
+        # Keys of requests that were not answered.
+        self.silences: list[str] = []
         self._ledger = ledger
 
     def open(self, lane: str, key: str, extra: str = "") -> Submission:
@@ -144,6 +152,7 @@ class Journal:
         try:
             answer = api.call("POST", path, self._ledger.payloads[submission.key], {"apns-id": apns_id})
         except (OSError, http.client.HTTPException, ValueError):
+            self.silences.append(submission.key)
             return False
         if answer.status not in (200, 202):
             self.refusals.append(f"{answer.status} {answer.body.get('code')}")

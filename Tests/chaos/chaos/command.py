@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from chaos import clock, disk, files, hung, lookups, menagerie, powercut, storm, sweep, terminate
+from chaos import clock, disk, files, hung, lookups, menagerie, modelled, powercut, raw, storm, sweep, terminate
 from chaos.options import Options, Result
 from chaos.verdict import KINDS, judge
 
@@ -23,10 +23,12 @@ Scenario = Callable[[Options], Iterator[Result]]
 SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "zoo": (menagerie.scenario, "every behaviour of an endpoint, and what the daemon must make of it"),
     "storm": (storm.scenario, "kill -9 under load, again and again"),
+    "model": (modelled.scenario, "kill -9 while everything is changed; a model says what may be there"),
     "terminate": (terminate.scenario, "SIGTERM under load"),
     "hung": (hung.one_in_a_hundred, "1 % of the endpoints hang; the others must not notice"),
     "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
     "names": (lookups.scenario, "the name server is silent; those whose names are known must not notice (needs root)"),
+    "raw": (raw.scenario, "bytes that servers are known to read in different ways, and the answers to them"),
     "sweep": (sweep.scenario, "kill, EIO, ENOSPC and delay at the nth system call (needs strace)"),
     "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
@@ -52,12 +54,13 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     parser.add_argument("--seed", type=int, help="replays the schedule of a run that printed it")
     parser.add_argument("--seconds", type=float, help="of a phase of hung, starved and names")
-    parser.add_argument("--kills", type=int, default=50, help="of the storm")
+    parser.add_argument("--kills", type=int, default=50, help="of storm and model")
     parser.add_argument("--cycles", type=int, default=5, help="of terminate, powercut, disk and files")
     parser.add_argument("--rounds", type=int, default=5, help="of hung, starved and names")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
-    parser.add_argument("--only", help="of the zoo, the behaviours with this in their names")
+    parser.add_argument("--only", help="of zoo and the rows with this in their names")
     parser.add_argument("--without-open", action="store_true", help="leave out what is known not to hold yet")
+    parser.add_argument("--short", action="store_true", help="the short form of model")
     parser.add_argument("--keep", type=Path, help="a folder for the histories of what failed")
     parser.add_argument("--list", action="store_true", help="print the zoo's table, and run nothing")
     arguments = parser.parse_args()
@@ -73,7 +76,7 @@ def parse() -> tuple[Options, list[str]]:
     seed = secrets.randbelow(1_000_000) if arguments.seed is None else arguments.seed
     options = Options(
         binary, seed, arguments.seconds, arguments.kills, arguments.cycles, arguments.rounds, arguments.points,
-        arguments.only, arguments.keep, arguments.without_open)
+        arguments.only, arguments.keep, arguments.without_open, arguments.short)
     return options, arguments.scenarios or list(SCENARIOS)
 
 

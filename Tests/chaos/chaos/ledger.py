@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from chaos import clock
 from chaos.history import Attempt, Meaning
@@ -28,6 +28,8 @@ class Ledger:
         self.payloads: dict[str, bytes] = {}
         # Which life of the daemon it is now.
         self.life = 0
+        # Sees each request that was read.
+        self.witness: Callable[[Attempt, Request], None] | None = None
         self.taken: Counter[str] = Counter()
         self._taken_keys: set[str] = set()
         self._seen: Counter[tuple[str, str | None]] = Counter()
@@ -42,6 +44,8 @@ class Ledger:
             attempt.key = key_of(request.body)
             payload = self.payloads.get(attempt.key or "")
             attempt.is_intact = payload is not None and b'"payload":' + payload in request.body
+            if self.witness is not None:
+                self.witness(attempt, request)
         self._seen[lane, attempt.key] += 1
         self.attempts.append(attempt)
         return attempt
@@ -62,10 +66,10 @@ class Ledger:
         return set(self._taken_keys)
 
 
-def is_signed(headers: Mapping[str, str], body: bytes) -> bool:
+def is_signed(headers: Mapping[str, str], body: bytes, secret: bytes = SECRET) -> bool:
     """Whether a signature of Standard Webhooks' version v1 fits."""
     signed = f"{headers.get('webhook-id')}.{headers.get('webhook-timestamp')}.".encode() + body
-    expected = "v1," + base64.b64encode(hmac.new(SECRET, signed, hashlib.sha256).digest()).decode()
+    expected = "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
     return any(hmac.compare_digest(expected, each) for each in headers.get("webhook-signature", "").split(" "))
 
 

@@ -58,6 +58,7 @@ class Options:
     only: str | None
     keep: Path | None
     without_open: bool
+    is_short: bool
     _stage: Stage | None = None
     _log: list[str] = field(default_factory=list)
 
