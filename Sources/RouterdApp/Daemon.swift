@@ -60,7 +60,7 @@ package struct Daemon: Sendable {
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.
     ///
-    /// Throws the store's error if the daemon stops because memory and store have diverged.
+    /// Throws the store's error if the daemon stops because memory and store have diverged, or the store's files are lost.
     ///
     /// - Parameters:
     ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
@@ -87,7 +87,8 @@ package struct Daemon: Sendable {
             services: [
                 .init(service: delivery), .init(service: http),
                 .init(service: APNsService(listeners: apnsListeners(onAPNsListening), after: opened)),
-                .init(service: HangUpService(logger: logger)), contradictions,
+                .init(service: HangUpService(logger: logger)), .init(service: StoreWatchService(host: host)),
+                contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
@@ -163,6 +164,9 @@ package struct Daemon: Sendable {
                 a file that two programs write (fixed in 3.51.3)
                 """)
         }
+        if store.hasReplacedAnother {
+            logger.warning("the database is another one than at the last start with this path")
+        }
         for warning in configuration.warnings { logger.warning("\(warning)") }
         if configuration.keys.isEmpty {
             logger.notice("no API keys: development mode, loopback only, endpoints on loopback are granted")
@@ -221,7 +225,20 @@ private struct HangUpService: Service {
     }
 }
 
-/// Ends the daemon when memory and store have diverged.
+/// Looks after the files of the store while nothing is committed, for an idle daemon would lose them unnoticed.
+private struct StoreWatchService: Service {
+    let host: EngineHost
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: .milliseconds(DaemonLimits.storeLookMilliseconds))) != nil {
+                _ = await host.storeFault()
+            }
+        }
+    }
+}
+
+/// Ends the daemon when memory and store have diverged, or the store's files are lost.
 private struct ContradictionService: Service {
     let host: EngineHost
 

@@ -7,7 +7,8 @@ package import RouterPlugin
 ///     engine's queue ──▶ commit, facts ────▶ writer ──▶ path-wal ──(checkpoint, by the writer only)──▶ path
 ///     any thread ──────▶ reads ──────────▶ readers ────────┴──────────────────────────────────────────────┘
 ///
-/// Invariants: one process, one store (`StoreLock`); only the writer writes or checkpoints; under `Durability.full` a
+/// Invariants: one process, one store (`StoreLock`); a commit returns only while its files are those at `path`
+/// (`DatabaseWatch`); only the writer writes or checkpoints; under `Durability.full` a
 /// commit has returned only after its pages in the log have been synced.
 ///
 /// A commit that throws has changed nothing that this process will ever see. If the process dies right after a sync
@@ -19,11 +20,14 @@ package final class SQLiteStore: Store {
     private let pool: DatabasePool
     private let lock: StoreLock
     private let keys: KeyColumn
+    private let watch: DatabaseWatch
+    /// Whether another database was open at this path before.
+    package let hasReplacedAnother: Bool
 
     /// Opens the database, makes it if it is missing, and brings its schema up to date.
     ///
-    /// A file that is not ours, or of a newer version, is refused and left as it is. Values
-    /// that are sealed under another key than the present one are sealed again.
+    /// A file that is not ours, or of a newer version, is refused and left as it is, and so is a path at which a database
+    /// is missing that was there before. Values that are sealed under another key than the present one are sealed again.
     ///
     /// - Parameter sealing: How secrets are kept; nil keeps them as they are.
     package init(
@@ -34,8 +38,9 @@ package final class SQLiteStore: Store {
         self.keys = keys
         let path = try canonicalPath(path)
         let lock = try StoreLock(beside: path)
+        try DatabaseMarker.expectDatabase(lock)
         try DatabaseHeader.check(fileAt: path)
-        try DatabaseFile.makePrivate(path)
+        try lock.lockDatabase()
         do {
             let pool = try DatabasePool(path: path, configuration: Self.settings(configuration, path: path))
             try pool.writeWithoutTransaction { db in
@@ -48,6 +53,8 @@ package final class SQLiteStore: Store {
                 try Resealing.run(db, keys)
                 try RecentKeys.open(on: db)
             }
+            hasReplacedAnother = try pool.writeWithoutTransaction { db in try DatabaseMarker.mark(db, lock) }
+            watch = try DatabaseWatch(path)
             self.pool = pool
             self.path = path
         } catch {
@@ -60,7 +67,11 @@ package final class SQLiteStore: Store {
 
     /// Writes the log back into the database, closes it, and lets the next process in. More than once is harmless.
     package func close() throws(StoreError) {
-        defer { lock.release() }
+        // Closing a descriptor of a file ends SQLite's locks on it, so these go last.
+        defer {
+            watch.close()
+            lock.release()
+        }
         do {
             // Readers go first, so that the writer is the last one out and takes the log away.
             pool.releaseMemory()
@@ -91,13 +102,18 @@ package final class SQLiteStore: Store {
 extension SQLiteStore {
     package func commit(_ changes: [StoreChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
+        try verify()
         try writing { db in
             try db.inTransaction(.immediate) {
                 try ChangeWriter.write(changes, to: db, keys)
                 return .commit
             }
         }
+        // From here on a fault is final: the changes are in files that the next start does not find.
+        try verify()
     }
+
+    package func verify() throws(StoreError) { try watch.check() }
 
     /// Reads on the connection that writes, whose keys of recent notifications no other connection has.
     package func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {

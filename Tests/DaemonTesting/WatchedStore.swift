@@ -60,6 +60,8 @@ final class WatchedStore: Store {
 
     func recover() throws(StoreError) -> RecoveredState { try base.recover() }
 
+    func verify() throws(StoreError) { try base.verify() }
+
     func facts(for lookups: [Lookup]) throws(StoreError) -> Facts {
         var facts = try base.facts(for: lookups)
         guard hasLostPayloads.withLock({ $0 }) else { return facts }

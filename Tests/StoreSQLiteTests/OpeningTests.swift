@@ -67,6 +67,27 @@ struct OpeningTests {
         #expect(refusal(directory.file()) == nil)
     }
 
+    /// In another process, for a lock of this one would be seen by this one in any case.
+    @Test("the database itself is locked: neither without its lock file nor under another name is it opened twice")
+    func theFileIsLocked() throws {
+        let directory = try TemporaryDirectory()
+        let store = try SQLiteStore(path: directory.file())
+        try store.commit([.insert(notification(1))])
+        try FileManager.default.removeItem(atPath: directory.file() + ".lock")
+        #expect(refusal(directory.file())?.code == .inUse)
+        #expect(refusal(directory.file())?.message.contains("has opened it already") == true)
+        // A name whose lock file is another one: the bind mount of a container, as a move.
+        try FileManager.default.createDirectory(atPath: directory.file("other"), withIntermediateDirectories: true)
+        #expect(rename(directory.file(), directory.file("other/routerd.sqlite")) == 0)
+        #expect(refusal(directory.file("other/routerd.sqlite"))?.code == .inUse)
+        #expect(rename(directory.file("other/routerd.sqlite"), directory.file()) == 0)
+        // SQLite's own locks are not disturbed: another connection reads and is kept from writing.
+        #expect(try DatabaseFile(path: directory.file()).check().isSound)
+        try store.commit([.insert(notification(2))])
+        try store.close()
+        #expect(refusal(directory.file()) == nil)
+    }
+
     /// Foundation's `Process` would close the descriptor by itself; a plugin's process may be started otherwise.
     @Test func aChildDoesNotInheritTheLock() throws {
         let directory = try TemporaryDirectory()

@@ -22,6 +22,14 @@ final class WatchedFiles: Sendable {
         var counts: [String: [Operation: Int]] = [:]
         var fault: Fault?
         var failures = 0
+        var interruption: Interruption?
+    }
+
+    /// An action that runs once, before an operation on one kind of file.
+    private struct Interruption: Sendable {
+        var operation: Operation
+        var suffix: String
+        var action: @Sendable () -> Void
     }
 
     private let state = Mutex(State())
@@ -49,10 +57,22 @@ final class WatchedFiles: Sendable {
         }
     }
 
+    /// Runs the action before the next such operation.
+    func interrupt(_ operation: Operation, suffix: String, _ action: @escaping @Sendable () -> Void) {
+        let interruption = Interruption(operation: operation, suffix: suffix, action: action)
+        state.withLock { $0.interruption = interruption }
+    }
+
     /// Notes an operation; returns the code that it must fail with, if it must.
     fileprivate func note(_ operation: Operation, _ path: String) -> CInt? {
         state.withLock { state in
             state.counts[path, default: [:]][operation, default: 0] += 1
+            if let interruption = state.interruption, interruption.operation == operation,
+                path.hasSuffix(interruption.suffix)
+            {
+                state.interruption = nil
+                interruption.action()
+            }
             guard var fault = state.fault, fault.operation == operation, path.hasSuffix(fault.suffix) else {
                 return nil
             }

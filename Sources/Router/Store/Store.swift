@@ -19,6 +19,10 @@ package protocol Journal: Sendable {
     /// Writes all changes in one transaction, in order, and returns when they are durable; if it throws, none is written.
     func commit(_ changes: [StoreChange]) throws(StoreError)
 
+    /// Checks that committed changes are where the next start looks for them; throws `store-lost` otherwise. A commit that
+    /// throws `store-lost` may have been written, so its caller must end.
+    func verify() throws(StoreError)
+
     /// The answers to lookups, all of them as of one moment. A lookup whose rows are damaged is answered as unreadable, and
     /// the others have their answers.
     func facts(for lookups: [Lookup]) throws(StoreError) -> Facts
@@ -41,4 +45,9 @@ package protocol Archive: Sendable {
 
     /// How many notifications are in each state: the terms of the conservation law.
     func census() throws(StoreError) -> NotificationCensus
+}
+
+extension Journal {
+    /// A store in memory cannot be taken away.
+    package func verify() throws(StoreError) {}
 }

@@ -9,6 +9,10 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case inputOutput = "store-io-error"
         /// The database is damaged, or not one of ours.
         case corrupt = "store-corrupt"
+        /// The files of the database were removed, replaced or truncated while it was open. There is no going on.
+        case lost = "store-lost"
+        /// There is no database where one was before.
+        case missing = "store-missing"
         /// A lock was not free in time.
         case busy = "store-busy"
         /// The database was written by a newer version.

@@ -41,9 +41,6 @@ extension EngineHost {
     /// By how much the engine's time is ahead of the wall clock, which may have been set; negative if it is behind.
     package nonisolated var millisecondsAhead: Int64 { clock.now.milliseconds - clock.wall.milliseconds }
 
-    /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
-    package var recentStoreFault: StoreError? { reports.recentStoreFault(at: clock.now) }
-
     /// Sends a test webhook to the endpoint of a session.
     ///
     /// - Returns: The attempt; nil if there is no such session, or it has no endpoint yet.

@@ -17,12 +17,12 @@ package actor EngineHost {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     nonisolated let inbox = Inbox(limit: DaemonLimits.commandsWaiting)
-    private nonisolated let store: any Store
+    nonisolated let store: any Store
     nonisolated let sender: AttemptSender
     nonisolated let clock: SteadyClock
     private nonisolated let logger: Logger
     var loop: EngineLoop
-    private(set) var reports: EngineReports
+    var reports: EngineReports
     /// The clients of this round, in order of their tickets.
     private var waiting: [(answers: PendingAnswers, place: Int)] = []
     private let alarm = Alarm()
@@ -32,10 +32,10 @@ package actor EngineHost {
     package nonisolated let feed: EventFeed
     /// The observers of committed events.
     package nonisolated let observers: ObserverDispatcher
-    /// Yields the error when memory has diverged from the store. The engine cannot go on then: its owner ends, and the
-    /// next start recovers from the store.
+    /// Yields the error when memory has diverged from the store, or the store's files are lost. The engine cannot go on
+    /// then: its owner ends, and the next start recovers from the store.
     package nonisolated let contradictions: AsyncStream<StoreError>
-    private nonisolated let contradict: AsyncStream<StoreError>.Continuation
+    nonisolated let contradict: AsyncStream<StoreError>.Continuation
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
@@ -130,9 +130,7 @@ package actor EngineHost {
         case .idle:
             whenIdle?.resume()
             whenIdle = nil
-        case .giveUp(let error):
-            logger.critical("memory is not what the store has: the daemon ends, to be started anew from the store")
-            contradict.yield(error)
+        case .giveUp(let error): giveUp(error)
         }
     }
 
@@ -144,6 +142,7 @@ package actor EngineHost {
             }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {
+            if error.code == .lost { giveUp(error) }
             return loop.failed(transaction, error, at: clock.now)
         }
     }

@@ -25,6 +25,9 @@ struct EngineReports {
     /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
     func recentStoreFault(at now: Timestamp) -> StoreError? { health.recentFault(at: now) }
 
+    /// Logs why the daemon ends.
+    mutating func giveUp(because error: StoreError) { health.gaveUp(because: error) }
+
     mutating func storeCommitted() { health.committed() }
 
     mutating func add(_ report: EngineLoop.Report, at now: Timestamp) {

@@ -7,6 +7,7 @@ import RouterPlugin
 struct StoreHealth {
     let logger: Logger
     private var fault: (error: StoreError, until: Timestamp)?
+    private var hasGivenUp = false
 
     init(logger: Logger) { self.logger = logger }
 
@@ -25,6 +26,18 @@ struct StoreHealth {
                 metadata: ["error": "\(error)"])
         }
         fault = (error, now.advanced(byMilliseconds: DaemonLimits.storeFaultMilliseconds))
+    }
+
+    /// There is no going on with the store: one line, however often it is found.
+    mutating func gaveUp(because error: StoreError) {
+        if hasGivenUp { return }
+        hasGivenUp = true
+        let reason =
+            error.code == .lost
+            ? "the files of the database are not where the next start looks for them"
+            : "memory is not what the store has"
+        logger.critical(
+            "\(reason): the daemon ends, to be started anew from the store", metadata: ["error": "\(error)"])
     }
 
     mutating func committed() {

@@ -7,13 +7,13 @@ import StoreSQLite
 
 struct Database: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look after the database: check it, copy it, give back its free space.",
+        abstract: "Look after the database: begin it, check it, copy it, give back its free space.",
         discussion: """
             EXAMPLES
               routerd database check --config routerd.yaml
               routerd database backup --database routerd.sqlite backup.sqlite
             """,
-        subcommands: [CheckDatabase.self, BackUpDatabase.self, VacuumDatabase.self])
+        subcommands: [InitDatabase.self, CheckDatabase.self, BackUpDatabase.self, VacuumDatabase.self])
 }
 
 /// The options that name the database, found as `serve` finds it.
@@ -27,18 +27,50 @@ struct DatabaseOptions: ParsableArguments {
 
     /// Runs a command on the file; an obstacle is printed, and ends the command with status 1.
     func run(with plugins: PluginSet, _ body: (DatabaseFile) throws -> Void) throws {
+        try run(with: plugins, at: { path in try body(try DatabaseFile(path: path)) })
+    }
+
+    /// Likewise, on a path where there may be no file.
+    func run(with plugins: PluginSet, at body: (_ path: String) throws -> Void) throws {
         do {
             let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
             let configuration = try DaemonConfiguration.load(
                 file: file, flags: database.map { ["database": $0] } ?? [:],
                 environment: ProcessInfo.processInfo.environment, plugins: plugins)
-            try body(try DatabaseFile(path: configuration.database))
+            try body(configuration.database)
         } catch let error as ExitCode {
             throw error
         } catch {
             Console.error("\(error)")
             throw ExitCode(1)
         }
+    }
+}
+
+struct InitDatabase: PluginCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init", abstract: "Begin an empty database; there must be none.",
+        discussion: """
+            `serve` begins one by itself, except where a database was before and is missing now. Look for it, or restore a backup,
+            before you use `--force`.
+
+            EXAMPLES
+              routerd database init --database /var/lib/routerd/routerd.sqlite
+              routerd database init --force --config routerd.yaml
+            """)
+
+    @OptionGroup var options: DatabaseOptions
+    @Flag(help: "Begin one although another database was there before.")
+    var force = false
+
+    func run(with plugins: PluginSet) async throws {
+        try options.run(
+            with: plugins,
+            at: { path in
+                let file = try DatabaseFile.begin(at: path, isForced: force)
+                guard options.json else { return Console.print("\(file.path): an empty database") }
+                Console.print(JSONWriter.object { $0.field("database", file.path) })
+            })
     }
 }
 

@@ -9,6 +9,7 @@ extension DatabaseFile {
     package func vacuum() throws(StoreError) -> (before: Int64, after: Int64) {
         let lock = try StoreLock(beside: path)
         defer { lock.release() }
+        try lock.lockDatabase()
         let before = try Self.size(of: path)
         try translating {
             var settings = Self.settings

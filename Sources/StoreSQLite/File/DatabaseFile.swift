@@ -42,19 +42,53 @@ package struct DatabaseFile: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Makes the file, if it is not there, so that its owner alone can read it: secrets of endpoints are in it. SQLite makes
-    /// the log and its index as readable as the file. A file that exists keeps the mode that its operator gave it.
-    static func makePrivate(_ path: String) throws(StoreError) {
+    /// Likewise; 0 if there is no such file.
+    static func sizeIfPresent(of path: String) throws(StoreError) -> Int64 {
+        var status = stat()
+        if stat(path, &status) == 0 { return Int64(status.st_size) }
+        let code = errno
+        if code == ENOENT { return 0 }
+        throw StoreError(systemError: code, "cannot read \(path)")
+    }
+
+    /// Opens the file, which is made, if it is not there, so that its owner alone can read it: secrets of endpoints are in
+    /// it. SQLite makes the log and its index as readable as the file. A file that exists keeps the mode that its operator
+    /// gave it.
+    static func openPrivate(_ path: String) throws(StoreError) -> CInt {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let code = errno
             throw StoreError(systemError: code, "cannot open \(path)")
         }
-        close(descriptor)
+        return descriptor
     }
 
     /// Runs a closure that uses SQLite, and translates its errors.
     func translating<Value>(_ body: () throws -> Value) throws(StoreError) -> Value {
         do { return try body() } catch { throw StoreError(translating: error) }
+    }
+}
+
+extension DatabaseFile {
+    /// Begins an empty database where there is none, or an empty file.
+    ///
+    /// - Parameter isForced: Whether one may be begun although another database was there before.
+    package static func begin(at path: String, isForced: Bool) throws(StoreError) -> DatabaseFile {
+        let path = try canonicalPath(path)
+        let lock = try StoreLock(beside: path)
+        guard try sizeIfPresent(of: path) == 0 else {
+            lock.release()
+            throw StoreError(.other, "\(path) is there already, and an empty database takes no file's place")
+        }
+        do {
+            if isForced { try lock.write([]) }
+            try DatabaseMarker.expectDatabase(lock)
+        } catch {
+            lock.release()
+            throw error
+        }
+        lock.release()
+        try SQLiteStore(path: path).close()
+        return try DatabaseFile(path: path)
     }
 }

@@ -68,6 +68,24 @@ enum DatabaseHeader {
         }
     }
 
+    /// Whether an open file still begins as a database of the router does.
+    static func isOurs(_ descriptor: CInt) -> Bool {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { bytes in
+            guard pread(descriptor, bytes.baseAddress, length, 0) == length else { return false }
+            return bytes.starts(with: magic) && bigEndian(Array(bytes)[68..<72]) == applicationID
+        }
+    }
+
+    /// Whether an open file still begins as a log of SQLite does.
+    static func isLog(_ descriptor: CInt) -> Bool {
+        var word: UInt32 = 0
+        guard pread(descriptor, &word, 4, 0) == 4 else { return false }
+        return UInt32(bigEndian: word) & ~1 == 0x377f_0682
+    }
+
+    /// The bytes before the first frame of a log.
+    static let logHeaderLength: off_t = 32
+
     private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> Int32 {
         Int32(bitPattern: bytes.reduce(0) { $0 << 8 | UInt32($1) })
     }

@@ -31,6 +31,7 @@ enum Migrations {
         ("delivery-formats", [deliveryFormats]),
         ("resource-sets", [resourceSets]),
         ("log-volume", [logVolume, keyIndex]),
+        ("database-id", [databaseID]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -454,5 +455,11 @@ enum Migrations {
           name TEXT NOT NULL PRIMARY KEY,
           members TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let databaseID = """
+        -- Random bytes by which the database is known; every copy has them. See `DatabaseMarker`.
+        ALTER TABLE ledger ADD COLUMN database_id BLOB;
+        UPDATE ledger SET database_id = randomblob(16);
         """
 }

@@ -180,7 +180,7 @@ package struct API: Sendable {
     }
 
     private func readiness() async throws -> Response {
-        if let fault = await host.recentStoreFault {
+        if let fault = await host.storeFault() {
             throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
         }
         return Response.json(.ok, Array(#"{"status":"ready"}"#.utf8))

@@ -1,0 +1,23 @@
+package import Router
+
+// The health of the store, and the end of a host whose store cannot be gone on with.
+
+extension EngineHost {
+    /// Why the store cannot be used, or could not be used a moment ago; nil if it is worth trying.
+    ///
+    /// It looks after the files of the store, as each commit does. If they are lost, the host ends.
+    package func storeFault() -> StoreError? {
+        do { try store.verify() } catch {
+            giveUp(error)
+            return error
+        }
+        return reports.recentStoreFault(at: clock.now)
+    }
+
+    /// Starts no more attempts and asks the owner to end. More than once is harmless.
+    func giveUp(_ error: StoreError) {
+        reports.giveUp(because: error)
+        loop.drain()
+        contradict.yield(error)
+    }
+}
