@@ -63,6 +63,11 @@ package enum RouterLimits {
     package static let reasonBytes = 256
     /// Maximum size of a session's userInfo or restoration activity, in bytes.
     package static let userInfoBytes = 64 * 1024
+    /// Greatest gap between the newest time in the store and the clock at a start, in milliseconds: beyond seven days the
+    /// clock is doubted.
+    package static let clockGapMilliseconds: Int64 = 7 * 24 * 60 * 60 * 1000
+    /// Time before a doubted clock is trusted without an operator's word, in milliseconds: a day.
+    package static let clockDoubtMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// How long the daemon tries to tell the scene of a discarded session, in milliseconds.
     package static let farewellMilliseconds: Int64 = 60_000
     /// How long the daemon asks the delegate for the configuration of a new session, in milliseconds.

@@ -87,7 +87,7 @@ package struct Daemon: Sendable {
             services: [
                 .init(service: delivery), .init(service: http),
                 .init(service: APNsService(listeners: apnsListeners(onAPNsListening), after: opened)),
-                .init(service: HangUpService(logger: logger)), .init(service: StoreWatchService(host: host)),
+                .init(service: HangUpService(logger: logger)), .init(service: LookService(host: host)),
                 contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
@@ -225,14 +225,15 @@ private struct HangUpService: Service {
     }
 }
 
-/// Looks after the files of the store while nothing is committed, for an idle daemon would lose them unnoticed.
-private struct StoreWatchService: Service {
+/// Looks after the files of the store while nothing is committed, for an idle daemon would lose them unnoticed, and after a
+/// clock that is held back.
+private struct LookService: Service {
     let host: EngineHost
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: .milliseconds(DaemonLimits.storeLookMilliseconds))) != nil {
-                _ = await host.storeFault()
+                await host.look()
             }
         }
     }

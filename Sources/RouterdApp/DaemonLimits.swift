@@ -13,7 +13,7 @@ package enum DaemonLimits {
     static let clockStepMilliseconds: Int64 = 2000
     /// How long the daemon counts as not ready after a fault of the store.
     package static let storeFaultMilliseconds: Int64 = 5000
-    /// Interval at which a daemon without commits checks the files of its store.
+    /// Interval at which a daemon without commits checks the files of its store and a clock that is held back.
     static let storeLookMilliseconds = 2000
     /// Shortest time between two log lines about attempts that cannot be made.
     static let shortageReportMilliseconds: Int64 = 60_000

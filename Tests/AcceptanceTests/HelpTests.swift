@@ -15,6 +15,8 @@ struct HelpTests {
         "gates reset", "tail", "receive", "applications", "applications put", "sessions put", "sessions rotate-secret",
         "notifications", "notifications list", "notifications show", "lanes", "lanes list", "lanes resume", "replays",
         "replays start", "apply", "diff", "export", "source", "source put", "source test", "sessions test", "status",
+        "clock",
+        "clock confirm",
         "keys", "keys new", "bench load", "database", "database init", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",

@@ -1,3 +1,5 @@
+package import RouterPlugin
+
 /// The data from which the engine is built at start.
 package struct RecoveredState: Hashable, Sendable {
     package var applications: [Application]
@@ -19,13 +21,17 @@ package struct RecoveredState: Hashable, Sendable {
     package var lastSequence: NotificationSequence
     /// Likewise for sessions.
     package var lastCreationSequence: Int64
+    /// The latest of three times: of the last acceptance, of the last settlement, and of the last kept answer. Nil if nothing
+    /// of these is kept.
+    package var newestTime: Timestamp?
 
     package init(
         applications: [Application] = [], sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
         sessions: [SceneSession] = [],
         gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
         passcodeLocks: [PasscodeLock] = [],
-        lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0
+        lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0,
+        newestTime: Timestamp? = nil
     ) {
         self.applications = applications
         self.sources = sources
@@ -37,5 +43,6 @@ package struct RecoveredState: Hashable, Sendable {
         self.passcodeLocks = passcodeLocks
         self.lastSequence = lastSequence
         self.lastCreationSequence = lastCreationSequence
+        self.newestTime = newestTime
     }
 }

@@ -72,7 +72,8 @@ package final class ModelStore: Store {
                     .sorted { $0.stored.sequence < $1.stored.sequence }.map(UnsettledNotification.init),
                 replays: model.replays.values.sorted { $0.id < $1.id },
                 passcodeLocks: model.passcodeLocks.values.sorted { $0.key < $1.key },
-                lastSequence: model.lastSequence, lastCreationSequence: model.lastCreationSequence)
+                lastSequence: model.lastSequence, lastCreationSequence: model.lastCreationSequence,
+                newestTime: model.newestTime)
         }
     }
 

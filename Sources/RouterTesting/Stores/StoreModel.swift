@@ -349,6 +349,16 @@ struct StoreModel: Sendable {
     }
 }
 
+extension StoreModel {
+    /// The latest of the last acceptance, the last settlement and the last kept answer.
+    var newestTime: Timestamp? {
+        let accepted = notifications.keys.max().flatMap { notifications[$0] }?.stored.receivedAt
+        let settled = notifications.values.lazy.compactMap(\.stored.settledAt).max()
+        let kept = answers.values.lazy.map(\.keptAt).max()
+        return [accepted, settled, kept].compactMap(\.self).max()
+    }
+}
+
 extension StoreModel.Entry {
     fileprivate init(accepted new: NewNotification) {
         stored = StoredNotification(

@@ -7,6 +7,9 @@ package struct ClockWatch: Sendable {
 
     package init() {}
 
+    /// Takes the present difference as known: the daemon's own clock was set.
+    package mutating func take(_ now: Timestamp, wall: Timestamp) { told = now.milliseconds - wall.milliseconds }
+
     /// By how many milliseconds the daemon's clock is ahead of the wall clock, if that is worth a report now: if it
     /// differs from the last report by more than the drift of clocks that were not set.
     package mutating func notice(_ now: Timestamp, wall: Timestamp) -> Int64? {

@@ -14,6 +14,12 @@ extension EngineHost {
         return reports.recentStoreFault(at: clock.now)
     }
 
+    /// The work of a timer: an idle host looks after the files of its store, and after a clock that is held back.
+    package func look() {
+        _ = storeFault()
+        confirmClockInTime(at: clock.now, wall: clock.wall)
+    }
+
     /// Starts no more attempts and asks the owner to end. More than once is harmless.
     func giveUp(_ error: StoreError) {
         reports.giveUp(because: error)

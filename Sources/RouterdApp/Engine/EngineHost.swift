@@ -20,7 +20,7 @@ package actor EngineHost {
     nonisolated let store: any Store
     nonisolated let sender: AttemptSender
     nonisolated let clock: SteadyClock
-    private nonisolated let logger: Logger
+    nonisolated let logger: Logger
     var loop: EngineLoop
     var reports: EngineReports
     /// The clients of this round, in order of their tickets.
@@ -28,6 +28,8 @@ package actor EngineHost {
     private let alarm = Alarm()
     var whenIdle: CheckedContinuation<Void, Never>?
     package nonisolated let startedAt: Timestamp
+    /// The reason why time is held back; nil if the clock is trusted.
+    package internal(set) var clockDoubt: ClockDoubt?
     /// The feed of recently committed events.
     package nonisolated let feed: EventFeed
     /// The observers of committed events.
@@ -48,7 +50,6 @@ package actor EngineHost {
         startedAt = clock.wall
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(store: store, transport: transport, webhooks: webhooks, clock: clock, logger: logger)
-        reports = EngineReports(logger: logger)
         (contradictions, contradict) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
@@ -56,10 +57,9 @@ package actor EngineHost {
         // Observers need events for as long as the daemon runs.
         if !observers.isEmpty { self.feed.keepRecording() }
         var state = try store.recover()
-        if state.correct(at: clock.now) {
-            logger.warning(
-                "the clock was ahead when the daemon ran before: what waits for times that it told waits less")
-        }
+        clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
+        reports = EngineReports(clock, logger: logger)
+        Self.correct(&state, at: clock.now, logger)
         let engine = Engine(
             recovering: state, rules: rules, caps: caps, retention: retention, generator: SystemRandomNumberGenerator())
         loop = EngineLoop(engine, limits: .init(retryMilliseconds: DaemonLimits.storeRetryMilliseconds))

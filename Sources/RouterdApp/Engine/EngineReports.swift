@@ -12,11 +12,13 @@ struct EngineReports {
     /// Planning times of new notifications.
     var planningTimes = RecentTimes()
 
-    init(logger: Logger) {
+    /// - Parameter clock: The daemon's clock, which may be held back from the start.
+    init(_ clock: SteadyClock, logger: Logger) {
         self.logger = logger
         health = StoreHealth(logger: logger)
         endpoints = EndpointReports(logger: logger)
         events = DeliveryEventLog(logger: logger)
+        clockWatch.take(clock.now, wall: clock.wall)
     }
 
     /// The number of events of each kind since the start, in order of the kinds' names.
@@ -41,6 +43,9 @@ struct EngineReports {
             logger.error("an outcome could not be kept; the attempt is made again", metadata: ["error": "\(error)"])
         }
     }
+
+    /// Takes the difference between the daemon's clock and the wall clock as known.
+    mutating func clockWasSet(_ now: Timestamp, wall: Timestamp) { clockWatch.take(now, wall: wall) }
 
     /// Logs that the wall clock was set while the daemon runs.
     mutating func compare(_ now: Timestamp, wall: Timestamp) {

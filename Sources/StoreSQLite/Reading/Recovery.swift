@@ -17,7 +17,24 @@ enum Recovery {
             sessions: try sessions(db, keys), gates: try GateReader.all(db),
             unsettled: try unsettled(db), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
-            lastCreationSequence: ledger.lastSession)
+            lastCreationSequence: ledger.lastSession, newestTime: try newestTime(db))
+    }
+
+    /// Each of the three is the end of an index.
+    static let selectNewestTime = """
+        SELECT max(time) FROM (
+          SELECT * FROM (SELECT received_at AS time FROM notification ORDER BY sequence DESC LIMIT 1)
+          UNION ALL
+          SELECT * FROM (
+            SELECT settled_at FROM notification INDEXED BY notification_by_settlement
+            WHERE settled_at IS NOT NULL ORDER BY settled_at DESC LIMIT 1)
+          UNION ALL
+          SELECT * FROM (
+            SELECT kept_at FROM kept_answer INDEXED BY kept_answer_by_time ORDER BY kept_at DESC LIMIT 1))
+        """
+
+    private static func newestTime(_ db: Database) throws -> Timestamp? {
+        try PreparedStatement(db, selectNewestTime).first { row in row.optionalTime() } ?? nil
     }
 
     // MARK: - Applications

@@ -174,4 +174,5 @@ struct KeyTests {
     }
 }
 
-private func bearer(_ key: String) -> [String: String] { ["authorization": "Bearer \(key)"] }
+/// The headers of a request with a key.
+func bearer(_ key: String) -> [String: String] { ["authorization": "Bearer \(key)"] }

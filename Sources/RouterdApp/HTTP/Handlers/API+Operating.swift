@@ -13,12 +13,14 @@ extension API {
         }
         let census = try await reading { try $0.census() }
         let (figures, times) = await host.figures
+        let doubt = await host.clockDoubt
         return .json(
             .ok,
             JSONWriter.object { body in
                 body.field("version", RouterdVersion.current)
                 body.field("startedAt", host.startedAt)
                 body.field("clockAheadMilliseconds", host.millisecondsAhead)
+                if let doubt { body.object("clock") { Self.write(doubt, to: &$0) } }
                 body.field("applications", figures.applications)
                 body.field("sessions", figures.sessions)
                 body.object("notifications") { notifications in
@@ -54,6 +56,27 @@ extension API {
                     }
                 }
             })
+    }
+
+    /// The clock is every tenant's, so this is not for a key of one.
+    @Sendable func confirmClock(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        guard caller.key?.application == nil else {
+            throw Problem(
+                .forbidden, "key-of-one-application", "The clock is of all applications; the key is for one.")
+        }
+        await host.confirmClock()
+        return .json(
+            .ok, JSONWriter.object { body in body.object("clock") { $0.field("trusted", true) } })
+    }
+
+    private static func write(_ doubt: ClockDoubt, to clock: inout JSONObjectWriter) {
+        clock.field("trusted", false)
+        clock.field("newestRowAt", doubt.newest)
+        clock.field("heldBackMilliseconds", doubt.heldBackMilliseconds)
+        clock.field("trustedAt", doubt.endsAt.advanced(byMilliseconds: doubt.heldBackMilliseconds))
     }
 
     @Sendable func listLanes(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {

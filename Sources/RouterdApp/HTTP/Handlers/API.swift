@@ -86,6 +86,7 @@ package struct API: Sendable {
 
         on(router, .post, "v1/apply", .admin, applySet)
         on(router, .get, "v1/status", .admin, status)
+        on(router, .post, "v1/clock/confirm", .admin, confirmClock)
         on(router, .get, "v1/stream", .sessions, stream)
         on(router, .get, "v1/lanes", .sessions, listLanes)
         on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)
