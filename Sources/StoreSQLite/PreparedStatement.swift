@@ -59,6 +59,9 @@ struct PreparedStatement {
         }
     }
 
+    /// The steps of SQLite's virtual machine since this was last asked, for tests of how much work a statement is.
+    func takeSteps() -> Int { Int(sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1)) }
+
     private func bound(_ bind: (inout ArgumentBinder) -> Void) throws {
         var binder = ArgumentBinder(handle)
         bind(&binder)

@@ -55,6 +55,15 @@ struct QueryPlanTests {
         #expect(!plan.contains { $0.contains("B-TREE") })
     }
 
+    @Test("the newest time is the end of three indexes")
+    func newestTime() throws {
+        let plan = try plan(Recovery.selectNewestTime)
+        #expect(plan.contains("SCAN notification"))
+        #expect(plan.contains("SEARCH notification USING COVERING INDEX notification_by_settlement (settled_at>?)"))
+        #expect(plan.contains("SCAN kept_answer USING COVERING INDEX kept_answer_by_time"))
+        #expect(!plan.contains { $0.contains("B-TREE") })
+    }
+
     @Test func retentionReadsTheBeginningOfItsIndexes() throws {
         #expect(
             try plan(RetentionReader.selectSettled) == [
@@ -76,6 +85,11 @@ struct QueryPlanTests {
     private static let recentBefore = "SEARCH notification USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
     private static let row = "SEARCH notification USING INTEGER PRIMARY KEY (rowid=?)"
     private static let entries = ["SCAN segment", "SEARCH list_entry USING PRIMARY KEY (segment=? AND term=?)", row]
+    /// Entries of one value, of all applications: those of a segment are sorted.
+    private static let entriesOfAll = [
+        "SCAN segment", "SEARCH list_entry USING PRIMARY KEY (segment=? AND term>? AND term<?)", row, sorting,
+    ]
+    private static let sorting = "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"
     private static let entriesBefore = [
         "SEARCH segment USING INTEGER PRIMARY KEY (rowid<?)",
         "SEARCH list_entry USING PRIMARY KEY (segment=? AND term=? AND sequence<?)", row,
@@ -97,14 +111,23 @@ struct QueryPlanTests {
             [["SEARCH notification USING INDEX notification_by_state (state=? AND rowid<?)"]]
         ),
         (
-            NotificationFilter(application: ApplicationID(unchecked: "a"), state: .waiting),
-            [["SEARCH notification USING INDEX notification_by_state (state=?)"]]
+            NotificationFilter(application: ApplicationID(unchecked: "a"), state: .deadLettered),
+            [["SEARCH notification USING INDEX notification_by_outcome (application=? AND state=?)"]]
         ),
+        (
+            NotificationFilter(
+                application: ApplicationID(unchecked: "a"), state: .held, before: NotificationSequence(9)),
+            [["SEARCH notification USING INDEX notification_by_outcome (application=? AND state=? AND rowid<?)"]]
+        ),
+        (NotificationFilter(application: ApplicationID(unchecked: "a"), state: .waiting), [[recent], entries]),
         (NotificationFilter(application: ApplicationID(unchecked: "a"), state: .delivered), [[recent], entries]),
         (
-            NotificationFilter(session: SessionID(unchecked: "s"), before: NotificationSequence(9)),
+            NotificationFilter(
+                application: ApplicationID(unchecked: "a"), session: SessionID(unchecked: "s"),
+                before: NotificationSequence(9)),
             [[recentBefore], entriesBefore]
         ),
+        (NotificationFilter(session: SessionID(unchecked: "s")), [[recent], entriesOfAll]),
         (
             NotificationFilter(application: ApplicationID(unchecked: "a"), contentID: ContentID(unchecked: "c")),
             [[recent], entries]
@@ -113,7 +136,7 @@ struct QueryPlanTests {
             NotificationFilter(application: ApplicationID(unchecked: "a"), type: .event(.didDisconnect)),
             [[recent], entries]
         ),
-        (NotificationFilter(type: .notification(.url)), [[recent], entries]),
+        (NotificationFilter(type: .notification(.url)), [[recent], entriesOfAll]),
         (NotificationFilter(type: .notification(.notification)), [["SCAN notification"]]),
         (
             NotificationFilter(since: Timestamp(milliseconds: 1), until: Timestamp(milliseconds: 2)),
@@ -121,7 +144,7 @@ struct QueryPlanTests {
         ),
     ]
 
-    @Test("lists use their index and sort nothing", arguments: lists)
+    @Test("lists use their index, and a list of one application sorts nothing", arguments: lists)
     func listsUseTheirIndex(_ filter: NotificationFilter, _ expected: [[String]]) throws {
         #expect(try NotificationQuery(filter).parts.map { try plan($0.sql).filter(Self.isAccess) } == expected)
     }
@@ -136,11 +159,25 @@ struct QueryPlanTests {
         (NotificationFilter(since: Timestamp(milliseconds: 1)), ["SEARCH notification USING " + between]),
         (
             NotificationFilter(application: ApplicationID(unchecked: "a"), state: .deadLettered),
-            ["SEARCH notification USING INDEX notification_by_state (state=? AND rowid>? AND rowid<?)"]
+            [
+                "SEARCH notification USING INDEX notification_by_outcome "
+                    + "(application=? AND state=? AND rowid>? AND rowid<?)"
+            ]
         ),
         (NotificationFilter(application: ApplicationID(unchecked: "a"), state: .delivered), listedBetween),
-        (NotificationFilter(session: SessionID(unchecked: "s"), until: Timestamp(milliseconds: 1)), listedBetween),
-        (NotificationFilter(state: .expired, contentID: ContentID(unchecked: "c")), listedBetween),
+        (
+            NotificationFilter(
+                application: ApplicationID(unchecked: "a"), session: SessionID(unchecked: "s"),
+                until: Timestamp(milliseconds: 1)), listedBetween
+        ),
+        (
+            NotificationFilter(state: .expired, contentID: ContentID(unchecked: "c")),
+            [
+                "SEARCH segment USING " + between,
+                "SEARCH list_entry USING PRIMARY KEY (segment=? AND term>? AND term<?)", row, sorting,
+                "SEARCH notification USING " + between,
+            ]
+        ),
     ]
     private static let listedBetween = [
         "SEARCH segment USING " + between,

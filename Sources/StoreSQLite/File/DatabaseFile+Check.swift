@@ -122,7 +122,7 @@ extension DatabaseFile {
             WHERE sequence < (SELECT listed_segments << 10 FROM ledger) AND (
               NOT EXISTS (SELECT 1 FROM segment WHERE number = sequence >> 10
                 AND received_at BETWEEN earliest AND latest)
-              OR \(unlisted("a", "application")) OR \(unlisted("s", "session")) OR \(unlisted("c", "content_id"))
+              OR \(unlisted("a", nil)) OR \(unlisted("s", "session")) OR \(unlisted("c", "content_id"))
               OR \(unlisted("k", "kind")) OR \(unlisted("e", "event")))
             """
         ),
@@ -146,10 +146,10 @@ extension DatabaseFile {
         "SELECT count(*) FROM \(table) WHERE sequence NOT IN (SELECT sequence FROM notification)"
     }
 
-    private static func unlisted(_ letter: String, _ column: String) -> String {
+    private static func unlisted(_ letter: String, _ column: String?) -> String {
         """
-        \(column) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM list_entry
-          WHERE segment = notification.sequence >> 10 AND term = '\(letter)' || \(column)
+        \(column ?? "application") IS NOT NULL AND NOT EXISTS (SELECT 1 FROM list_entry
+          WHERE segment = notification.sequence >> 10 AND term = \(ListTerm.sql(letter, column))
             AND list_entry.sequence = notification.sequence)
         """
     }

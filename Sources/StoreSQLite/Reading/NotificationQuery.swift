@@ -53,7 +53,13 @@ struct NotificationQuery {
     init(_ replay: Replay) {
         let access = Access(replay.filter)
         var condition = Condition()
-        if case .state(let state) = access { condition.add("state = ?", state.rawValue) }
+        switch access {
+        case .outcome:
+            condition.add("application = ?", replay.filter.application?.text)
+            condition.add("state = ?", replay.filter.state?.rawValue)
+        case .state(let state): condition.add("state = ?", state.rawValue)
+        default: break
+        }
         parts = Self.parts(
             access == .segments ? .table : access, select: NotificationReader.columns, order: "ASC", condition,
             Bounds(after: replay.position, through: replay.through)
@@ -87,6 +93,12 @@ struct NotificationQuery {
         case .state:
             let from = "notification INDEXED BY notification_by_state"
             return [part(from, ordered: [row], [condition, bounds.sequences(row)])]
+        case .outcome:
+            var outcome = condition
+            // The very words of the index, for SQLite to see that the index has all such rows.
+            outcome.terms.append(Migrations.isOutcome)
+            let from = "notification INDEXED BY notification_by_outcome"
+            return [part(from, ordered: [row], [outcome, bounds.sequences(row)])]
         case .segments:
             let from = """
                 segment CROSS JOIN notification NOT INDEXED
@@ -100,7 +112,12 @@ struct NotificationQuery {
                   CROSS JOIN notification ON notification.sequence = list_entry.sequence
                 """
             var entry = Condition()
-            entry.add("term = ?", term)
+            switch term {
+            case .exact(let text): entry.add("term = ?", text)
+            case .prefix(let start):
+                entry.add("term >= ?", start)
+                entry.add("term < ?", ListTerm.end(ofPrefix: start))
+            }
             let listed = [bounds.segments, entry, bounds.sequences("list_entry.sequence"), condition]
             return [recent(condition), part(from, ordered: ["number", "list_entry.sequence"], listed)]
         }
@@ -113,8 +130,10 @@ struct NotificationQuery {
 
     /// The way in that leaves the fewest rows, as a rule.
     private enum Access: Equatable {
-        case entries(String)
+        case entries(ListTerm)
         case state(NotificationState)
+        /// The notifications of one application in a state that few are in.
+        case outcome
         /// Segments by their times.
         case segments
         case table
@@ -124,7 +143,7 @@ struct NotificationQuery {
             if let narrow = Self.narrow(filter) {
                 self = narrow
             } else if let application = filter.application {
-                self = .entries("a" + application.text)
+                self = .entries(.application(application))
             } else if filter.since != nil || filter.until != nil {
                 self = .segments
             } else if let state = filter.state {
@@ -135,15 +154,20 @@ struct NotificationQuery {
         }
 
         private static func narrow(_ filter: NotificationFilter) -> Access? {
-            if let content = filter.contentID { return .entries("c" + content.text) }
-            if let session = filter.session { return .entries("s" + session.text) }
+            func entries(_ letter: String, _ value: String) -> Access {
+                .entries(ListTerm(letter, value, of: filter.application))
+            }
+            if let content = filter.contentID { return entries("c", content.text) }
+            if let session = filter.session { return entries("s", session.text) }
             switch filter.type {
-            case .event(let kind): return .entries("e" + kind.rawValue)
-            case .notification(let kind) where kind != .notification: return .entries("k" + kind.rawValue)
+            case .event(let kind): return entries("e", kind.rawValue)
+            case .notification(let kind) where kind != .notification: return entries("k", kind.rawValue)
             default: break
             }
-            if let state = filter.state, state != .delivered { return .state(state) }
-            return nil
+            guard let state = filter.state, state != .delivered else { return nil }
+            // The index of states has the rows of all tenants: one of them must not wait for those of others.
+            guard filter.application != nil else { return .state(state) }
+            return state == .waiting ? nil : .outcome
         }
     }
 

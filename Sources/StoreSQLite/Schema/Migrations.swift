@@ -32,6 +32,7 @@ enum Migrations {
         ("resource-sets", [resourceSets]),
         ("log-volume", [logVolume, keyIndex]),
         ("database-id", [databaseID]),
+        ("lists-by-tenant", [listsByTenant]),
     ]
 
     /// The steps' names as the database keeps them, in order.

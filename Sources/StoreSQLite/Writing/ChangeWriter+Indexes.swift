@@ -15,14 +15,14 @@ extension ChangeWriter {
     private static let addEntries = """
         INSERT OR IGNORE INTO list_entry
         SELECT sequence >> 10, term, sequence FROM (
-          SELECT 'a' || application AS term, sequence FROM notification WHERE sequence >= ?1 AND sequence < ?2
-          UNION ALL SELECT 's' || session, sequence FROM notification
+          SELECT \(ListTerm.sql("a", nil)) AS term, sequence FROM notification WHERE sequence >= ?1 AND sequence < ?2
+          UNION ALL SELECT \(ListTerm.sql("s", "session")), sequence FROM notification
             WHERE sequence >= ?1 AND sequence < ?2 AND session IS NOT NULL
-          UNION ALL SELECT 'c' || content_id, sequence FROM notification
+          UNION ALL SELECT \(ListTerm.sql("c", "content_id")), sequence FROM notification
             WHERE sequence >= ?1 AND sequence < ?2 AND content_id IS NOT NULL
-          UNION ALL SELECT 'k' || kind, sequence FROM notification
+          UNION ALL SELECT \(ListTerm.sql("k", "kind")), sequence FROM notification
             WHERE sequence >= ?1 AND sequence < ?2 AND kind IS NOT NULL
-          UNION ALL SELECT 'e' || event, sequence FROM notification
+          UNION ALL SELECT \(ListTerm.sql("e", "event")), sequence FROM notification
             WHERE sequence >= ?1 AND sequence < ?2 AND event IS NOT NULL
         ) ORDER BY 1, 2, 3
         """
@@ -38,7 +38,7 @@ extension ChangeWriter {
     /// A listed notification has moved to another session. The entry of its former session stays.
     static let listSession = """
         INSERT OR IGNORE INTO list_entry
-        SELECT sequence >> 10, 's' || session, sequence FROM notification
+        SELECT sequence >> 10, \(ListTerm.sql("s", "session")), sequence FROM notification
         WHERE sequence = ? AND session IS NOT NULL AND sequence < (SELECT listed_segments << 10 FROM ledger)
         """
 
