@@ -43,9 +43,10 @@ package enum NotificationBody {
         }
     }
 
-    /// A whole notification; in lists without payload and attempts.
+    /// A whole notification as the caller may see it; in lists without payload and attempts.
     package static func write(
-        _ notification: StoredNotification, _ state: NotificationState, to body: inout JSONObjectWriter
+        _ notification: StoredNotification, _ state: NotificationState, for caller: Caller,
+        to body: inout JSONObjectWriter
     ) {
         body.field("id", notification.id)
         body.field("webhookId", Identity.delivery(of: notification.id))
@@ -77,7 +78,7 @@ package enum NotificationBody {
         }
         guard let payload = notification.payload else { return }
         body.array("attempts") { attempts in
-            for attempt in notification.attempts { attempts.object { write(attempt, to: &$0) } }
+            for attempt in notification.attempts { attempts.object { write(attempt, for: caller, to: &$0) } }
         }
         write(payload, of: notification, to: &body)
     }
@@ -97,7 +98,8 @@ package enum NotificationBody {
     /// Null for the delegate.
     private static func shown(_ session: SessionID?) -> SessionID? { session?.isDelegate == true ? nil : session }
 
-    static func write(_ attempt: AttemptRecord, to object: inout JSONObjectWriter) {
+    static func write(_ attempt: AttemptRecord, for caller: Caller, to object: inout JSONObjectWriter) {
+        let attempt = attempt.shown(to: caller)
         object.field("number", attempt.number)
         object.field("startedAt", attempt.startedAt)
         object.field("session", shown(attempt.session))

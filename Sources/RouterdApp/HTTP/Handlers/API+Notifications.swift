@@ -60,7 +60,7 @@ extension API {
     ) async throws -> Response {
         let notification = try stored(context, caller)
         let state = await states(of: [notification])[0]
-        return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, to: &$0) })
+        return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, for: caller, to: &$0) })
     }
 
     /// The notification that the path names, if the caller may see it.
@@ -123,7 +123,7 @@ extension API {
             JSONWriter.object { body in
                 body.array("notifications") { array in
                     for (notification, state) in shown {
-                        array.object { NotificationBody.write(notification, state, to: &$0) }
+                        array.object { NotificationBody.write(notification, state, for: caller, to: &$0) }
                     }
                 }
                 body.field("cursor", cursor)

@@ -51,7 +51,9 @@ extension API {
     }
 
     /// Sends one test webhook at once, and answers with its outcome.
-    @Sendable func testSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func testSession(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         let key = try context.sessionKey()
         try sessionTests.take(
@@ -60,7 +62,7 @@ extension API {
             throw Problem(.unknownApplication(key.application))
         }
         guard let attempt = await host.test(key) else { throw Problem(.unknownSession(key)) }
-        return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, to: &$0) })
+        return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, for: caller, to: &$0) })
     }
 
     @Sendable func disconnectSession(
