@@ -56,10 +56,13 @@ package final class EventFeed: Sendable {
     ///
     /// - Parameters:
     ///   - place: The place of the last event that the reader has seen; nil begins with the next event.
+    ///   - application: The application whose events alone the reader gets, numbered without regard to others; nil for all.
     ///   - caller: The caller whose readers are counted together; nil does not count them.
-    package func open(after place: FeedPlace?, by caller: [UInt8]? = nil) throws(FeedState.Refusal) -> FeedReader {
+    package func open(
+        after place: FeedPlace?, of application: ApplicationID? = nil, by caller: [UInt8]? = nil
+    ) throws(FeedState.Refusal) -> FeedReader {
         let id = try state.withLock { state throws(FeedState.Refusal) in
-            let id = try state.feed.open(after: place, by: caller)
+            let id = try state.feed.open(after: place, of: application, by: caller)
             wanted.store(state.feed.isRecording, ordering: .relaxed)
             return id
         }

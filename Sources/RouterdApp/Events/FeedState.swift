@@ -23,7 +23,12 @@ package struct FeedState {
     }
 
     private struct Reader {
+        /// The number of the last event that was read, among those of all applications.
         var place: Int64
+        /// The application whose events the reader gets and counts; nil for all.
+        var application: ApplicationID?
+        /// The number of the last event of the application that was read.
+        var ownPlace: Int64 = 0
         /// Whether the reader asks for events of another run.
         var comesFromElsewhere = false
         var caller: [UInt8]?
@@ -33,6 +38,7 @@ package struct FeedState {
 
     private let settings: FeedSettings
     private var ring: EventRing
+    private var numbers = EventNumbers()
     private var readers: [Int: Reader] = [:]
     private var lastReader = 0
     private var isEnded = false
@@ -55,23 +61,32 @@ package struct FeedState {
 
     /// - Parameters:
     ///   - place: The place of the last event that the reader has seen; nil begins with the next event.
+    ///   - application: The application whose events alone the reader gets. Its events are numbered without regard to
+    ///     others, and places are such numbers; nil gets and counts the events of all.
     ///   - caller: The caller whose readers are counted together; nil does not count them.
-    package mutating func open(after place: FeedPlace?, by caller: [UInt8]? = nil) throws(Refusal) -> Int {
+    package mutating func open(
+        after place: FeedPlace?, of application: ApplicationID? = nil, by caller: [UInt8]? = nil
+    ) throws(Refusal) -> Int {
         guard !isEnded else { throw .ended }
         guard readers.count < settings.readers else { throw .tooMany }
         if let caller, readers.values.count(where: { $0.caller == caller }) >= settings.readersPerKey {
             throw .tooManyOfCaller
         }
         if !isRecording {
-            ring.pause()
+            pause()
             isRecording = true
         }
         unreadSince = nil
         lastReader += 1
-        var reader = Reader(place: ring.last, caller: caller)
+        var reader = Reader(place: ring.last, application: application, caller: caller)
+        if let application { reader.ownPlace = numbers.last(of: application) }
+        let last = application.map(numbers.last) ?? ring.last
         switch place {
         case nil: break
-        case .here(let sequence) where sequence <= ring.last: reader.place = sequence
+        case .here(let sequence) where sequence <= last:
+            if application == nil { reader.place = sequence } else { reader.ownPlace = sequence }
+            // All events that are kept are looked through for those of the application.
+            if application != nil, sequence < last { reader.place = ring.last - Int64(ring.count) }
         case .here, .elsewhere:
             reader.place = ring.last - Int64(ring.count)
             reader.comesFromElsewhere = true
@@ -92,12 +107,18 @@ package struct FeedState {
             let since = unreadSince ?? now
             unreadSince = since
             guard now.milliseconds - since.milliseconds < settings.memoryMilliseconds else {
-                ring.pause()
+                pause()
                 isRecording = false
                 return
             }
         }
         ring.append(events)
+        for event in events { numbers.count(event.application) }
+    }
+
+    private mutating func pause() {
+        ring.pause()
+        numbers.pause()
     }
 
     /// Lets the reader return, even if no event has occurred.
@@ -122,6 +143,7 @@ package struct FeedState {
     package mutating func take(_ id: Int, limit: Int) -> Step? {
         guard var reader = readers[id], !reader.hasEnded else { return .ended }
         defer { readers[id] = reader }
+        if let application = reader.application { return takeOwn(of: application, &reader, limit: limit) }
         var (missed, events) = ring.events(after: reader.place, limit: limit)
         if reader.comesFromElsewhere { missed = .unknown }
         if !events.isEmpty || missed != nil {
@@ -133,6 +155,68 @@ package struct FeedState {
         reader.isNudged = false
         return .nudged(place: reader.place)
     }
+}
+
+extension FeedState {
+    /// The next step of a reader that gets the events of one application.
+    ///
+    /// Its events behind the reader's place are its last ones, so the number of each follows from the number of the last.
+    /// Events of other applications leave no trace: neither in numbers nor in gaps.
+    private func takeOwn(of application: ApplicationID, _ reader: inout Reader, limit: Int) -> Step? {
+        let last = numbers.last(of: application)
+        let found = ring.events(after: reader.place, limit: .max).events.filter { $0.application == application }
+        reader.place = ring.last
+        var first = last - Int64(found.count) + 1
+        var missed: EventRing.Missed?
+        if reader.comesFromElsewhere || reader.ownPlace < numbers.floor(of: application) {
+            missed = .unknown
+        } else {
+            if first > reader.ownPlace + 1 { missed = .events(first - reader.ownPlace - 1) }
+            first = max(first, reader.ownPlace + 1)
+        }
+        guard first <= last || missed != nil else {
+            guard reader.isNudged else { return nil }
+            reader.isNudged = false
+            return .nudged(place: reader.ownPlace)
+        }
+        let next = found.suffix(Int(last - first + 1)).prefix(limit)
+        let events = next.enumerated().map { offset, event in event.numbered(first + Int64(offset)) }
+        reader.ownPlace = events.last?.sequence ?? last
+        if reader.ownPlace < last, let end = next.last { reader.place = end.sequence }
+        reader.comesFromElsewhere = false
+        return .events(events, missed: missed, place: reader.ownPlace)
+    }
+}
+
+extension RouterEvent {
+    fileprivate func numbered(_ sequence: Int64) -> RouterEvent {
+        RouterEvent(
+            sequence: sequence, type: type, time: time, application: application, session: session, device: device,
+            detail: detail)
+    }
+}
+
+/// How many events each application has had in this run.
+///
+/// A pause counts as one event of each, so that no reader takes the events before and after it for neighbours.
+private struct EventNumbers {
+    private var pauses: Int64 = 0
+    private var counts: [ApplicationID: Int64] = [:]
+    /// The counts at the last pause.
+    private var countsAtPause: [ApplicationID: Int64] = [:]
+
+    mutating func count(_ application: ApplicationID) { counts[application, default: 0] += 1 }
+
+    mutating func pause() {
+        pauses += 1
+        countsAtPause = counts
+    }
+
+    /// The number of the last event of the application.
+    func last(of application: ApplicationID) -> Int64 { pauses + (counts[application] ?? 0) }
+
+    /// The number that the last pause had.
+    func floor(of application: ApplicationID) -> Int64 { pauses + (countsAtPause[application] ?? 0) }
 }
 
 /// The place of the last event that a reader has seen.

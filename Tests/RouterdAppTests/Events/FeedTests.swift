@@ -188,4 +188,79 @@ struct FeedTests {
             #expect(format.place(of: text) == nil, "\(text)")
         }
     }
+
+    // MARK: - Readers of one application
+
+    private static let (own, other) = (ApplicationID(unchecked: "com.example.own"), ApplicationID(unchecked: "other"))
+
+    /// Publishes events of applications: `o` of the reader's own, `x` of another.
+    private static func publish(_ letters: String, to feed: inout FeedState) {
+        let last = feed.lastSequence
+        let events = letters.enumerated().map { offset, letter in
+            RouterEvent(
+                sequence: last + Int64(offset) + 1, type: .sessionChanged, time: epoch,
+                application: letter == "o" ? own : other)
+        }
+        feed.publish(events, at: epoch)
+    }
+
+    @Test("numbers of one application's stream do not depend on the events of others", arguments: ["", "x", "xxx"])
+    func ownNumbers(noise: String) throws {
+        var feed = Self.state { $0.events = 100 }
+        let reader = try feed.open(after: nil, of: Self.own)
+        let start: Int64 = 1
+        feed.nudge(reader)
+        #expect(feed.take(reader, limit: 9) == .nudged(place: start))
+        Self.publish(noise + "o" + noise, to: &feed)
+        Self.publish(noise + "oo", to: &feed)
+        #expect(Self.taken(feed.take(reader, limit: 2))?.numbers == [start + 1, start + 2])
+        #expect(Self.taken(feed.take(reader, limit: 2))?.numbers == [start + 3])
+        #expect(feed.take(reader, limit: 2) == nil)
+        if !noise.isEmpty { Self.publish(noise, to: &feed) }
+        #expect(feed.take(reader, limit: 2) == nil)
+        feed.nudge(reader)
+        #expect(feed.take(reader, limit: 9) == .nudged(place: start + 3))
+        // Back at any place of its own.
+        for seen in 0...3 as ClosedRange<Int64> {
+            let back = try feed.open(after: .here(start + seen), of: Self.own)
+            let found = Self.taken(feed.take(back, limit: 9))
+            #expect(found?.numbers ?? [] == Array(start + seen + 1..<start + 4))
+            #expect(found?.missed == nil)
+        }
+        let ahead = try feed.open(after: .here(start + 4), of: Self.own)
+        let found = Self.taken(feed.take(ahead, limit: 9))
+        #expect(found?.missed == .unknown && found?.numbers == [start + 1, start + 2, start + 3])
+    }
+
+    @Test("events of others that push own events out of the ring are not counted as missed")
+    func ownGaps() throws {
+        var feed = Self.state()
+        let reader = try feed.open(after: nil, of: Self.own)
+        Self.publish("oooxxx", to: &feed)
+        let found = Self.taken(feed.take(reader, limit: 9))
+        #expect(found?.missed == .events(2) && found?.numbers == [4])
+        Self.publish("xxxxxxxxx", to: &feed)
+        #expect(feed.take(reader, limit: 9) == nil)
+        Self.publish("oxxxx", to: &feed)
+        let late = Self.taken(feed.take(reader, limit: 9))
+        #expect(late?.missed == .events(1) && late?.numbers == [])
+        Self.publish("o", to: &feed)
+        #expect(Self.taken(feed.take(reader, limit: 9))?.numbers == [6])
+    }
+
+    @Test("a pause is a gap of unknown length in one application's stream too")
+    func ownPause() throws {
+        var feed = Self.state()
+        let first = try feed.open(after: nil, of: Self.own)
+        Self.publish("oo", to: &feed)
+        feed.close(first)
+        feed.publish([Self.event(feed.lastSequence + 1)], at: Timestamp(milliseconds: 0))
+        feed.publish([Self.event(feed.lastSequence + 1)], at: Timestamp(milliseconds: 5000))
+        #expect(!feed.isRecording)
+        let back = try feed.open(after: .here(3), of: Self.own)
+        let found = Self.taken(feed.take(back, limit: 9))
+        #expect(found?.missed == .unknown && found?.numbers == [])
+        Self.publish("o", to: &feed)
+        #expect(Self.taken(feed.take(back, limit: 9))?.missed == nil)
+    }
 }

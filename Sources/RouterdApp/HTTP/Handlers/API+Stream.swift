@@ -19,7 +19,7 @@ extension API {
         }
         let reader: FeedReader
         do {
-            reader = try host.feed.open(after: place, by: caller.key?.digest)
+            reader = try host.feed.open(after: place, of: caller.key?.application, by: caller.key?.digest)
         } catch {
             throw Problem(error)
         }
