@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chaos.daemon import Daemon  # noqa: E402
 from chaos.history import Attempt, Life, Meaning  # noqa: E402
 from chaos.http1 import Request as Webhook  # noqa: E402
-from chaos.model import Model, Observation, Request, Seen  # noqa: E402
+from chaos.model import Model, Observation, Request, Seen, SeenReplay  # noqa: E402
 from chaos.modelled import Secrets, deliveries, secret  # noqa: E402
 from test_parts import SIGNED  # noqa: E402
 from test_verdict import attempt  # noqa: E402
@@ -150,6 +150,33 @@ class ModelTests(unittest.TestCase):
         unanswered = known()
         unanswered.begin(replay)
         self.assertEqual(len(self.found(unanswered, seen(r=again, s=again))), 1)
+
+    def test_a_replay_of_all_sends_each_once(self) -> None:
+        cancel = Request("cancel", "one", notification="ntf_a")
+        ask = Request("replay all", key="key-all")
+
+        def model(is_answered: bool = True) -> Model:
+            made = known((cancel, 200, "ntf_a", "cancelled"))
+            made.begin(ask)
+            if is_answered:
+                made.answer(ask, 202, "rpl_1", "running", 1)
+            return made
+
+        again, done = Seen("delivered", "a", "ntf_a"), SeenReplay(1, 1, 0, True)
+
+        def at_end(replays: dict[str, SeenReplay], **others: Seen) -> Observation:
+            return replace(seen("cancelled", **others), replays=replays)
+
+        for is_answered in (True, False):
+            self.assertEqual(self.found(model(is_answered), at_end({"rpl_1": done}, r=again), True), [])
+        self.assertEqual(self.found(model(False), at_end({}), True), [])
+        for wrong in (
+            at_end({}), at_end({"rpl_1": done}), at_end({"rpl_1": done}, r=again, s=again),
+            at_end({"rpl_1": replace(done, matched=2)}, r=again), at_end({"rpl_1": replace(done, is_over=False)}, r=again),
+            at_end({"rpl_1": done, "rpl_2": replace(done, replayed=0, skipped=1)}, r=again),
+            at_end({"rpl_1": done}, r=again, b=Seen("delivered", "b", None)),
+        ):
+            self.assertNotEqual(self.found(model(), wrong, True), [])
 
     def test_an_answer_that_does_not_fit_is_found(self) -> None:
         for request, status in ((PUT, 201), (ONE, 404), (Request("rotate", "two"), 200), (ACCEPT, 404)):

@@ -10,6 +10,7 @@ What the daemon does by itself is a set of states for each notification: one tha
 A state in which a notification has ended is kept for good.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -64,6 +65,9 @@ class World:
     # The notification of each idempotency key.
     keys: dict[str, str] = field(default_factory=dict)
     made: Made | None = None
+    # How many notifications each replay of all cancelled ones has matched, and whether one more may be there.
+    replays: dict[str, int] = field(default_factory=dict)
+    is_asked: bool = False
 
     def states_for(self, session: str, dead: frozenset[str]) -> frozenset[str]:
         if session not in self.sessions:
@@ -81,6 +85,16 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class SeenReplay:
+    """A replay as the daemon shows it."""
+
+    matched: int
+    replayed: int
+    skipped: int
+    is_over: bool
+
+
+@dataclass(frozen=True)
 class Observation:
     """The application as the daemon shows it. `signs` has the secret that signed a test, where there was one."""
 
@@ -88,6 +102,7 @@ class Observation:
     sessions: frozenset[str]
     signs: dict[str, int]
     notifications: dict[str, Seen]
+    replays: dict[str, SeenReplay] = field(default_factory=dict)
 
 
 def ended(notification: Notification) -> Notification:
@@ -115,6 +130,8 @@ def effect(world: World, request: Request) -> World:
                 return world
             # The notification may have ended before.
             return with_states(world, request.notification, old.states | {"cancelled"})
+        case "replay all":
+            return replace(world, is_asked=True)
         case "rotate":
             if request.session not in world.sessions:
                 return world
@@ -161,6 +178,8 @@ def expected(world: World, request: Request) -> set[int]:
         case "cancel":
             old = world.notifications[request.notification].states
             return ({200} if old - (ENDS - {"cancelled"}) else set()) | ({409} if old & (ENDS - {"cancelled"}) else set())
+        case "replay all":
+            return {202, 429} if world.is_there else {202, 404, 429}
         case "rotate":
             return {200} if is_known else {404}
         case "put session":
@@ -195,7 +214,9 @@ def differences(world: World, seen: Observation, dead: frozenset[str], is_final:
             yield f"{identifier} is {now.payload}, replay of {now.replay_of}; not {known.payload}, of {known.replay_of}"
         elif is_final and now.state not in ENDS and known.session not in dead:
             yield f"{known.payload} is still {now.state}"
-    strangers = sorted(seen.notifications.keys() - world.notifications.keys())
+    yield from replay_differences(world, seen, is_final)
+    strangers = sorted(
+        each for each in seen.notifications.keys() - world.notifications.keys() if not is_replayed(world, seen, each))
     if world.made is None:
         for identifier in strangers:
             yield f"{identifier} ({seen.notifications[identifier].payload}) is there, and no request made it"
@@ -204,6 +225,36 @@ def differences(world: World, seen: Observation, dead: frozenset[str], is_final:
     if len(made) != 1 or len(strangers) != 1:
         told = ", ".join(f"{each} ({seen.notifications[each].payload})" for each in strangers) or "nothing"
         yield f"{world.made.payload} should be there once, and there is {told}"
+
+
+def is_replayed(world: World, seen: Observation, identifier: str) -> bool:
+    """Whether it comes from a replay of all cancelled ones: a single replay is asked for of others only."""
+    of = world.notifications.get(seen.notifications[identifier].replay_of or "")
+    return of is not None and "cancelled" in of.states and bool(seen.replays)
+
+
+def replay_differences(world: World, seen: Observation, is_final: bool) -> Iterator[str]:
+    """Whether replays are as they were asked for, and each has replayed a cancelled notification once at most."""
+    new = seen.replays.keys() - world.replays.keys()
+    if len(new) != (1 if world.is_asked else 0):
+        yield f"{len(new)} replays are there that were not, and {'one' if world.is_asked else 'none'} should be"
+    for identifier, matched in sorted(world.replays.items()):
+        if identifier not in seen.replays:
+            yield f"the replay {identifier} is lost"
+        elif seen.replays[identifier].matched != matched:
+            yield f"the replay {identifier} has matched {seen.replays[identifier].matched}, not {matched}"
+    sent = Counter(each.replay_of for each in seen.notifications.values())
+    replayed = {name: sent[name] for name, each in world.notifications.items() if "cancelled" in each.states}
+    for name, count in sorted(replayed.items()):
+        if count > len(seen.replays):
+            yield f"{world.notifications[name].payload} was replayed {count} times by {len(seen.replays)} replays"
+    counted = sum(each.replayed for each in seen.replays.values())
+    # Lists and replays are read one after the other.
+    if is_final and counted != sum(replayed.values()):
+        yield f"{counted} notifications were replayed by the replays' account, and {sum(replayed.values())} are there"
+    for identifier, each in sorted(seen.replays.items()):
+        if is_final and (not each.is_over or each.replayed + each.skipped != each.matched):
+            yield f"the replay {identifier} ended with {each.replayed} and {each.skipped} skipped of {each.matched}"
 
 
 def is_made(seen: Seen, world: World, dead: frozenset[str]) -> bool:
@@ -235,7 +286,9 @@ class Model:
         after = effect(before, request)
         self.worlds = [before] if after == before else [before, after]
 
-    def answer(self, request: Request, status: int, identifier: str = "", state: str = "") -> None:
+    def answer(
+        self, request: Request, status: int, identifier: str = "", state: str = "", matched: int = 0
+    ) -> None:
         """Its answer: one world is left."""
         before, after = self.worlds[0], self.worlds[-1]
         self.worlds = [before]
@@ -244,7 +297,10 @@ class Model:
             return
         if status == 200 and request.verb in ("accept", "replay") and before.keys[request.key] != identifier:
             self._find(f"{request} was answered {identifier}, not {before.keys[request.key]}")
-        if status in (404, 409) or status == 200 and request.verb in ("accept", "replay"):
+        if request.verb == "replay all" and status == 202:
+            self.worlds = [replace(before, replays=before.replays | {identifier: matched})]
+            return
+        if status in (404, 409, 429) or status == 200 and request.verb in ("accept", "replay"):
             if status == 409 and request.verb in ("cancel", "replay"):
                 self._narrow(request, settled=request.verb == "cancel")
             return
@@ -283,11 +339,14 @@ class Model:
         # Where both fit, what was seen does not tell them apart, but for states that both allow.
         world = self.worlds[best] if sum(not each for each in told) < 2 else self.worlds[-1]
         notifications: dict[str, Notification] = {}
+        # The oldest come first, so that a replay of a replay finds what it is one of.
         for identifier in sorted(seen.notifications.keys() - world.notifications.keys()):
             now = seen.notifications[identifier]
             # One that no request explains has been told of, and may do as it likes.
-            made = world.made or Made(now.payload, now.replay_of, "", "")
-            states = world.states_for(made.session, self.dead) if world.made else ENDS | FOR_PROMPT
+            # So may one of a replay, whose session may have come and gone meanwhile.
+            is_free = world.made is None or is_replayed(world, seen, identifier)
+            made = Made(now.payload, now.replay_of, self._session(world, now), "") if is_free else world.made
+            states = ENDS | FOR_PROMPT if is_free else world.states_for(made.session, self.dead)
             world = adopted(world, made, identifier, states)
         for identifier, known in world.notifications.items():
             now = seen.notifications.get(identifier)
@@ -297,8 +356,15 @@ class Model:
         # A finding is told once: from here on, the daemon's word counts.
         sessions = {name: seen.signs.get(name, world.sessions.get(name, 0)) for name in seen.sessions}
         self.worlds = [replace(
-            world, is_there=seen.is_there, sessions=sessions, notifications=notifications, made=None,
+            world, is_there=seen.is_there, sessions=sessions, notifications=notifications, made=None, is_asked=False,
+            replays={name: each.matched for name, each in seen.replays.items()},
             keys={key: each for key, each in world.keys.items() if each in notifications})]
+
+    @staticmethod
+    def _session(world: World, now: Seen) -> str:
+        """The session of the notification that it is a replay of."""
+        of = world.notifications.get(now.replay_of or "")
+        return of.session if of else ""
 
     def _find(self, what: str) -> None:
         self.findings.append(what)
@@ -306,8 +372,7 @@ class Model:
 
 def adopted(world: World, made: Made, identifier: str, states: frozenset[str]) -> World:
     """The world in which the notification has its id."""
-    if identifier in world.notifications:
-        return replace(world, made=None)
     known = Notification(states, made.session, made.payload, made.replay_of)
     keys = world.keys | {made.key: identifier} if made.key else world.keys
-    return replace(world, notifications=world.notifications | {identifier: known}, keys=keys, made=None)
+    left = None if made == world.made else world.made
+    return replace(world, notifications=world.notifications | {identifier: known}, keys=keys, made=left)

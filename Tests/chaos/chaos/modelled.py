@@ -12,15 +12,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
+from urllib.parse import urlencode
 
 from chaos import clock
 from chaos.behaviours import TAKES
-from chaos.client import API, Answer, content_of
+from chaos.client import API, Answer, Body, content_of
 from chaos.daemon import Daemon
 from chaos.history import Attempt, Meaning
 from chaos.http1 import Request as Webhook
 from chaos.ledger import is_signed
-from chaos.model import Model, Observation, Request, Seen
+from chaos.model import Model, Observation, Request, Seen, SeenReplay
 from chaos.options import Options, Result, Stage
 from chaos.schedule import Strike, strikes
 
@@ -29,15 +30,17 @@ SHORT_KILLS = 8
 PAUSE_SECONDS = 0.004
 # In which an outcome is committed, and in which a webhook arrives that was signed before.
 COMMIT_SECONDS, SIGNED_BEFORE_SECONDS = 5.0, 2.0
-SETTLE_SECONDS, TEST_SECONDS, AWAIT_SECONDS = 30.0, 10.0, 60.0
+SETTLE_SECONDS, TEST_SECONDS, AWAIT_SECONDS = 60.0, 10.0, 60.0
 # A strike that comes so soon does not wait for the comparisons.
 EARLY_SECONDS = 0.1
 PROMPT, DEAD = ("one", "two"), "dead"
 # Nothing listens there.
 DEAD_URL = "http://127.0.0.1:9/"
 # How often each verb is chosen, of those that make sense.
-WEIGHTS = {"accept": 30, "accept keyed": 20, "repeat": 6, "cancel": 10, "replay": 8, "rotate": 6, "put session": 5,
+WEIGHTS = {"accept": 30, "accept keyed": 20, "repeat": 6, "cancel": 10, "replay": 8, "replay all": 2, "rotate": 6, "put session": 5,
            "delete session": 4, "put application": 2, "delete application": 1}
+# Of a replay of all cancelled notifications; slow enough for some to be under way at a kill.
+REPLAYS_PER_SECOND = 40
 
 
 def secret(number: int) -> bytes:
@@ -101,6 +104,8 @@ class Client:
         self.urls = {name: stage.zoo.house(self.lane(name), TAKES) for name in PROMPT} | {DEAD: DEAD_URL}
         self.requests: Counter[str] = Counter()
         self.unanswered: Counter[str] = Counter()
+        # Notifications that replays of all cancelled ones have sent.
+        self.replayed = 0
         self._api = API(daemon)
         self._made = 0
         # Requests that may be repeated under their key.
@@ -134,11 +139,17 @@ class Client:
                 return request
             case "repeat" if self._keyed:
                 return self.random.choice(self._keyed[-20:])
-            case "cancel" | "replay" if world.notifications:
-                # The latest ones are those that may not have ended yet.
-                identifier = self.random.choice(list(world.notifications)[-40 if verb == "replay" else -6:])
-                key = f"replay-{self.application}-{self.number()}" if verb == "replay" else ""
+            case "cancel" if world.notifications:
+                # The latest ones may not have ended yet.
+                identifier = self.random.choice(list(world.notifications)[-6:])
+                return Request(verb, world.notifications[identifier].session, notification=identifier)
+            case "replay" if latest := [
+                    name for name, each in list(world.notifications.items())[-40:] if "cancelled" not in each.states]:
+                identifier = self.random.choice(latest)
+                key = f"replay-{self.application}-{self.number()}"
                 return Request(verb, world.notifications[identifier].session, key=key, notification=identifier)
+            case "replay all":
+                return Request(verb, key=f"all-{self.application}-{self.number()}")
             case "rotate":
                 return Request(verb, self.random.choice(PROMPT), secret=self.number())
             case "put session":
@@ -161,7 +172,9 @@ class Client:
         except (OSError, http.client.HTTPException, ValueError):
             self.unanswered[request.verb] += 1
             return False
-        self.model.answer(request, answer.status, answer.body.get("id", ""), answer.body.get("state", ""))
+        body = answer.body
+        self.model.answer(
+            request, answer.status, body.get("id", ""), body.get("state", ""), body.get("matched", 0))
         if request.secret and answer.status in (200, 201):
             self.secrets.settle(request.session, request.secret, clock.now())
         return True
@@ -175,6 +188,9 @@ class Client:
                 return self._api.call("POST", f"{application}/notifications", self.payload(request), headers)
             case "replay":
                 return self._api.call("POST", f"/v1/notifications/{request.notification}/replay", b"", headers)
+            case "replay all":
+                body = {"application": self.application, "state": "cancelled", "perSecond": REPLAYS_PER_SECOND}
+                return self._api.call("POST", "/v1/replays", json.dumps(body).encode(), headers)
             case "cancel":
                 return self._api.call("POST", f"/v1/notifications/{request.notification}/cancel", b"")
             case "rotate":
@@ -205,6 +221,7 @@ class Client:
     def compare(self, is_final: bool = False) -> None:
         """Looks at all that the daemon shows of the application, and has the model judge it."""
         seen = self.observe()
+        self.replayed = sum(each.replayed for each in seen.replays.values())
         self.model.compare(seen, is_final)
         for session, number in seen.signs.items():
             self.secrets.settle(session, number, clock.now())
@@ -216,6 +233,9 @@ class Client:
         if is_there:
             listed = self._api.must("GET", f"{application}/sessions")["sessions"]
             sessions = frozenset(each["id"] for each in listed)
+        replays = {
+            each["id"]: SeenReplay(each["matched"], each["replayed"], each["skipped"], each["state"] != "running")
+            for each in self.replays()}
         known, notifications = self.model.world.notifications, {}
         for each in self._api.notifications(self.application):
             identifier = each["id"]
@@ -225,7 +245,17 @@ class Client:
                 payload = self._api.must("GET", f"/v1/notifications/{identifier}")["payload"]["key"]
             notifications[identifier] = Seen(each["state"], payload, each["replayOf"])
         signs = {name: number for name in PROMPT if name in sessions and (number := self.test(name)) is not None}
-        return Observation(is_there, sessions, signs, notifications)
+        return Observation(is_there, sessions, signs, notifications, replays)
+
+    def replays(self) -> list[Body]:
+        found: list[Body] = []
+        query = {"limit": "1000"}
+        while True:
+            page = self._api.must("GET", f"/v1/replays?{urlencode(query)}")
+            found += [each for each in page["replays"] if each["filter"].get("application") == self.application]
+            if page["cursor"] is None:
+                return found
+            query["cursor"] = page["cursor"]
 
     def test(self, session: str) -> int | None:
         """The number of the secret that signs for a session."""
@@ -239,7 +269,7 @@ class Client:
         return number
 
     def is_settled(self) -> bool:
-        return not any(
+        return not any(each["state"] == "running" for each in self.replays()) and not any(
             each["state"] not in ("delivered", "deadLettered", "cancelled")
             and each["targetContentIdentifier"] != content_of(self.lane(DEAD))
             for each in self._api.notifications(self.application))
@@ -378,4 +408,4 @@ def figures(kills: int, clients: list[Client], stage: Stage) -> dict[str, object
         "comparisons": sum(each.model.compared for each in clients),
         "carried out without an answer": sum(each.model.carried_out for each in clients),
         "not carried out": sum(each.model.not_carried_out for each in clients),
-        "webhooks": len(stage.ledger.attempts)}
+        "sent by replays of all": sum(each.replayed for each in clients), "webhooks": len(stage.ledger.attempts)}
