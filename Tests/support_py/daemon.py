@@ -2,6 +2,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -25,7 +26,10 @@ class Answer(NamedTuple):
 
 
 class Daemon:
-    """`routerd serve` on an address of loopback, with a database of its own and, unless given, no configuration file."""
+    """`routerd serve` on an address of loopback, with a database of its own and, unless given, no configuration file.
+
+    The port 0 asks the system for a free one; `listen` has it once the daemon has started.
+    """
 
     def __init__(
         self, binary: Path, folder: Path, listen: str = "127.0.0.1:8080", config: Path | None = None
@@ -45,11 +49,12 @@ class Daemon:
                 ],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, cwd=self.folder)
         end = time.monotonic() + START_SECONDS
-        while b"\nlistening on http://" not in log.read_bytes():
+        while (found := re.search(rb"\nlistening on http://(\S+)\n", log.read_bytes())) is None:
             if self.process.poll() is not None or time.monotonic() > end:
                 self.__exit__()
                 raise Failure(f"the daemon does not listen:\n{log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.02)
+        self.listen = found[1].decode()
         return self
 
     def __exit__(self, *_: object) -> None:
