@@ -101,7 +101,9 @@ check-built:  ## Check that `make run` in a terminal compiles nothing after `mak
 check-example: setup  ## Build the package of Examples/third-party-rule and check that its daemon uses its rule.
 	python3 Tests/example/run.py
 
-check-scenes:  ## Run the programs of Examples/windows-and-gates against the daemon, and show that they can fail.
+check-scenes:  ## Run the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against the daemon.
+	@Scripts/setup.sh curl jq openssl
+	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.

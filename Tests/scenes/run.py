@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Runs the programs of Examples/windows-and-gates against a daemon, and shows that they fail where a promise is broken.
+"""Runs the programs of Examples/windows-and-gates and the requests of docs/SCENES.md against a daemon.
 
 Usage: Tests/scenes/run.py [--routerd .build/debug/routerd]
 
 Each program runs to its end against a daemon. Then it runs through a proxy that changes one request, such as the secret
 of an endpoint, and must end with status 1 and a message about the promise that does not hold any more. A daemon with API
-keys is used with a key. Ports are chosen by the system.
+keys is used with a key. The requests of the document run in their order, and each answer and each webhook must be the one
+that the document shows. Ports are chosen by the system.
 """
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +27,9 @@ SECONDS = 120
 sys.path.insert(0, str(ROOT / "Tests/support_py"))
 
 from daemon import Daemon  # noqa: E402
-from walkthrough import Failure, require  # noqa: E402
+from document import Document  # noqa: E402
+from receiver import Receiver  # noqa: E402
+from walkthrough import Failure, Shell, require  # noqa: E402
 
 
 class Change(NamedTuple):
@@ -128,18 +133,31 @@ def check_key(routerd: Path, folder: Path) -> int:
     return 1
 
 
+def check_document(routerd: Path, folder: Path) -> int:
+    shell = Shell(folder, dict(os.environ))
+    with Receiver(port=0) as receiver, Daemon(routerd, folder, listen="127.0.0.1:0") as daemon:
+        return Document(ROOT / "docs/SCENES.md", daemon, receiver, shell).walk()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--routerd", type=Path, default=ROOT / ".build/debug/routerd", help="the binary")
     given = parser.parse_args()
+    for tool in ("bash", "curl", "jq", "openssl"):
+        if shutil.which(tool) is None:
+            print(f"scenes: {tool} is missing", file=sys.stderr)
+            return 1
     routerd, passed = given.routerd.resolve(), 0
     try:
         with tempfile.TemporaryDirectory(prefix="scenes-") as name:
-            folder = Path(name)
-            with Daemon(routerd, folder, listen="127.0.0.1:0") as daemon:
+            folders = [Path(name) / part for part in ("examples", "key", "document")]
+            for folder in folders:
+                folder.mkdir()
+            with Daemon(routerd, folders[0], listen="127.0.0.1:0") as daemon:
                 passed += check_examples(daemon)
                 passed += check_changes(daemon)
-            passed += check_key(routerd, folder)
+            passed += check_key(routerd, folders[1])
+            passed += check_document(routerd, folders[2])
     except Failure as failure:
         print(f"scenes: does not hold: {failure}", file=sys.stderr)
         return 1
