@@ -114,7 +114,7 @@ soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=
 verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000 says how many.
 	ROUTERD_INDEX_SEEDS=$(or $(SEEDS),2000) $(SWIFT) test --no-color-diagnostics $(STRICT) --filter 'SessionRegistryTests|PredicateIndexTests|CrowdTests|PayloadEvaluationTests'
 
-chaos: release  ## Break things around the daemon for some fifteen minutes and judge what came of it; docs/CHAOS.md.
+chaos: release  ## Break things around the daemon for some twenty minutes and judge what came of it; docs/CHAOS.md.
 	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
 
 check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a few crash points.

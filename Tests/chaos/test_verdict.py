@@ -2,6 +2,7 @@
 
 import sys
 import unittest
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chaos.corpus import CORPUS, Raw  # noqa: E402
 from chaos.history import Attempt, Books, Entry, History, Life, Meaning, Promises, Submission  # noqa: E402
+from chaos.neighbour import Phase, noticed, together  # noqa: E402
+from chaos.noise import whole_answer  # noqa: E402
+from chaos.noises import KINDS as NOISES  # noqa: E402
+from chaos.noises import is_loud  # noqa: E402
 from chaos.raw import answers_in, judged  # noqa: E402
 from chaos.verdict import KINDS, judge, repetitions_after_kills  # noqa: E402
 
@@ -420,6 +425,78 @@ class VerdictTests(unittest.TestCase):
             case = good()
             setattr(case.attempts[0], name, False)
             self.assertEqual(self.kinds(case), {"unaccounted"})
+
+
+class NeighbourTests(unittest.TestCase):
+    def test_p99_may_be_three_times_the_quiet_one(self) -> None:
+        quiet = Phase(accepts=[0.020] * 200)
+        self.assertEqual(list(noticed(quiet, Phase(accepts=[0.005] * 197 + [0.060] * 3))), [])
+        # Of 200, the two slowest do not count.
+        self.assertEqual(list(noticed(quiet, Phase(accepts=[0.005] * 198 + [9.0] * 2))), [])
+        found = list(noticed(quiet, Phase(accepts=[0.005] * 197 + [0.061] * 3)))
+        self.assertEqual(found, ["p99 of the accepts is 61 ms, more than 60 ms: 3.0 times the quiet one"])
+
+    def test_a_lucky_quiet_phase_counts_as_10_ms(self) -> None:
+        quiet = Phase(accepts=[0.001] * 200)
+        self.assertEqual(list(noticed(quiet, Phase(accepts=[0.030] * 200))), [])
+        self.assertEqual(len(list(noticed(quiet, Phase(accepts=[0.031] * 200)))), 1)
+
+    def test_of_three_short_phases_the_median_counts_and_every_refusal(self) -> None:
+        times = [0.005, 0.500, 0.020]
+        made = together([Phase(accepts=[each] * 200, shares=[], health=each) for each in times])
+        self.assertEqual((made.p99, made.health), (0.020, 0.500))
+        refused = [Phase(accepts=[0.005]), Phase(accepts=[0.005], refusals=["503 overloaded"], silences=1, health=None)]
+        made = together(refused)
+        self.assertEqual((made.refusals, made.silences, made.health), (["503 overloaded"], 1, None))
+
+    def test_a_phase_without_accepts_is_noticed(self) -> None:
+        self.assertEqual(len(list(noticed(Phase(accepts=[0.001]), Phase()))), 1)
+
+    def test_everything_that_is_refused_is_noticed(self) -> None:
+        quiet = Phase(accepts=[0.005] * 200)
+        for break_it in (
+            lambda phase: phase.refusals.append("503 overloaded"),
+            lambda phase: setattr(phase, "silences", 1),
+            lambda phase: setattr(phase, "given_up", 1),
+            lambda phase: setattr(phase, "health", None),
+            lambda phase: setattr(phase, "health", 1.1),
+            lambda phase: phase.shares.append("429 too-many-replays"),
+            lambda phase: phase.shares.append("no answer (TimeoutError)"),
+        ):
+            phase = Phase(accepts=[0.005] * 200, health=0.9, shares=["202", "200"])
+            self.assertEqual(list(noticed(quiet, phase)), [])
+            break_it(phase)
+            self.assertEqual(len(list(noticed(quiet, phase))), 1)
+
+    def test_a_noise_that_is_none_is_found(self) -> None:
+        kind = replace(NOISES[0], least=10)
+        self.assertEqual(list(is_loud(kind, 10, 2, Counter({"202": 5, "429": 3}))), [])
+        self.assertEqual(len(list(is_loud(kind, 10, 2, Counter({"202": 5})))), 1)
+        self.assertEqual(len(list(is_loud(kind, 10, 0, Counter()))), 1)
+        # A noise with the wrong key is none, however often it is answered.
+        self.assertEqual(len(list(is_loud(kind, 10, 2, Counter({"401": 50})))), 2)
+        self.assertEqual(len(list(is_loud(kind, 10, 2, Counter({"202": 50, "404": 1})))), 1)
+
+    def test_there_are_at_least_fifteen_kinds(self) -> None:
+        self.assertGreaterEqual(len({each.name for each in NOISES}), 15)
+        self.assertGreaterEqual(sum(each.is_short for each in NOISES), 3)
+
+    def test_a_doctored_ledger_of_the_quiet_tenant_is_found(self) -> None:
+        lost = good()
+        lost.attempts = [each for each in lost.attempts if each.key != "a"]
+        self.assertEqual({finding.kind for finding in judge(lost)}, {"lost"})
+        swapped = good()
+        swapped.attempts[0].key, swapped.attempts[2].key = "b", "a"
+        swapped.attempts[0].webhook_id, swapped.attempts[2].webhook_id = "msg_b", "msg_a"
+        self.assertIn("disorder", {finding.kind for finding in judge(swapped)})
+
+    def test_an_answer_is_read_to_its_end(self) -> None:
+        data = bytearray(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{")
+        self.assertIsNone(whole_answer(data))
+        self.assertEqual(whole_answer(data + b"}"), (202, b"{}"))
+        chunks = bytearray(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n")
+        self.assertIsNone(whole_answer(chunks))
+        self.assertEqual((whole_answer(chunks + b"0\r\n\r\n") or (0, b""))[0], 200)
 
 
 class RawTests(unittest.TestCase):

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from chaos import clock, disk, files, hung, lookups, menagerie, modelled, powercut, raw, storm, sweep, terminate
+from chaos import (
+    clock, disk, files, hung, lookups, menagerie, modelled, neighbour, powercut, raw, storm, sweep, terminate)
 from chaos.options import Options, Result
 from chaos.verdict import KINDS, judge
 
@@ -29,6 +30,7 @@ SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
     "names": (lookups.scenario, "the name server is silent; those whose names are known must not notice (needs root)"),
     "raw": (raw.scenario, "bytes that servers are known to read in different ways, and the answers to them"),
+    "neighbour": (neighbour.scenario, "one tenant makes every kind of noise; another one must not notice"),
     "sweep": (sweep.scenario, "kill, EIO, ENOSPC and delay at the nth system call (needs strace)"),
     "powercut": (powercut.scenario, "the file system goes away with what was not flushed (needs root)"),
     "disk": (disk.scenario, "the disk is full, and has room again (needs root)"),
@@ -53,14 +55,14 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="all of them by default")
     parser.add_argument("--routerd", type=Path, default=ROOT / ".build/release/routerd", help="the binary")
     parser.add_argument("--seed", type=int, help="replays the schedule of a run that printed it")
-    parser.add_argument("--seconds", type=float, help="of a phase of hung, starved and names")
+    parser.add_argument("--seconds", type=float, help="of a phase of hung, starved, names and neighbour")
     parser.add_argument("--kills", type=int, default=50, help="of storm and model")
     parser.add_argument("--cycles", type=int, default=5, help="of terminate, powercut, disk and files")
     parser.add_argument("--rounds", type=int, default=5, help="of hung, starved and names")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
-    parser.add_argument("--only", help="of zoo and the rows with this in their names")
+    parser.add_argument("--only", help="of zoo and neighbour, the rows with this in their names")
     parser.add_argument("--without-open", action="store_true", help="leave out what is known not to hold yet")
-    parser.add_argument("--short", action="store_true", help="the short form of model")
+    parser.add_argument("--short", action="store_true", help="the short forms of neighbour and model")
     parser.add_argument("--keep", type=Path, help="a folder for the histories of what failed")
     parser.add_argument("--list", action="store_true", help="print the zoo's table, and run nothing")
     arguments = parser.parse_args()

@@ -137,7 +137,9 @@ def lines() -> list[Raw]:
 def hosts() -> list[Raw]:
     """Targets and hosts. Those that name no loopback are another server's in development mode."""
     wrong = ["a b", "a,b", "localhost@evil.example", "localhost/", "localhost#", "localhost?x", "local\xe9"]
-    other = ["", "localhost:port", "[::1", "::1", "%6c%6f", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1", "0.0.0.0", "[::2]",
+    other = ["", "localhost:port", "[::1", "::1", "%6c%6f", "evil.example", "localhost.evil.example",
+             "127.0.0.1.evil.example",
+             "128.0.0.1", "0.0.0.0", "[::2]",
              "127.1", "2130706433", "0x7f000001", "[::ffff:10.0.0.1]", "localhost."]
     own = ["localhost", "LOCALHOST:80", "a.localhost", "127.0.0.1:1", "127.255.255.254", "[::1]:8080", "localhost:99999"]
     path = "/v1/applications/com.example.Raw"

@@ -37,8 +37,9 @@ PROMPT, DEAD = ("one", "two"), "dead"
 # Nothing listens there.
 DEAD_URL = "http://127.0.0.1:9/"
 # How often each verb is chosen, of those that make sense.
-WEIGHTS = {"accept": 30, "accept keyed": 20, "repeat": 6, "cancel": 10, "replay": 8, "replay all": 2, "rotate": 6, "put session": 5,
-           "delete session": 4, "put application": 2, "delete application": 1}
+WEIGHTS = {
+    "accept": 30, "accept keyed": 20, "repeat": 6, "cancel": 10, "replay": 8, "replay all": 2, "rotate": 6,
+    "put session": 5, "delete session": 4, "put application": 2, "delete application": 1}
 # Of a replay of all cancelled notifications; slow enough for some to be under way at a kill.
 REPLAYS_PER_SECOND = 40
 
