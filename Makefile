@@ -136,7 +136,8 @@ sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS
 fuzz: setup  ## Give parsers, index, templates and sources bytes from libFuzzer; SECONDS=60 says how long each.
 	python3 Scripts/fuzz.py --seconds $(or $(SECONDS),60)
 
-measure: release  ## Measure CPU per notification; docs/PERFORMANCE.md explains this one and the next three.
+measure: release wrk  ## Measure CPU per notification; docs/PERFORMANCE.md explains this one and the next three.
+	@Scripts/setup.sh nginx-light
 	python3 Scripts/measure.py --routerd $(RELEASE)
 
 measure-accepts: release wrk  ## Measure durable accepts a second beside one transaction a request.
