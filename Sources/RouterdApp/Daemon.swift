@@ -1,4 +1,5 @@
 import DeliveryCurl
+import Dispatch
 package import Logging
 import Plugins
 import Router
@@ -9,14 +10,14 @@ package import UnixSignals
 
 /// The daemon: store, transport, engine and HTTP API, started in this order and stopped in the opposite one.
 ///
-///     start   store ─▶ transport ─▶ engine (recovers) ─▶ HTTP ─▶ APNs
+///     start   store ─▶ transport ─▶ HTTP (health checks) ─▶ engine (recovers) ─▶ HTTP (the API) ─▶ APNs
 ///     stop    APNs, HTTP (requests under way are answered) ─▶ engine (attempts under way end, outcomes are committed)
 ///             ─▶ transport ─▶ store, last
 package struct Daemon: Sendable {
     package let configuration: DaemonConfiguration
     package let logger: Logger
     package let store: SQLiteStore
-    package let host: EngineHost
+    private let recovered = Recovered<EngineHost>()
     private let transport: CurlTransport
     private let plugins: PluginRegistry
 
@@ -44,11 +45,12 @@ package struct Daemon: Sendable {
             path: configuration.database, configuration: storeConfiguration,
             sealing: configuration.secretKeys?.sealing)
         transport = try CurlTransport(configuration: configuration.transport)
-        host = try EngineHost(
-            store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
-            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
-            formats: plugins.deliveryFormatKinds,
-            observers: plugins.observers, logger: logger)
+    }
+
+    /// The engine, from the call of `run`'s `onListening` on.
+    package var host: EngineHost {
+        guard let host = recovered.value else { preconditionFailure("The daemon has not recovered yet.") }
+        return host
     }
 
     /// The HTTP API on its own, for tests that call it without a socket.
@@ -72,22 +74,28 @@ package struct Daemon: Sendable {
     ) async throws {
         announce()
         let (opened, open) = AsyncStream.makeStream(of: Void.self)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let reception = Reception()
         let http = HTTPService(
-            api: api, listen: configuration.listen, settings: configuration.edge, logger: quiet(logger),
-            onListening: { port in
-                StartMemory.giveBack()
-                await onListening(port)
-                open.finish()
-            })
-        let delivery = DeliveryService(host: host, transport: transport)
+            reception: reception, listen: configuration.listen, settings: configuration.edge,
+            authenticator: Authenticator(keys: configuration.keys), logger: quiet(logger),
+            onListening: { port.yield($0) })
+        let engine = EngineService(recovered: recovered, transport: transport) {
+            // A port that is taken ends the daemon before a long recovery.
+            guard let port = await ports.first(where: { _ in true }) else { return }
+            try await recover(reception)
+            StartMemory.giveBack()
+            await onListening(port)
+            open.finish()
+        }
         // The service ends by throwing; the other services then stop as they do at a signal.
         let contradictions = ServiceGroupConfiguration.ServiceConfiguration(
-            service: ContradictionService(host: host), failureTerminationBehavior: .gracefullyShutdownGroup)
+            service: ContradictionService(recovered: recovered), failureTerminationBehavior: .gracefullyShutdownGroup)
         var group = ServiceGroupConfiguration(
             services: [
-                .init(service: delivery), .init(service: http),
-                .init(service: APNsService(listeners: apnsListeners(onAPNsListening), after: opened)),
-                .init(service: HangUpService(logger: logger)), .init(service: LookService(host: host)),
+                .init(service: engine), .init(service: http),
+                .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
+                .init(service: HangUpService(logger: logger)), .init(service: LookService(recovered: recovered)),
                 contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
@@ -100,6 +108,29 @@ package struct Daemon: Sendable {
         }
         await close()
         logger.info("stopped")
+    }
+
+    /// Builds the engine on a thread of its own, and opens the API.
+    private func recover(_ reception: Reception) async throws {
+        let log = RecoveryLog(logger: logger)
+        let host: EngineHost = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "routerd.recovery", qos: .userInitiated).async {
+                continuation.resume(
+                    with: Result {
+                        try EngineHost(
+                            store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
+                            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
+                            formats: plugins.deliveryFormatKinds, observers: plugins.observers, logger: logger
+                        ) { progress in
+                            reception.show(progress)
+                            log.tell(progress)
+                        }
+                    })
+            }
+        }
+        recovered.set(host)
+        reception.open(api)
+        await host.start()
     }
 
     private func apnsListeners(_ onListening: @escaping @Sendable (String) async -> Void) -> [APNsListener] {
@@ -181,13 +212,15 @@ package struct Daemon: Sendable {
     }
 }
 
-/// Delivery as a service: recovers at start; at the end lets running attempts finish and commits their outcomes.
-private struct DeliveryService: Service {
-    let host: EngineHost
+/// The engine as a service: recovers at start; at the end lets running attempts finish and commits their outcomes.
+private struct EngineService: Service {
+    let recovered: Recovered<EngineHost>
     let transport: CurlTransport
+    let start: @Sendable () async throws -> Void
 
     func run() async throws {
-        await host.start()
+        try await cancelWhenGracefulShutdown { try await start() }
+        guard let host = recovered.value else { return }
         try? await gracefulShutdown()
         await host.stopStarting()
         await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
@@ -197,11 +230,15 @@ private struct DeliveryService: Service {
 
 /// The APNs listeners as a service, opened when the HTTP API is.
 private struct APNsService: Service {
-    let listeners: [APNsListener]
     let after: AsyncStream<Void>
+    let make: @Sendable () -> [APNsListener]
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { for await _ in after {} }
+        let isOpen = await cancelWhenGracefulShutdown {
+            for await _ in after {}
+            return !Task.isCancelled
+        }
+        let listeners = isOpen ? make() : []
         guard !listeners.isEmpty else {
             try? await gracefulShutdown()
             return
@@ -228,10 +265,11 @@ private struct HangUpService: Service {
 /// Looks after the files of the store while nothing is committed, for an idle daemon would lose them unnoticed, and after a
 /// clock that is held back.
 private struct LookService: Service {
-    let host: EngineHost
+    let recovered: Recovered<EngineHost>
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            guard let host = await recovered.wait() else { return }
             while (try? await Task.sleep(for: .milliseconds(DaemonLimits.storeLookMilliseconds))) != nil {
                 await host.look()
             }
@@ -241,10 +279,11 @@ private struct LookService: Service {
 
 /// Ends the daemon when memory and store have diverged, or the store's files are lost.
 private struct ContradictionService: Service {
-    let host: EngineHost
+    let recovered: Recovered<EngineHost>
 
     func run() async throws {
         try await cancelWhenGracefulShutdown {
+            guard let host = await recovered.wait() else { return }
             for await contradiction in host.contradictions { throw contradiction }
         }
     }

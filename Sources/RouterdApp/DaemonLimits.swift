@@ -11,6 +11,8 @@ package enum DaemonLimits {
     package static let storeRetryMilliseconds: Int64 = 500
     /// Difference between the wall clock and the daemon's clock that can arise without the wall clock being set.
     static let clockStepMilliseconds: Int64 = 2000
+    /// Seconds between two lines of the log about a recovery that goes on.
+    static let recoveryReportSeconds = 1
     /// How long the daemon counts as not ready after a fault of the store.
     package static let storeFaultMilliseconds: Int64 = 5000
     /// Interval at which a daemon without commits checks the files of its store and a clock that is held back.
@@ -39,6 +41,13 @@ package enum DaemonLimits {
     /// How many entries a page has by default, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// Greatest number of reads of the store for requests at a time, and of one tenant's.
+    package static let reads = 4
+    package static let readsOfTenant = 2
+    /// Greatest number of a tenant's reads that wait; others are answered 429.
+    package static let readsWaiting = 64
+    /// Greatest number of sessions that a list looks at before other work of the engine has its turn.
+    package static let sessionsExaminedPerTurn = 2000
     /// How many requests of a client may wait for a connection.
     static let clientRequests = 10_000_000
     /// How long finished work is kept, unless the configuration says otherwise: thirty days, and a day in any case,
@@ -67,8 +76,8 @@ package enum DaemonLimits {
     static let passcodeSaltBytes = 16
     /// How many random bytes a challenge for a device has.
     static let challengeBytes = 32
-    /// Maximum number of requests that compute hashes, or wait to; others are answered 503 at once.
-    package static let passcodesWaiting = 64
+    /// Greatest number of an application's requests that wait to make hashes; others are answered 503 at once.
+    package static let passcodesWaiting = 16
     /// How long running attempts may go on after the daemon was told to stop.
     package static let drainMilliseconds = 20_000
 
@@ -82,9 +91,9 @@ package enum DaemonLimits {
     static let feedMemoryMilliseconds: Int64 = 5 * 60 * 1000
     /// How many events a reader takes at a time.
     static let feedEventsAtOnce = 256
-    /// How many streams are open at once, and how many with one key.
+    /// How many streams are open at once, and how many of one application, or with one key of all applications.
     static let streams = 64
-    static let streamsPerKey = 16
+    static let streamsPerCaller = 16
     /// How many seconds a refused stream is asked to wait.
     static let streamRetrySeconds = 10
     /// Seconds of silence after which a stream sends a heartbeat, and how many untaken heartbeats end the connection of
@@ -117,6 +126,10 @@ package enum DaemonLimits {
     /// seconds.
     package static let connectionsTurnedAway = 64
     package static let connectionsTurnedAwayPerAddress = 16
+    /// Greatest number of connections beyond all that are served while idle ones of the address with the most are closed.
+    package static let connectionsSpare = 32
+    /// Connections of that address that are asked for each, of which the first idle one closes.
+    static let connectionsAskedToClose = 8
     static let turnedAwaySeconds: Int64 = 5
     /// Files that are open beside connections and webhooks: those of the store, the listener and the event loops.
     static let openFilesReserved = 64

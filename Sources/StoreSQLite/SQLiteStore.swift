@@ -159,8 +159,10 @@ extension SQLiteStore {
 // MARK: - Reading
 
 extension SQLiteStore {
-    package func recover() throws(StoreError) -> RecoveredState {
-        let state = try reading { db in try Recovery.read(db, keys) }
+    package func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
+        let state = try reading { db in try Recovery.read(db, keys, telling: progress) }
         // The scan has filled the caches with pages that are not read again.
         pool.releaseMemory()
         return state

@@ -29,7 +29,7 @@ package struct SQLiteStoreConfiguration: Hashable, Sendable {
 
     package init(
         durability: Durability = .full, busyTimeoutSeconds: Int = 5, writerCacheKiB: Int = 8 * 1024,
-        readerCacheKiB: Int = 1024, maximumReaders: Int = 4, walAutocheckpointPages: Int = 4000
+        readerCacheKiB: Int = 1024, maximumReaders: Int = 6, walAutocheckpointPages: Int = 4000
     ) {
         self.durability = durability
         self.busyTimeoutSeconds = busyTimeoutSeconds

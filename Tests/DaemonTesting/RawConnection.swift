@@ -26,12 +26,23 @@ final class RawConnection {
         }
     }
 
-    init(_ port: Int) throws {
+    /// - Parameter host: The last number of the address of the loopback network that the connection comes from.
+    init(_ port: Int, from host: UInt32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         // A time limit only for tests that fail.
         var wait = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        if let host {
+            var source = sockaddr_in(port: 0)
+            source.sin_addr.s_addr = (UInt32(0x7F00_0000) + host).bigEndian
+            let bound = withUnsafePointer(to: &source) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            guard bound == 0 else { throw ProgramError(reason: String(cString: strerror(errno))) }
+        }
         var address = sockaddr_in(port: port)
         let connected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

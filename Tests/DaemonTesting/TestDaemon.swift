@@ -173,7 +173,7 @@ func withDaemon<Value>(
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         streams: options.streams, logger: options.logger)
     let application = Hummingbird.Application(
-        router: api.router(), server: .edge(options.edge), logger: options.logger)
+        router: api.router(), server: .edge(options.edge, api.authenticator), logger: options.logger)
     await host.start()
     let result: Result<Value, any Error>
     do {

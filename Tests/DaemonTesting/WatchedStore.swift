@@ -58,7 +58,11 @@ final class WatchedStore: Store {
         commits.add()
     }
 
-    func recover() throws(StoreError) -> RecoveredState { try base.recover() }
+    func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
+        try base.recover(telling: progress)
+    }
 
     func verify() throws(StoreError) { try base.verify() }
 

@@ -97,7 +97,7 @@ import Testing
     @Test func everyRuleIsAMethod() throws {
         let guide = try Fixture.projectText("docs/PREDICATES.md")
         let sources = try ["Parser+Predicates", "Parser+Operands"].map {
-            try Fixture.projectText("Sources/PredicateEngine/\($0).swift")
+            try Fixture.projectText("Sources/PredicateEngine/Syntax/\($0).swift")
         }.joined()
         let section = guide.split(separator: "\n## ").first { $0.hasPrefix("1. Grammar") } ?? ""
         let rules = section.split(separator: "\n").filter { $0.contains(" = ") && $0.first?.isLetter == true }

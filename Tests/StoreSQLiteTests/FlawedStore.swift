@@ -62,7 +62,9 @@ final class FlawedStore: Store {
         }
     }
 
-    func recover() throws(StoreError) -> RecoveredState {
+    func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
         var state = try model.recover()
         if flaw == .forgetsReplays { state.replays = [] }
         if flaw == .forgetsTries {

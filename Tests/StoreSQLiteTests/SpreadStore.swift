@@ -68,7 +68,9 @@ final class SpreadStore: Store {
 
     func commit(_ changes: [StoreChange]) throws(StoreError) { try store.commit(changes.map(spread)) }
 
-    func recover() throws(StoreError) -> RecoveredState {
+    func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
         var state = try store.recover()
         for index in state.unsettled.indices {
             state.unsettled[index].sequence = joined(state.unsettled[index].sequence)

@@ -9,6 +9,7 @@ enum EgressPorts {
     }
 
     private static let services: Set<Int> = [
+        1099,  // Java's remote objects
         1433, 1434, 1521,  // SQL Server, Oracle
         2049,  // NFS
         2181,  // ZooKeeper
@@ -16,11 +17,14 @@ enum EgressPorts {
         2379, 2380,  // etcd
         3306, 5432, 5433,  // MySQL, PostgreSQL
         3389, 5900,  // Remote desktops
-        5672, 9092,  // AMQP, Kafka
+        4222, 4369,  // NATS, Erlang's port mapper
+        5672, 15_672, 9092,  // AMQP, RabbitMQ's management, Kafka
+        5984, 8086, 50_000,  // CouchDB, InfluxDB, Db2
         5985, 5986,  // Windows Remote Management
         6379, 6380, 11211,  // Redis, memcached
         6667,  // IRC
         7000, 7001, 9042, 9160,  // Cassandra
+        8200, 8300, 8500,  // Vault, Consul
         9200, 9300,  // Elasticsearch
         6443, 10_250, 10_255,  // Kubernetes: its API, kubelet
         27_017, 27_018, 27_019,  // MongoDB

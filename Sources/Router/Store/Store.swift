@@ -14,7 +14,11 @@ package typealias Store = Journal & Archive
 /// The engine's executor is the only caller, and makes one call at a time.
 package protocol Journal: Sendable {
     /// Everything that the engine keeps in memory, as of the last commit.
-    func recover() throws(StoreError) -> RecoveredState
+    ///
+    /// - Parameter progress: Called from time to time, on the caller's thread.
+    func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState
 
     /// Writes all changes in one transaction, in order, and returns when they are durable; if it throws, none is written.
     func commit(_ changes: [StoreChange]) throws(StoreError)
@@ -48,6 +52,8 @@ package protocol Archive: Sendable {
 }
 
 extension Journal {
+    package func recover() throws(StoreError) -> RecoveredState { try recover { _ in } }
+
     /// A store in memory cannot be taken away.
     package func verify() throws(StoreError) {}
 }

@@ -60,7 +60,9 @@ package final class ModelStore: Store {
         }
     }
 
-    package func recover() throws(StoreError) -> RecoveredState {
+    package func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
         try reading { model in
             RecoveredState(
                 applications: model.applications.values.sorted { $0.id < $1.id },

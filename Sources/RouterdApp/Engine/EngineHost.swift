@@ -44,7 +44,8 @@ package actor EngineHost {
         retention: RetentionPolicy = .unlimited, userAgent: String,
         formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds, clock: SteadyClock = SteadyClock(),
         feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
-        observerLimits: ObserverLimits = ObserverLimits(), logger: Logger
+        observerLimits: ObserverLimits = ObserverLimits(), logger: Logger,
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger) = (store, clock, logger)
         startedAt = clock.wall
@@ -56,7 +57,7 @@ package actor EngineHost {
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
         // Observers need events for as long as the daemon runs.
         if !observers.isEmpty { self.feed.keepRecording() }
-        var state = try store.recover()
+        var state = try store.recover(telling: progress)
         clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
         reports = EngineReports(clock, logger: logger)
         Self.correct(&state, at: clock.now, logger)

@@ -56,6 +56,12 @@ package struct FeedState {
     /// The number of readers.
     package var count: Int { readers.count }
 
+    /// The greatest number of readers of one caller. The last quarter of all readers is kept for callers that have few.
+    private var share: Int {
+        let isCrowded = readers.count >= settings.readers - settings.readers / 4
+        return isCrowded ? max(1, settings.readersPerCaller / 4) : settings.readersPerCaller
+    }
+
     /// The number of the last event.
     package var lastSequence: Int64 { ring.last }
 
@@ -69,9 +75,7 @@ package struct FeedState {
     ) throws(Refusal) -> Int {
         guard !isEnded else { throw .ended }
         guard readers.count < settings.readers else { throw .tooMany }
-        if let caller, readers.values.count(where: { $0.caller == caller }) >= settings.readersPerKey {
-            throw .tooManyOfCaller
-        }
+        if let caller, readers.values.count(where: { $0.caller == caller }) >= share { throw .tooManyOfCaller }
         if !isRecording {
             pause()
             isRecording = true
@@ -235,7 +239,7 @@ package struct FeedSettings: Sendable {
     package var memoryMilliseconds = DaemonLimits.feedMemoryMilliseconds
     /// How many readers may be open at once, and how many with one key.
     package var readers = DaemonLimits.streams
-    package var readersPerKey = DaemonLimits.streamsPerKey
+    package var readersPerCaller = DaemonLimits.streamsPerCaller
 
     package init() {}
 }

@@ -4,53 +4,45 @@ import Dispatch
 import Foundation
 package import Router
 package import RouterPlugin
-import Synchronization
 
 /// Computes and compares passcode hashes on threads of its own: a hash takes a quarter of a second and 32 MiB, and
 /// neither the engine's queue nor the pool that answers requests may wait for that.
 ///
-/// At most half of the cores compute hashes, so that a flood of passcodes leaves room for everything else, and at most
-/// `DaemonLimits.passcodesWaiting` requests have a turn.
+/// At most half of the cores make hashes, so that a flood of passcodes leaves room for everything else. Tenants take turns,
+/// and at most `DaemonLimits.passcodesWaiting` passcodes of each wait.
 package final class PasscodeHasher: Sendable {
-    /// Too many requests wait for hashes already.
+    /// The application has as many passcodes waiting as it may have.
     package struct Overloaded: Error {
         package init() {}
     }
 
-    private struct Turns {
-        var taken = 0
-        var next = 0
-    }
-
     private let cost: PasscodeHash.Cost
-    private let queues: [DispatchQueue]
-    private let limit: Int
-    private let turns = Mutex(Turns())
+    private let queue = DispatchQueue(label: "routerd.passcodes", qos: .utility, attributes: .concurrent)
+    private let slots: TenantSlots
 
     package init(
         cost: PasscodeHash.Cost,
         workers: Int = max(1, ProcessInfo.processInfo.activeProcessorCount / 2),
-        limit: Int = DaemonLimits.passcodesWaiting
+        waiting: Int = DaemonLimits.passcodesWaiting
     ) {
         self.cost = cost
-        self.limit = limit
-        queues = (0..<max(1, workers)).map { DispatchQueue(label: "routerd.passcodes.\($0)", qos: .utility) }
+        let workers = max(1, workers)
+        slots = TenantSlots(slots: workers, share: (workers + 1) / 2, waitingLimit: waiting)
     }
 
     /// Runs a body that needs hashes, when there is room for it: the turn is granted before the body counts a try, of
     /// which a client has a limited number.
     ///
-    /// - Throws: `Overloaded` if too many requests wait; the errors of `body`.
-    package func inTurn<Value: Sendable>(_ body: (Turn) async throws -> Value) async throws -> Value {
-        let queue = turns.withLock { turns -> Int? in
-            guard turns.taken < limit else { return nil }
-            turns.taken += 1
-            turns.next = (turns.next + 1) % queues.count
-            return turns.next
+    /// - Parameter tenant: The application whose passcode it is.
+    /// - Throws: `Overloaded` if too many of the application's wait; the errors of `body`.
+    package func inTurn<Value: Sendable>(
+        of tenant: ApplicationID, _ body: (Turn) async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await slots.withSlot(for: tenant) { try await body(Turn(cost: cost, queue: queue)) }
+        } catch is TenantSlots.Full {
+            throw Overloaded()
         }
-        guard let queue else { throw Overloaded() }
-        defer { turns.withLock { $0.taken -= 1 } }
-        return try await body(Turn(cost: cost, queue: queues[queue]))
     }
 
     /// The permission to compute hashes.

@@ -12,10 +12,15 @@ extension Recovery {
         FROM session ORDER BY creation_sequence
         """
 
-    static func sessions(_ db: Database, _ keys: KeyColumn) throws -> [SceneSession] {
+    static func sessions(
+        _ db: Database, _ keys: KeyColumn, _ count: RecoveryCount
+    ) throws -> [SceneSession] {
         var sessions: [SceneSession] = []
         let reader = SessionReader(keys: keys)
-        try PreparedStatement(db, selectSessions).forEach { row in sessions.append(try reader.session(from: &row)) }
+        try PreparedStatement(db, selectSessions).forEach { row in
+            sessions.append(try reader.session(from: &row))
+            count.add()
+        }
         return sessions
     }
 }

@@ -9,13 +9,16 @@ import RouterPlugin
 /// from one scan, and equal texts, predicates and JSON values are made once.
 enum Recovery {
     /// The caller has begun a transaction, so that all parts are of one moment.
-    static func read(_ db: Database, _ keys: KeyColumn) throws -> RecoveredState {
+    static func read(
+        _ db: Database, _ keys: KeyColumn, telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
+        let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
         return RecoveredState(
             applications: try applications(db, keys), sources: try SourceRows.all(db, keys),
             resourceSets: try ResourceSetRows.all(db),
-            sessions: try sessions(db, keys), gates: try GateReader.all(db),
-            unsettled: try unsettled(db), replays: try ReplayReader.all(db),
+            sessions: try sessions(db, keys, count), gates: try GateReader.all(db),
+            unsettled: try unsettled(db, count), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession, newestTime: try newestTime(db))
     }
@@ -36,6 +39,12 @@ enum Recovery {
     private static func newestTime(_ db: Database) throws -> Timestamp? {
         try PreparedStatement(db, selectNewestTime).first { row in row.optionalTime() } ?? nil
     }
+
+    /// The rows of sessions and of unsettled notifications; both are counted in indexes.
+    private static let selectTotal = """
+        SELECT (SELECT count(*) FROM session)
+             + (SELECT count(*) FROM notification INDEXED BY notification_by_state WHERE state IN ('waiting', 'held'))
+        """
 
     // MARK: - Applications
 
@@ -121,7 +130,7 @@ enum Recovery {
                attempts, failures, rejections, not_before, held_until, held_by, recall
         """
 
-    private static func unsettled(_ db: Database) throws -> [UnsettledNotification] {
+    private static func unsettled(_ db: Database, _ count: RecoveryCount) throws -> [UnsettledNotification] {
         let caches = NotificationCaches()
         var unsettled: [UnsettledNotification] = []
         try PreparedStatement(db, selectUnsettled).forEach { row in
@@ -131,7 +140,28 @@ enum Recovery {
                     header, decision: try row.decision(caches), progress: row.progress(),
                     heldUntil: row.optionalTime(), heldBy: row.gate(of: header.application),
                     recall: try row.recall()))
+            count.add()
         }
         return unsettled
+    }
+}
+
+/// Counts the rows of a recovery, and tells of every ten thousandth.
+final class RecoveryCount {
+    private static let step = 10_000
+
+    private let total: Int
+    private var done = 0
+    private let progress: @Sendable (RecoveryProgress) -> Void
+
+    init(total: Int, _ progress: @escaping @Sendable (RecoveryProgress) -> Void) {
+        self.total = total
+        self.progress = progress
+        progress(RecoveryProgress(done: 0, total: total))
+    }
+
+    func add() {
+        done += 1
+        if done.isMultiple(of: Self.step) { progress(RecoveryProgress(done: done, total: total)) }
     }
 }

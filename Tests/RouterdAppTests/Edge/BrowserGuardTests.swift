@@ -35,7 +35,20 @@ struct BrowserGuardTests {
         #expect(BrowserGuard.refusal(host: "localhost", origin: origin)?.code == "origin-not-local")
     }
 
-    /// Programs other than browsers send no Origin, and in HTTP/1.0 no Host.
+    @Test("A GET that another site's page has caused is refused although it has no Origin")
+    func crossSite() {
+        for site in ["cross-site", "Cross-Site"] {
+            #expect(BrowserGuard.refusal(host: "localhost", origin: nil, site: site)?.code == "origin-not-local")
+        }
+        for site in ["none", "same-origin", "same-site", nil] {
+            #expect(BrowserGuard.refusal(host: "localhost", origin: nil, site: site) == nil)
+        }
+        // A page of this machine may call under its other names.
+        let local = "http://localhost:3000"
+        #expect(BrowserGuard.refusal(host: "127.0.0.1:8080", origin: local, site: "cross-site") == nil)
+    }
+
+    /// Programs that are no browsers send no Origin, and in HTTP/1.0 no Host.
     @Test func whatNeedNotBeNamedMayBeLeftOut() {
         #expect(BrowserGuard.refusal(host: nil, origin: nil) == nil)
     }

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import Router
+import RouterPlugin
 import Testing
 
 @testable import DaemonTesting
@@ -26,6 +27,32 @@ struct EdgeDecisionTests {
         #expect(book.open(from: Self.one) == .tooMany, "what ended was none of the served")
         book.close(from: Self.one, .served)
         #expect(book.open(from: Self.other) == .served)
+    }
+
+    @Test(
+        "A full daemon serves an address that has fewer connections, in place of an idle one of the address with the most"
+    )
+    func addressesShare() {
+        var book = ConnectionBook(connections: 4, perAddress: 4, spare: 2)
+        for _ in 0..<4 {
+            #expect(book.addressToRelieve(for: Self.one) == nil)
+            #expect(book.open(from: Self.one) == .served)
+        }
+        #expect(book.addressToRelieve(for: Self.other) == .some(Self.one))
+        #expect(book.open(from: Self.other) == .served)
+        book.close(from: Self.one, .served)
+        #expect(book.addressToRelieve(for: Self.other) == .some(Self.one))
+        #expect(book.open(from: Self.other) == .served)
+        // Two and three: the next one would only turn that round.
+        #expect(book.addressToRelieve(for: Self.other) == nil)
+        #expect(book.open(from: Self.other) == .tooMany)
+        // No more than the spare ones are served before others have closed.
+        let third = IPAddress.v4(192, 0, 2, 3)
+        #expect(book.addressToRelieve(for: third) == .some(Self.one))
+        #expect(book.open(from: third) == .served)
+        #expect(book.served == 6)
+        #expect(book.addressToRelieve(for: nil) == nil)
+        #expect(book.open(from: nil) == .tooMany)
     }
 
     @Test func thoseThatAreTooManyAreFew() {
@@ -166,7 +193,7 @@ struct EdgeDecisionTests {
     // MARK: Bodies
 
     private static func exchange(_ headers: [(String, String)]) -> Exchange {
-        Exchange(head(headers), keepsAlive: true, wireCount: 1000)
+        Exchange(head(headers), from: .address(one), keepsAlive: true, wireCount: 1000)
     }
 
     /// After an early answer a short rest of the body is read, and a long one is not.
@@ -194,39 +221,61 @@ struct EdgeDecisionTests {
         #expect(exchange.isWasteful(wireCount: 1000 + DaemonLimits.chunkOverheadBytes + 9))
     }
 
-    @Test func bodiesAreHeldUpToALimit() {
-        var settings = EdgeSettings()
-        settings.bodyBytesHeld = 100
-        let edge = Edge(settings)
-        func refusal(_ length: Int) -> String? {
-            let head = Self.head([("Host", "a"), ("Content-Length", "\(length)")])
-            return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
-        }
-        #expect(refusal(100) == nil && refusal(101) == "overloaded")
-        #expect(edge.hold(60, ofBodyOf: 60))
-        #expect(refusal(40) == nil && refusal(41) == "overloaded")
-        #expect(!edge.hold(41, ofBodyOf: 41), "what cannot be held is not counted either")
-        #expect(edge.hold(40, ofBodyOf: 40))
-        edge.release(100)
-        #expect(refusal(100) == nil)
+    private static let (a, b, c) = (
+        BodyShares.Sender.tenant(ApplicationID(unchecked: "com.example.A")),
+        BodyShares.Sender.tenant(ApplicationID(unchecked: "com.example.B")), BodyShares.Sender.tenant(nil)
+    )
+
+    @Test("Bodies are held up to a limit") func limit() {
+        var shares = BodyShares(limit: 100)
+        #expect(shares.hasRoom(for: 75, of: Self.a, bodyOf: 75) && !shares.hasRoom(for: 76, of: Self.a, bodyOf: 76))
+        #expect(shares.hold(75, of: Self.a, bodyOf: 75) == true)
+        #expect(shares.hold(26, of: Self.b, bodyOf: 26) == false, "bytes that are not held do not count")
+        #expect(shares.hold(25, of: Self.b, bodyOf: 25) == true)
+        #expect(shares.hold(1, of: Self.c, bodyOf: 1) == false)
+        shares.release(75, of: Self.a)
+        #expect(shares.hold(75, of: Self.a, bodyOf: 75) == false)
+        #expect(shares.hold(50, of: Self.a, bodyOf: 50) == true)
+        #expect(!shares.hasRoom(for: .max, of: Self.c, bodyOf: .max))
     }
 
-    /// Batches whose clients read answers slowly hold the bytes of their bodies.
-    @Test func longBodiesLeaveRoomToShortOnes() {
+    @Test("A sender that holds more than a quarter leaves a quarter to the others") func shares() {
+        var shares = BodyShares(limit: 100)
+        for _ in 0..<75 { #expect(shares.hold(1, of: Self.a, bodyOf: 1) == true) }
+        #expect(shares.hold(1, of: Self.a, bodyOf: 1) == false)
+        for _ in 0..<20 { #expect(shares.hold(1, of: Self.b, bodyOf: 1) == true) }
+        #expect(shares.hold(5, of: Self.c, bodyOf: 5) == true)
+        // The room that the greatest holder gives back is not its own again before others have had theirs.
+        shares.release(10, of: Self.a)
+        #expect(shares.hold(1, of: Self.a, bodyOf: 1) == false)
+        #expect(shares.hold(5, of: Self.b, bodyOf: 5) == true)
+    }
+
+    @Test("The bytes of a body count for the tenant of its key, and for its address without one") func senders() {
         var settings = EdgeSettings()
-        let short = DaemonLimits.bodyBytes
-        settings.bodyBytesHeld = 16 * short
-        let edge = Edge(settings)
-        func refusal(_ length: Int) -> String? {
-            let head = Self.head([("Host", "a"), ("Content-Length", "\(length)")])
+        settings.bodyBytesHeld = 100
+        let edge = Edge(settings) { $0 == "Bearer rk_a" ? .some(ApplicationID(unchecked: "com.example.A")) : nil }
+        func refusal(_ authorization: String, _ length: Int) -> String? {
+            let head = Self.head([("Host", "a"), ("Content-Length", "\(length)"), ("Authorization", authorization)])
             return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
         }
-        #expect(refusal(12 * short) == nil && refusal(12 * short + 1) == "overloaded")
-        #expect(edge.hold(12 * short, ofBodyOf: 12 * short))
-        #expect(refusal(short + 1) == "overloaded" && !edge.hold(1, ofBodyOf: short + 1))
-        for _ in 0..<4 {
-            #expect(refusal(short) == nil && edge.hold(short, ofBodyOf: short))
-        }
-        #expect(refusal(1) == "overloaded" && !edge.hold(1, ofBodyOf: 1))
+        #expect(edge.hold(75, of: Self.a, bodyOf: 75))
+        #expect(refusal("Bearer rk_a", 1) == "overloaded" && refusal("Bearer rk_unknown", 25) == nil)
+        #expect(edge.hold(25, of: .address(Self.one), bodyOf: 25))
+        #expect(refusal("Bearer rk_unknown", 1) == "overloaded")
+        edge.release(75, of: Self.a)
+        #expect(refusal("Bearer rk_a", 25) == nil)
+    }
+
+    /// Batches whose clients are slow to take the answers hold their bodies meanwhile.
+    @Test("Long bodies leave a quarter to short ones") func longBodies() {
+        let short = DaemonLimits.bodyBytes
+        var shares = BodyShares(limit: 16 * short)
+        #expect(shares.hasRoom(for: 12 * short, of: Self.a, bodyOf: 12 * short))
+        #expect(!shares.hasRoom(for: 12 * short + 1, of: Self.a, bodyOf: 12 * short + 1))
+        #expect(shares.hold(12 * short, of: Self.a, bodyOf: 12 * short) == true)
+        #expect(shares.hold(1, of: Self.b, bodyOf: short + 1) == false)
+        for _ in 0..<4 { #expect(shares.hold(short, of: Self.b, bodyOf: short) == true) }
+        #expect(shares.hold(1, of: Self.b, bodyOf: 1) == false)
     }
 }

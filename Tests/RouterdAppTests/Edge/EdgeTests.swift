@@ -232,7 +232,34 @@ struct EdgeTests {
         }
     }
 
-    /// The place of a closed connection is free a moment after its client notices.
+    @Test("Idle connections of one address do not keep another address out")
+    func idleConnectionsGiveWay() async throws {
+        try await withPort({ $0.connections = 12 }, accepting: 4) { _, port in
+            try await RawConnection.to(port) { first in
+                first.send(Self.health)
+                #expect(try first.answer().status == 200)
+                // With the test's client these are all.
+                let idle = try (0..<10).map { _ in try RawConnection(port) }
+                for connection in idle {
+                    connection.send(Self.health)
+                    #expect(try connection.answer().status == 200)
+                }
+                let others = try (0..<4).map { _ in
+                    let other = try RawConnection(port, from: 2)
+                    other.send(Self.post)
+                    #expect(try other.answer().status == 202)
+                    return other
+                }
+                #expect(others.count == 4)
+                // The address that has them all is still refused one more.
+                let one = try RawConnection(port)
+                one.send(Self.post)
+                Self.expectRefusal(try one.answersToTheEnd(), "503 overloaded")
+            }
+        }
+    }
+
+    /// The place of a connection that ends is free a moment after its client knows.
     @Test func placesAreTakenAgain() async throws {
         try await withPort({ $0.connections = 2 }) { _, port in
             let served = try await RawConnection.to(port) { connection in
@@ -264,15 +291,16 @@ struct EdgeTests {
 
     @Test func bodiesAreHeldUpToALimit() async throws {
         try await withPort({ $0.bodyBytesHeld = 1000 }, accepting: 2) { _, port in
-            let long = "\(RawCase.head)Content-Length: 1001\r\n\r\n"
+            // All come from one address, which leaves a quarter to the others.
+            let long = "\(RawCase.head)Content-Length: 751\r\n\r\n"
             Self.expectRefusal(try await RawConnection.exchange(long, with: port), "503 overloaded")
             let chunks =
-                "\(RawCase.head)Transfer-Encoding: chunked\r\n\r\n3e9\r\n\(String(repeating: " ", count: 1001))"
+                "\(RawCase.head)Transfer-Encoding: chunked\r\n\r\n2ef\r\n\(String(repeating: " ", count: 751))"
             Self.expectRefusal(try await RawConnection.exchange(chunks, with: port), "503 overloaded")
             // Held bytes have been released.
-            let padded = "{}\(String(repeating: " ", count: 998))"
-            let fits = "\(RawCase.head)Content-Length: 1000\r\n\r\n\(padded)"
-            let last = "\(RawCase.head)Connection: close\r\nContent-Length: 1000\r\n\r\n\(padded)"
+            let padded = "{}\(String(repeating: " ", count: 748))"
+            let fits = "\(RawCase.head)Content-Length: 750\r\n\r\n\(padded)"
+            let last = "\(RawCase.head)Connection: close\r\nContent-Length: 750\r\n\r\n\(padded)"
             let answers = try await RawConnection.exchange(fits + last, with: port)
             #expect(answers.map(\.summary) == ["202", "202"])
         }

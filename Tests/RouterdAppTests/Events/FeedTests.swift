@@ -141,7 +141,7 @@ struct FeedTests {
     func limits() throws {
         var feed = Self.state {
             $0.readers = 3
-            $0.readersPerKey = 2
+            $0.readersPerCaller = 2
         }
         let first = try feed.open(after: nil, by: [1])
         _ = try feed.open(after: nil, by: [1])
@@ -151,6 +151,22 @@ struct FeedTests {
         feed.close(first)
         _ = try feed.open(after: nil, by: [1])
         #expect(feed.count == 3)
+    }
+
+    @Test("The last quarter of the readers is kept for callers that have few")
+    func share() throws {
+        var feed = Self.state {
+            $0.readers = 16
+            $0.readersPerCaller = 8
+        }
+        for _ in 0..<8 { _ = try feed.open(after: nil, by: [1]) }
+        for _ in 0..<4 { _ = try feed.open(after: nil, by: [2]) }
+        // Twelve of sixteen are taken.
+        #expect(throws: FeedState.Refusal.tooManyOfCaller) { try feed.open(after: nil, by: [2]) }
+        for _ in 0..<2 { _ = try feed.open(after: nil, by: [3]) }
+        #expect(throws: FeedState.Refusal.tooManyOfCaller) { try feed.open(after: nil, by: [3]) }
+        _ = try feed.open(after: nil, by: [4])
+        #expect(feed.count == 15)
     }
 
     @Test("Events are written in the format, and ids are read back")

@@ -256,7 +256,7 @@ struct StreamTests {
         try await withPort({
             $0.keys = keys
             $0.feed.readers = 2
-            $0.feed.readersPerKey = 1
+            $0.feed.readersPerCaller = 1
         }) { _, port in
             try await StreamConnection.open(port, headers: ["Authorization": "Bearer rk_a"]) { first in
                 #expect(first.head.status == 200)

@@ -7,6 +7,7 @@ import Testing
 
 struct PasscodeHasherTests {
     private static let cheap = PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)
+    private static let gallery = ApplicationID(unchecked: "com.example.Gallery")
     private let hasher = PasscodeHasher(cost: cheap)
 
     @Test func onlyTheSamePasscodeIsRight() async throws {
@@ -59,25 +60,27 @@ struct PasscodeHasherTests {
     }
 
     @Test func noMoreHaveATurnThanThereAre() async throws {
-        let one = PasscodeHasher(cost: Self.cheap, workers: 1, limit: 1)
-        try await one.inTurn { turn in
+        let one = PasscodeHasher(cost: Self.cheap, workers: 1, waiting: 0)
+        try await one.inTurn(of: Self.gallery) { turn in
             _ = try await turn.hash(Passcode("x"))
-            await #expect(throws: PasscodeHasher.Overloaded.self) { try await one.inTurn { _ in } }
+            await #expect(throws: PasscodeHasher.Overloaded.self) { try await one.inTurn(of: Self.gallery) { _ in } }
         }
         // Each body returns its turn, also if it fails.
         struct Failure: Error {}
         for _ in 0..<3 {
-            await #expect(throws: Failure.self) { try await one.inTurn { _ in throw Failure() } }
+            await #expect(throws: Failure.self) { try await one.inTurn(of: Self.gallery) { _ in throw Failure() } }
         }
     }
 }
 
 extension PasscodeHasher {
     fileprivate func hash(_ passcode: Passcode) async throws -> PasscodeHash {
-        try await inTurn { try await $0.hash(passcode) }
+        try await inTurn(of: ApplicationID(unchecked: "com.example.Gallery")) { try await $0.hash(passcode) }
     }
 
     fileprivate func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
-        try await inTurn { try await $0.verify(passcode, against: hash) }
+        try await inTurn(of: ApplicationID(unchecked: "com.example.Gallery")) {
+            try await $0.verify(passcode, against: hash)
+        }
     }
 }

@@ -82,7 +82,11 @@ package final class SimulatedDisk: Store {
         state.withLock { $0.committed.append(changes) }
     }
 
-    package func recover() throws(StoreError) -> RecoveredState { try model.recover() }
+    package func recover(
+        telling progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws(StoreError) -> RecoveredState {
+        try model.recover(telling: progress)
+    }
 
     package func facts(for lookups: [Lookup]) throws(StoreError) -> Facts { try model.facts(for: lookups) }
 

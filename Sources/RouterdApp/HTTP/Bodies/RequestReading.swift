@@ -58,7 +58,8 @@ extension Request {
                 .unsupportedMediaType, "content-encoding-not-supported",
                 "A compressed body is not taken: send it as it is.")
         }
-        if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {
+        // The parser takes lengths of up to 64 bits, which need not fit into an `Int`.
+        if let length = headers[.contentLength], Int(length) ?? .max > limit {
             throw Problem(.contentTooLarge, "body-too-large", "The body may have \(limit) bytes.")
         }
         do {

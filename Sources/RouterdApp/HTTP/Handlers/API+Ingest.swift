@@ -8,7 +8,7 @@ extension API {
     /// The handler of a sender's requests. A source that authenticates its sender needs no API key.
     @Sendable func ingest(_ request: Request, _ context: RouterdContext) async throws -> Response {
         if authenticator.isOpen,
-            let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
+            let refusal = BrowserGuard.refusal(of: request.head)
         {
             throw refusal
         }

@@ -58,15 +58,16 @@ extension API {
     @Sendable func getNotification(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let notification = try stored(context, caller)
+        let notification = try await stored(context, caller)
         let state = await states(of: [notification])[0]
         return .json(.ok, JSONWriter.object { NotificationBody.write(notification, state, for: caller, to: &$0) })
     }
 
     /// The notification that the path names, if the caller may see it.
-    private func stored(_ context: RouterdContext, _ caller: Caller) throws -> StoredNotification {
+    private func stored(_ context: RouterdContext, _ caller: Caller) async throws -> StoredNotification {
         let id = try context.identifier("notification", of: IdentifierKinds.Notification.self)
-        guard let notification = try store.notification(id), caller.mayUse(notification.application) else {
+        let found = try await reading(for: caller) { try $0.notification(id) }
+        guard let notification = found, caller.mayUse(notification.application) else {
             throw Problem(.unknownNotification(id))
         }
         return notification
@@ -75,7 +76,7 @@ extension API {
     @Sendable func cancelNotification(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let id = try stored(context, caller).id
+        let id = try await stored(context, caller).id
         guard case .cancelled(let state) = try await submit(.cancel(id)) else { throw Problem.unexpectedReply }
         return .json(
             .ok,
@@ -89,7 +90,7 @@ extension API {
     @Sendable func replayNotification(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
-        let earlier = try stored(context, caller)
+        let earlier = try await stored(context, caller)
         guard earlier.state.isSettled else {
             throw Problem(.conflict, "notification-not-settled", "The notification \(earlier.id) is still on its way.")
         }
@@ -113,7 +114,8 @@ extension API {
             "application", "state", "session", "contentId", "type", "since", "until", "cursor", "limit")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let filter = try NotificationQuery.filter(query, caller: caller)
-        let found = try store.notifications(matching: filter.stored, limit: limit + 1)
+        let stored = filter.stored
+        let found = try await reading(for: caller) { try $0.notifications(matching: stored, limit: limit + 1) }
         let page = Array(found.prefix(limit))
         var shown = Array(zip(page, await states(of: page)))
         let cursor = found.count > limit ? shown.last.map { Cursor.write(String($0.0.sequence.value)) } : nil

@@ -11,7 +11,7 @@ extension API {
             throw Problem(
                 .forbidden, "key-of-one-application", "The status is of all applications; the key is for one.")
         }
-        let census = try await reading { try $0.census() }
+        let census = try await reading(for: caller) { try $0.census() }
         let (figures, times) = await host.figures
         let doubt = await host.clockDoubt
         return .json(
@@ -87,10 +87,12 @@ extension API {
         // There may be as many lanes as sessions: the engine does not wait until they are sorted.
         let all = await host.read(\.lanesInUse)
         // The cursor is the text of a key, and so the keys' texts determine the order.
-        let named = all.lazy
-            .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
-            .map { (key: $0, text: $0.description) }
-            .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+        let named = try await reading(for: caller) { _ in
+            all.lazy
+                .filter { caller.mayUse($0.application) && (application == nil || $0.application == application) }
+                .map { (key: $0, text: $0.description) }
+                .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+        }
         let keys = Page(of: named, after: after, limit: limit, key: \.text)
         let statuses = await host.read { engine in keys.elements.map { engine.laneStatus($0.key) } }
         return .json(

@@ -14,7 +14,7 @@ extension API {
         let deviceKey = try body.deviceKey()
         try body.finish()
         try await check(passcode, confirmation, by: body.speaker)
-        let hash = try await hasher.inTurn { try await $0.hash(passcode) }
+        let hash = try await hasher.inTurn(of: context.application()) { try await $0.hash(passcode) }
         return .json(.created, try await gate(after: .create(hash, deviceKey: deviceKey), by: body.speaker))
     }
 
@@ -25,7 +25,7 @@ extension API {
         let passcode = try body.passcode("passcode")
         try body.finish()
         let speaker = body.speaker
-        let answer = try await hasher.inTurn { turn in
+        let answer = try await hasher.inTurn(of: context.application()) { turn in
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             return try await gate(after: .finish(trial, verdict, choosing: nil), by: speaker)
@@ -42,7 +42,7 @@ extension API {
         try body.finish()
         let speaker = body.speaker
         try await check(chosen, confirmation, by: speaker)
-        let answer = try await hasher.inTurn { turn in
+        let answer = try await hasher.inTurn(of: context.application()) { turn in
             let trial = try await begin(by: speaker)
             let verdict = try await turn.verify(passcode, against: trial.hash)
             let hash = verdict.isRight ? try await turn.hash(chosen) : nil

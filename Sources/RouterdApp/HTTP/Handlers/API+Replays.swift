@@ -15,7 +15,7 @@ extension API {
             throw Problem(.unknownApplication(application))
         }
         let askedAt = try await host.settledTime()
-        let tally = try await reading { try $0.tally(of: asked.filter, settledBy: askedAt) }
+        let tally = try await reading(for: caller) { try $0.tally(of: asked.filter, settledBy: askedAt) }
         if asked.isDryRun { return .json(.ok, ReplayBody.writeDryRun(tally, asked)) }
         let draft = ReplayDraft(
             filter: asked.filter, perSecond: asked.perSecond, tally: tally, askedAt: askedAt,

@@ -87,18 +87,33 @@ extension API {
             }
             return state
         }
-        let found = await host.read { engine in
-            engine.tenants[id].map { tenant in
-                let sessions = tenant.sessions.values.filter { session in
-                    (state == nil || session.activationState == state) && (device == nil || session.device == device)
-                }
-                return sessions.map { (session: $0, screen: tenant.screen(of: $0)) }
-            }
+        let found = try await sessions(of: id, after: after.map { SessionID(unchecked: $0) }, limit: limit + 1) {
+            (state == nil || $0.activationState == state) && (device == nil || $0.device == device)
         }
-        guard let sessions = found?.sorted(by: { $0.session.key < $1.session.key }) else {
-            throw Problem(.unknownApplication(id))
-        }
-        let page = Page(of: sessions, after: after, limit: limit, key: \.session.key.session.text)
+        let page = Page(of: found, after: nil, limit: limit, key: \.session.key.session.text)
         return .json(.ok, page.body("sessions") { $0.raw(SessionBody.write($1.session, screen: $1.screen)) })
+    }
+
+    /// The first sessions behind one that a list shows, in the order of their ids. The engine does other work between two
+    /// parts of a long walk.
+    private func sessions(
+        of id: ApplicationID, after: SessionID?, limit: Int, where isShown: @Sendable @escaping (SceneSession) -> Bool
+    ) async throws(Problem) -> [(session: SceneSession, screen: ApplicationScreen?)] {
+        var found: [(session: SceneSession, screen: ApplicationScreen?)] = []
+        var last = after
+        while true {
+            let (start, room) = (last, limit - found.count)
+            let part = await host.read { engine in
+                engine.tenants[id].map { tenant in
+                    let page = tenant.sessions.page(
+                        after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
+                    return (page, page.sessions.map { (session: $0, screen: tenant.screen(of: $0)) })
+                }
+            }
+            guard let (page, shown) = part else { throw Problem(.unknownApplication(id)) }
+            found += shown
+            last = page.last
+            if found.count == limit || !page.hasMore { return found }
+        }
     }
 }

@@ -19,7 +19,9 @@ extension API {
         }
         let reader: FeedReader
         do {
-            reader = try host.feed.open(after: place, of: caller.key?.application, by: caller.key?.digest)
+            // The streams of an application count together, whichever of its keys they come with.
+            let holder = caller.key.map { key in key.application.map { Array($0.text.utf8) } ?? key.digest }
+            reader = try host.feed.open(after: place, of: caller.key?.application, by: holder)
         } catch {
             throw Problem(error)
         }

@@ -1,17 +1,16 @@
 import HTTPTypes
 package import Hummingbird
 package import Logging
-import NIOPosix
 package import Router
 package import RouterPlugin
 
 /// The HTTP API: the handler of each method and path. Each handler is in the file of its noun.
 package struct API: Sendable {
     let host: EngineHost
-    let store: any Store
+    let readers: StoreReaders
     let plugins: PluginRegistry
     let chooser: Chooser
-    let authenticator: Authenticator
+    package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
@@ -27,7 +26,7 @@ package struct API: Sendable {
         hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), logger: Logger
     ) {
         self.host = host
-        self.store = store
+        readers = StoreReaders(store)
         self.plugins = plugins
         sourceRuns = SourceRuns(kinds: plugins)
         self.chooser = Chooser(rules: plugins.rules)
@@ -41,7 +40,7 @@ package struct API: Sendable {
     package func router() -> Hummingbird.Router<RouterdContext> {
         let router = Hummingbird.Router(context: RouterdContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ProblemMiddleware())
-        router.get("healthz") { _, _ in Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
+        router.get("healthz") { _, _ in Self.alive }
         router.get("readyz") { _, _ in try await readiness() }
 
         let application = "v1/applications/{application}"
@@ -146,11 +145,7 @@ package struct API: Sendable {
         _ handler: @escaping Handler
     ) {
         router.on(RouterPath(path), method: method) { request, context in
-            if authenticator.isOpen,
-                let refusal = BrowserGuard.refusal(host: request.head.authority, origin: request.headers[.origin])
-            {
-                throw refusal
-            }
+            if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
             let caller = try authenticator.caller(
                 authorization: request.headers[.authorization], needing: scope)
             if let key = caller.key, let perSecond = key.requestsPerSecond {
@@ -174,11 +169,15 @@ package struct API: Sendable {
         return reply
     }
 
-    /// A read that may scan much of the store: the threads that answer requests do not wait for it.
-    func reading<Value: Sendable>(_ body: @escaping @Sendable (any Store) throws -> Value) async throws -> Value {
-        let store = store
-        return try await NIOThreadPool.singleton.runIfActive { try body(store) }
+    /// Reads the store in the turn of the caller's tenant; the threads that answer requests do not wait for it.
+    func reading<Value: Sendable>(
+        for caller: Caller, _ body: @escaping @Sendable (any Store) throws -> Value
+    ) async throws -> Value {
+        try await readers.read(for: caller.key?.application, body)
     }
+
+    /// The answer to `/healthz`.
+    static var alive: Response { Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
 
     private func readiness() async throws -> Response {
         if let fault = await host.storeFault() {

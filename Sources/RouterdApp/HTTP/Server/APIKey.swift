@@ -93,6 +93,12 @@ package struct Authenticator: Sendable {
         return Caller(key: key)
     }
 
+    /// The application of the key in a header `Authorization`, nil within for a key of all; nil if there is no such key.
+    func tenant(authorization: String) -> ApplicationID?? {
+        guard !keys.isEmpty, let key = Self.bearer(authorization).flatMap(key) else { return nil }
+        return .some(key.application)
+    }
+
     private static func bearer(_ header: String) -> String? {
         let parts = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }

@@ -12,21 +12,30 @@ package enum BrowserGuard {
     /// - Parameters:
     ///   - host: The header `Host`, or its equivalent in the request; RFC 9110, 7.2.
     ///   - origin: The header `Origin`; RFC 6454, 7.
-    package static func refusal(host: String?, origin: String?) -> Problem? {
+    ///   - site: The header `Sec-Fetch-Site`; W3C Fetch Metadata, 2.2. A browser sends no `Origin` with a GET for an image or
+    ///     a script, but says here that another site's page has asked for it.
+    package static func refusal(host: String?, origin: String?, site: String? = nil) -> Problem? {
         if let host, !isLocal(host) {
             return Problem(
                 .misdirectedRequest, "host-not-local",
                 "Without API keys the daemon is for this machine alone: call it as localhost, or configure apiKeys.")
         }
-        if let origin, !isLocal(origin: origin) {
-            return Problem(
-                .forbidden, "origin-not-local",
-                "Without API keys the daemon takes nothing from pages of other machines: configure apiKeys.")
-        }
-        return nil
+        let isForeign = origin.map { !isLocal(origin: $0) } ?? (site?.lowercased() == "cross-site")
+        guard isForeign else { return nil }
+        return Problem(
+            .forbidden, "origin-not-local",
+            "Without API keys the daemon takes nothing from pages of other machines: configure apiKeys.")
     }
 
-    /// `null`, which hides the origin of a page, does not name this machine.
+    /// Why a request is refused; nil if it may be taken.
+    static func refusal(of head: HTTPRequest) -> Problem? {
+        refusal(
+            host: head.authority, origin: head.headerFields[.origin], site: fetchSite.flatMap { head.headerFields[$0] })
+    }
+
+    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
+
+    /// `null`, which hides where a page comes from, is no name of this machine.
     private static func isLocal(origin: String) -> Bool {
         guard let scheme = origin.firstRange(of: "://") else { return false }
         return isLocal(String(origin[scheme.upperBound...]))

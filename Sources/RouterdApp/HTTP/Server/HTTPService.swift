@@ -9,22 +9,22 @@ import ServiceLifecycle
 /// Hummingbird's own `Application` would serve it too, but wakes up every second to format the date. An idle daemon has
 /// no reason to wake up.
 struct HTTPService: Service {
-    let api: API
+    let reception: Reception
     let listen: ListenAddress
     let settings: EdgeSettings
+    let authenticator: Authenticator
     let logger: Logger
     /// Called once, with the port on which requests are accepted.
     let onListening: @Sendable (Int) async -> Void
 
     func run() async throws {
-        let responder = api.router().buildResponder()
         let dates = DateHeader()
-        let server = try HTTPServerBuilder.edge(settings).buildServer(
+        let server = try HTTPServerBuilder.edge(settings, authenticator).buildServer(
             configuration: ServerConfiguration(address: .hostname(listen.host, port: listen.port)),
             eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger,
             responder: { (request, writer: consuming ResponseWriter, channel) in
                 let context = RouterdContext(source: .init(channel: channel, logger: logger))
-                var response = await answer(request, context) { try await responder.respond(to: $0, context: $1) }
+                var response = await answer(request, context) { try await reception.respond(to: $0, $1) }
                 response.headers[.date] = dates.text
                 try await writer.write(response: response.head, body: response.body)
             },
@@ -33,7 +33,7 @@ struct HTTPService: Service {
             try await server.run()
         } onGracefulShutdown: {
             // The server waits for its connections, and a stream does not end by itself.
-            api.host.feed.end()
+            reception.endStreams()
         }
     }
 

@@ -1,9 +1,12 @@
 package import Router
 
-/// The open connections: counts them and decides the standing of each new one.
+/// Counts connections by address, and decides the standing of each new one.
 ///
-/// Connections beyond the limit are few, few from each address, and end soon, so that a health check gets an answer
-/// even when the daemon is full.
+/// When all connections are taken, a new one of an address that has fewer is served all the same, and the address that has
+/// the most gives one of its idle connections up for it: no address keeps the others out.
+///
+/// Connections beyond the limits are few, few from each address, and end soon, so that health checks are answered even when
+/// the daemon is full.
 package struct ConnectionBook: Equatable, Sendable {
     /// The rights of a connection.
     package enum Standing: Hashable, Sendable {
@@ -24,12 +27,19 @@ package struct ConnectionBook: Equatable, Sendable {
     private let connections: Int
     private let perAddress: Int
     private let tooMany: Int
+    private let spare: Int
     private var total = Count()
     private var byAddress: [IPAddress?: Count] = [:]
 
-    /// - Parameter tooMany: How many connections beyond the limit are answered with a refusal.
-    package init(connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway) {
+    /// - Parameters:
+    ///   - tooMany: The greatest number of connections that are told that they are too many.
+    ///   - spare: The greatest number of connections beyond all that are served while others are given up for them.
+    package init(
+        connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway,
+        spare: Int = DaemonLimits.connectionsSpare
+    ) {
         self.connections = connections
+        self.spare = spare
         self.perAddress = perAddress
         self.tooMany = tooMany
     }
@@ -39,11 +49,25 @@ package struct ConnectionBook: Equatable, Sendable {
     /// The number of addresses with at least one connection.
     package var addresses: Int { byAddress.count }
 
-    /// Counts a new connection. The caller has to `close` every connection whose standing is not `turnedAway`.
+    /// The address that has to give up an idle connection so that a new one of another address may be served; nil if the
+    /// new one takes none's place.
+    package func addressToRelieve(for address: IPAddress?) -> IPAddress?? {
+        guard total.served >= connections, total.served < connections + spare,
+            let most = byAddress.max(by: { $0.value.served < $1.value.served }),
+            most.value.served > (byAddress[address]?.served ?? 0) + 1
+        else { return nil }
+        return .some(most.key)
+    }
+
+    /// Opens a connection. Each but those of the standing `turnedAway` has to be closed in the end.
     package mutating func open(from address: IPAddress?) -> Standing {
         var count = byAddress[address] ?? Count()
         let standing: Standing =
-            if total.served >= connections { .tooMany } else if count.served >= perAddress { .tooManyOfAddress } else {
+            if count.served >= perAddress {
+                total.served >= connections ? .tooMany : .tooManyOfAddress
+            } else if total.served >= connections, addressToRelieve(for: address) == nil {
+                .tooMany
+            } else {
                 .served
             }
         if standing == .served {

@@ -90,7 +90,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private func take(_ head: HTTPRequestHead, _ data: NIOAny, _ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
         clock.headArrived(at: now)
-        exchange = Exchange(head, keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
+        exchange = Exchange(
+            head, from: edge.sender(of: head, from: address), keepsAlive: standing == .served && head.keepsAlive,
+            wireCount: meter.count)
         if let problem = edge.refusal(of: head, from: address, standing, at: now) {
             // The handlers behind the guard do not know of the request, so they need no error when it ends.
             exchange?.isPassedOn = false
@@ -106,7 +108,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         // Once there is an answer, the rest of the body is not held.
         if let exchange, exchange.answer == .notYet {
             let size = max(exchange.received, exchange.length ?? 0)
-            guard edge.hold(count, ofBodyOf: size) else { return refuse(.noMoreBodies, context) }
+            guard edge.hold(count, of: exchange.sender, bodyOf: size) else { return refuse(.noMoreBodies, context) }
             self.exchange?.held += count
         }
         context.fireChannelRead(data)
@@ -150,6 +152,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
             inputIsClosed = true
             abandon(context)
             if ending == .lingering || exchange?.isStream == true { context.close(promise: nil) }
+        }
+        if let request = event as? Edge.CloseRequest {
+            // Between two requests a client has to expect the end of the connection; RFC 9112, 9.5.
+            if exchange == nil, ending == .notYet, request.claim() { context.close(promise: nil) }
+            return
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -236,9 +243,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
     }
 
     func release() {
-        guard let held = exchange?.held, held > 0 else { return }
-        edge.release(held)
-        exchange?.held = 0
+        guard let exchange, exchange.held > 0 else { return }
+        edge.release(exchange.held, of: exchange.sender)
+        self.exchange?.held = 0
     }
 
     /// Closes the daemon's side when `written` completes, and the client's when the client has closed its own or had

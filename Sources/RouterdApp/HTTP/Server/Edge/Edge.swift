@@ -2,23 +2,30 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Router
+package import RouterPlugin
 import Synchronization
 
-/// The state shared by all connections: the open connections, the bytes of bodies held, and the request rates.
+/// The state that all connections share: open connections, bytes of bodies that are held, rates of requests.
 ///
 /// Thread-safe. Values under the lock make every decision.
 package final class Edge: Sendable {
     private struct State {
         var book: ConnectionBook
         var rates = RequestRates<IPAddress?>()
+        /// The connections that are served, by address.
+        var channels: [IPAddress?: [ObjectIdentifier: any Channel]] = [:]
     }
 
     let settings: EdgeSettings
     private let state: Mutex<State>
-    private let held = Atomic<Int>(0)
+    private let bodies: Mutex<BodyShares>
+    private let tenant: @Sendable (String) -> ApplicationID??
 
-    package init(_ settings: EdgeSettings) {
+    /// - Parameter tenant: The application of the API key in a header `Authorization`; nil if there is no such key.
+    package init(_ settings: EdgeSettings, tenant: @escaping @Sendable (String) -> ApplicationID?? = { _ in nil }) {
         self.settings = settings
+        self.tenant = tenant
+        bodies = Mutex(BodyShares(limit: settings.bodyBytesHeld))
         state = Mutex(
             State(
                 book: ConnectionBook(
@@ -26,12 +33,39 @@ package final class Edge: Sendable {
                     tooMany: settings.connectionsTurnedAway)))
     }
 
-    func open(from address: IPAddress?) -> ConnectionBook.Standing {
-        state.withLock { $0.book.open(from: address) }
+    /// Decides the standing of a new connection. If it takes the place of another address's, some connections of that one are
+    /// asked to close, and the first that is idle does.
+    func open(_ channel: any Channel, from address: IPAddress?) -> ConnectionBook.Standing {
+        let (standing, asked) = state.withLock { state in
+            let relieved = state.book.addressToRelieve(for: address)
+            let standing = state.book.open(from: address)
+            guard standing == .served else { return (standing, [any Channel]()) }
+            var asked: [any Channel] = []
+            if let relieved, let channels = state.channels[relieved] {
+                asked = Array(channels.values.prefix(DaemonLimits.connectionsAskedToClose))
+            }
+            state.channels[address, default: [:]][ObjectIdentifier(channel)] = channel
+            return (standing, asked)
+        }
+        let request = CloseRequest()
+        for channel in asked { channel.pipeline.fireUserInboundEventTriggered(request) }
+        return standing
     }
 
-    func close(from address: IPAddress?, _ standing: ConnectionBook.Standing) {
-        state.withLock { $0.book.close(from: address, standing) }
+    func close(_ channel: any Channel, from address: IPAddress?, _ standing: ConnectionBook.Standing) {
+        state.withLock { state in
+            state.book.close(from: address, standing)
+            state.channels[address]?[ObjectIdentifier(channel)] = nil
+            if state.channels[address]?.isEmpty == true { state.channels[address] = nil }
+        }
+    }
+
+    /// Asks several connections to close, of which one does.
+    final class CloseRequest: Sendable {
+        private let isOpen = Atomic(true)
+
+        /// Whether the caller is the one that closes.
+        func claim() -> Bool { isOpen.exchange(false, ordering: .relaxed) }
     }
 
     /// The reason to refuse a request before its body has arrived; nil if it is accepted.
@@ -64,27 +98,24 @@ package final class Edge: Sendable {
         }
         // A body over the limit of its route is not refused here: the route's own answer names the limit.
         let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
-        return held.load(ordering: .relaxed) + length > room(forBodyOf: length) ? .noMoreBodies : nil
+        guard length > 0 else { return nil }
+        let sender = sender(of: head, from: address)
+        return bodies.withLock { $0.hasRoom(for: length, of: sender, bodyOf: length) } ? nil : .noMoreBodies
     }
 
-    /// Holds further bytes of bodies, if there is room for them.
+    /// The holder of the bytes of a request's body.
+    func sender(of head: HTTPRequestHead, from address: IPAddress?) -> BodyShares.Sender {
+        head.headers.first(name: "authorization").flatMap(tenant).map { .tenant($0) } ?? .address(address)
+    }
+
+    /// Holds more bytes of a body, if there is room for them; says whether it does.
     ///
-    /// - Parameter size: The size of the body so far, these bytes included.
-    func hold(_ bytes: Int, ofBodyOf size: Int) -> Bool {
-        let sum = held.add(bytes, ordering: .relaxed).newValue
-        if sum <= room(forBodyOf: size) { return true }
-        held.subtract(bytes, ordering: .relaxed)
-        return false
+    /// - Parameter size: The size of the whole body, as far as it is known.
+    func hold(_ bytes: Int, of sender: BodyShares.Sender, bodyOf size: Int) -> Bool {
+        bodies.withLock { $0.hold(bytes, of: sender, bodyOf: size) }
     }
 
-    /// How many bytes of all bodies may be held for a body of that size to be accepted. Bodies longer than any single
-    /// document leave a quarter to the others: a few batches whose clients read the answers slowly must not block all
-    /// other requests.
-    private func room(forBodyOf size: Int) -> Int {
-        settings.bodyBytesHeld / 4 * (size > DaemonLimits.bodyBytes ? 3 : 4)
-    }
-
-    func release(_ bytes: Int) {
-        held.subtract(bytes, ordering: .relaxed)
+    func release(_ bytes: Int, of sender: BodyShares.Sender) {
+        bodies.withLock { $0.release(bytes, of: sender) }
     }
 }

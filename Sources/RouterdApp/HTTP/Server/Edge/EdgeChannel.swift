@@ -23,12 +23,12 @@ package struct EdgeChannel: ServerChildChannel {
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let address = channel.remoteAddress?.ipAddress.flatMap { IPAddress($0)?.holder }
-        let standing = edge.open(from: address)
+        let standing = edge.open(channel, from: address)
         // By default the kernel would buffer megabytes for a client, and report it ready for more when a third of them
         // has been read: a slow reader would look like a client that reads nothing.
         let sendBuffer = SocketOptionValue(DaemonLimits.sendBufferBytes)
         try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: sendBuffer)
-        channel.closeFuture.whenComplete { [edge] _ in edge.close(from: address, standing) }
+        channel.closeFuture.whenComplete { [edge] _ in edge.close(channel, from: address, standing) }
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
@@ -49,8 +49,10 @@ package struct EdgeChannel: ServerChildChannel {
 
 extension HTTPServerBuilder {
     /// A server of HTTP/1.1 behind the ingest edge.
-    package static func edge(_ settings: EdgeSettings) -> HTTPServerBuilder {
-        let edge = Edge(settings)
+    ///
+    /// - Parameter authenticator: Knows the tenants of API keys.
+    package static func edge(_ settings: EdgeSettings, _ authenticator: Authenticator) -> HTTPServerBuilder {
+        let edge = Edge(settings) { authenticator.tenant(authorization: $0) }
         return HTTPServerBuilder { EdgeChannel(edge: edge, responder: $0) }
     }
 }

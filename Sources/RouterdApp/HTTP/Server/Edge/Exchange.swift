@@ -27,13 +27,15 @@ struct Exchange {
     var isReceived = false
     /// Bytes of the body received.
     var received = 0
-    /// Bytes of the body that are counted as held.
+    /// Bytes of the body that are counted as held, and the sender that they are counted for.
     var held = 0
+    let sender: BodyShares.Sender
     var answer = Answer.notYet
     /// Whether the answer continues for as long as the client listens: it ends when the client closes its side.
     var isStream = false
 
-    init(_ head: HTTPRequestHead, keepsAlive: Bool, wireCount: Int) {
+    init(_ head: HTTPRequestHead, from sender: BodyShares.Sender, keepsAlive: Bool, wireCount: Int) {
+        self.sender = sender
         isHead = head.method == .HEAD
         takesChunks = head.version != .http1_0
         self.keepsAlive = keepsAlive

@@ -1,0 +1,25 @@
+import Logging
+import Router
+import Synchronization
+
+/// Logs how far a recovery has come, when it takes long.
+///
+/// Thread-safe.
+final class RecoveryLog: Sendable {
+    private let logger: Logger
+    private let last = Mutex(ContinuousClock.now)
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// Logs a line if the last one is a while ago.
+    func tell(_ progress: RecoveryProgress) {
+        let isDue = last.withLock { last in
+            guard ContinuousClock.now - last >= .seconds(DaemonLimits.recoveryReportSeconds) else { return false }
+            last = .now
+            return true
+        }
+        guard isDue else { return }
+        logger.info(
+            "reading the database", metadata: ["percent": "\(progress.percent)", "rows": "\(progress.total)"])
+    }
+}
