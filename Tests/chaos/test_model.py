@@ -85,6 +85,12 @@ class ModelTests(unittest.TestCase):
         self.assertIn("once", self.found(model(), seen(b=new, c=new))[0])
         self.assertEqual(len(self.found(model(), seen(b=replace(new, state="deadLettered")))), 1)
 
+    def test_a_refused_accept_is_not_there(self) -> None:
+        model = known()
+        model.begin(Request("accept", "one", "b"))
+        model.refuse()
+        self.assertEqual(len(self.found(model, seen(b=Seen("waiting", "b", None)))), 1)
+
     def test_a_key_makes_one_notification(self) -> None:
         for status, identifier, count in ((200, "ntf_a", 0), (200, "ntf_b", 1), (202, "ntf_b", 1)):
             model = known()

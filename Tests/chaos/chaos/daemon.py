@@ -1,5 +1,6 @@
 """The daemon as a child process: started, killed and started again on its database."""
 
+import http.client
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ from chaos.ledger import Ledger
 ANNOUNCEMENT = b"listening on http://"
 START_SECONDS = 60.0
 DRAIN_SECONDS = 60.0
+READY_SECONDS = 5.0
 
 
 class Daemon:
@@ -60,8 +62,22 @@ class Daemon:
         if not self.is_running():
             self._ended(killed=True)
             return False
+        clock.wait_until(lambda: not self._is_recovering(), "the daemon has read its database", START_SECONDS)
         life.ready_at = clock.now()
         return True
+
+    def _is_recovering(self) -> bool:
+        """Whether it still reads its database: until then it listens, and refuses everything but health checks."""
+        connection = http.client.HTTPConnection(self.address, timeout=READY_SECONDS)
+        try:
+            connection.request("GET", "/readyz")
+            response = connection.getresponse()
+            return response.status == 503 and b'"recovering"' in response.read()
+        except (OSError, http.client.HTTPException):
+            # It has ended, or injected faults keep it from answering; the scenario finds out.
+            return False
+        finally:
+            connection.close()
 
     def _announced(self, said_before: int) -> str | None:
         """Where it listens; something else if it never will."""

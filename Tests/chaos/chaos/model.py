@@ -318,6 +318,10 @@ class Model:
         else:
             self.worlds = [after]
 
+    def refuse(self) -> None:
+        """The request was refused before anything was done."""
+        self.worlds = self.worlds[:1]
+
     def _narrow(self, request: Request, settled: bool) -> None:
         """The answer says whether the notification had ended."""
         world = self.worlds[0]

@@ -33,6 +33,8 @@ COMMIT_SECONDS, SIGNED_BEFORE_SECONDS = 5.0, 2.0
 SETTLE_SECONDS, TEST_SECONDS, AWAIT_SECONDS = 60.0, 10.0, 60.0
 # A strike that comes so soon does not wait for the comparisons.
 EARLY_SECONDS = 0.1
+# Codes of a 503 that says that nothing has been done.
+REFUSALS = {"recovering", "overloaded", "shutting-down"}
 PROMPT, DEAD = ("one", "two"), "dead"
 # Nothing listens there.
 DEAD_URL = "http://127.0.0.1:9/"
@@ -174,6 +176,9 @@ class Client:
             self.unanswered[request.verb] += 1
             return False
         body = answer.body
+        if answer.status == 503 and body.get("code") in REFUSALS:
+            self.model.refuse()
+            return True
         self.model.answer(
             request, answer.status, body.get("id", ""), body.get("state", ""), body.get("matched", 0))
         if request.secret and answer.status in (200, 201):
