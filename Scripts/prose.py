@@ -44,8 +44,9 @@ def hidden_subjects(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def folder(name: Path) -> str:
-    """The folder that a file counts for: a target, a group of documents, or the root."""
-    return "/".join(name.parts[:-1][:2]) or "."
+    """The folder that a file counts for: a target or a folder of its sources, a group of documents, or the root."""
+    depth = 3 if name.parts[0] == "Sources" else 2
+    return "/".join(name.parts[:-1][:depth]) or "."
 
 
 def counts(root: Path, paths: list[Path]) -> Counter[str]:

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Names a gate: an application has one for each device, and one for all that is of no device.
+/// Identifies a gate: an application has one for each device, and one for all sessions without a device.
 package struct GateKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let application: ApplicationID
     package let device: DeviceID?
@@ -10,7 +10,7 @@ package struct GateKey: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.device = device
     }
 
-    /// The gate that a session stands at.
+    /// The key of the gate that a session belongs to.
     package init(of session: SceneSession) {
         self.init(application: session.key.application, device: session.device)
     }

@@ -1,20 +1,20 @@
 package import RouterPlugin
 
-/// What is asked of a gate from outside.
+/// A request to a gate from a session or an operator.
 package enum GateRequest: Sendable {
-    /// A session wants the application to be used.
+    /// A session asks to use the application.
     case open(SessionKey)
-    /// The session that is responsible says what has become of it.
+    /// A session reports progress or an outcome, as the responsible session of a term.
     case report(Report, by: SessionKey, term: Int64)
-    /// An operator has all begin anew.
+    /// An operator makes the gate start over.
     case reset(GateKey)
 
     package enum Report: Hashable, Sendable {
         case progress(ProgressReport)
-        /// What onboarding has come to is kept by the client under this name; nil for one that is made.
+        /// The client keeps the result of onboarding under this name; nil requests a generated name.
         case succeed(storing: String?)
         case fail
-        /// All is to begin anew; where nothing is to be done, any session may say so.
+        /// The gate must start over; any session may request that while the gate requires no action.
         case reset
     }
 
@@ -25,7 +25,7 @@ package enum GateRequest: Sendable {
         }
     }
 
-    /// Who speaks; nil for an operator.
+    /// The session that makes the request; nil for an operator.
     package var speaker: SessionKey? {
         switch self {
         case .open(let session), .report(_, by: let session, term: _): session

@@ -1,9 +1,9 @@
 import RouterPlugin
 
-/// The gates that an application has switched on. One that it has not is always open.
+/// The gates that an application has enabled. A gate that is not enabled is always open.
 package struct GateSettings: Hashable, Sendable {
     package var onboarding: OnboardingSettings?
-    /// What is asked of passcodes; nil if there are none. There are none without onboarding.
+    /// The policy for passcodes; nil if the application has none. Passcodes require onboarding.
     package var passcode: PasscodePolicy?
 
     package init(onboarding: OnboardingSettings? = nil, passcode: PasscodePolicy? = nil) {
@@ -12,13 +12,14 @@ package struct GateSettings: Hashable, Sendable {
     }
 }
 
-/// How an application takes people on.
+/// Settings for the onboarding of people by an application.
 package struct OnboardingSettings: Hashable, Sendable {
-    /// Whether it knows all that it takes, such as its servers; if not, the welcome screen asks for that first.
+    /// Whether the application has everything that onboarding needs, such as its servers; if not, the welcome screen
+    /// asks for that first.
     package var isConfigured: Bool
-    /// In demo mode the scene configuration whose sessions take part, and no others; nil otherwise.
+    /// The scene configuration whose sessions alone participate in demo mode; nil outside demo mode.
     package var demoConfiguration: String?
-    /// Whether the end of the last scene counts as the end of a process: who comes back is restored.
+    /// Whether the end of the last scene counts as the end of a process, so that a returning person is restored.
     package var closesWithLastScene: Bool
     package var prompts: PromptTexts
 
@@ -32,7 +33,7 @@ package struct OnboardingSettings: Hashable, Sendable {
         self.prompts = prompts
     }
 
-    /// Whether a session has a part in opening the gate.
+    /// Whether a session participates in opening the gate.
     package func involves(_ session: SceneSession) -> Bool {
         demoConfiguration.map { $0.isSame(as: session.configuration) } ?? true
     }

@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Whether an application may be used on a device: the SAP SDK's session manager, as a value.
+/// Decides whether an application may be used on a device: the SAP SDK's session manager, as a value.
 ///
 ///                 open                    succeed              lock
 ///     notOpened ────────▶ onboarding, ──────────────▶ opened ────────▶ locked
@@ -9,61 +9,62 @@ package import RouterPlugin
 ///        │
 ///        └──── succeed ──── resetting ◀──── reset, from anywhere
 ///
-/// One session is responsible at a time: it shows the steps, and the others wait. Each time that somebody becomes
-/// responsible, for whatever, another term begins; what is reported under an earlier one comes from a session that
-/// has been replaced, and is refused.
+/// At most one session is responsible at a time: it shows the steps, and the others wait. Each time a session becomes
+/// responsible, for any purpose, a new term begins. A report under an earlier term comes from a session that has been
+/// replaced, and is refused.
 ///
-/// Invariants: a term only grows, and names one session. While something is to be done (`state.needsSomebody`), somebody
-/// is responsible as long as a session is connected. Nobody is while nothing has begun.
+/// Invariants: the term only grows, and each term names one session. In a state that requires action
+/// (`state.needsSomebody`), a session is responsible as long as any is connected. In `notOpened`, no session is
+/// responsible.
 ///
-/// The gate is kept: it is changed as a copy, committed, and then applied like everything else.
+/// The gate is persistent: a change is made to a copy, committed, and then applied, as for all other state.
 package struct OnboardingGate: Hashable, Sendable {
     package enum State: String, CaseIterable, Hashable, Sendable {
-        /// Nothing has begun. Can transition to: onboarding, restoring, resetting.
+        /// No flow has begun. Can transition to: onboarding, restoring, resetting.
         case notOpened
-        /// The person is taken on: nothing is known of one. Can transition to: opened, notOpened, resetting.
+        /// A new person is onboarded: no earlier one is known. Can transition to: opened, notOpened, resetting.
         case onboarding
-        /// The person is known, and comes back. Can transition to: opened, notOpened, resetting.
+        /// A known person returns. Can transition to: opened, notOpened, resetting.
         case restoring
-        /// The application is used. Can transition to: locked, resetting, notOpened.
+        /// The application is in use. Can transition to: locked, resetting, notOpened.
         case opened
-        /// The passcode is asked for. Can transition to: opened, resetting, notOpened.
+        /// The application asks for the passcode. Can transition to: opened, resetting, notOpened.
         case locked
-        /// What is known of the person is deleted. Can transition to: notOpened.
+        /// All data about the person is being deleted. Can transition to: notOpened.
         case resetting
 
-        /// Whether a session has to do something before the gate goes on.
+        /// Whether the gate waits for an action of a session.
         package var needsSomebody: Bool { isFlow || self == .locked }
 
-        /// Whether steps are made that can be reported, succeed and fail.
+        /// Whether a flow is running: its steps can be reported, and it can succeed or fail.
         package var isFlow: Bool { self == .onboarding || self == .restoring || self == .resetting }
     }
 
-    /// What happens to a gate.
+    /// An event that a gate handles.
     package enum Event: Hashable, Sendable {
-        /// A connected session wants the application to be used.
+        /// A connected session asks to use the application.
         case open(by: SessionID)
-        /// The flow has made a step.
+        /// The flow completed a step.
         case progress(ProgressReport, Claim)
-        /// The flow has come to its end. What it has learnt is kept under the name; one that is kept stays.
+        /// The flow succeeded. The client keeps its result under this name if the gate has none yet.
         case succeed(Claim, storing: String)
-        /// The flow has come to nothing; a reset that has is begun anew.
+        /// The flow failed; a failed reset starts again.
         case fail(Claim)
-        /// The passcode is to be asked for. The best of the connected sessions is told, nil if there is none.
+        /// The application must ask for the passcode. `next` is the best connected session, nil if there is none.
         case lock(next: SessionID?)
-        /// The passcode was right.
+        /// The passcode was correct.
         case unlock(Claim)
-        /// All is to begin anew: a session says so, or nil for an operator.
+        /// The gate must start over, at the request of a session, or of an operator if the claim is nil.
         case reset(by: Claim?, next: SessionID?)
-        /// A session that takes part has been connected.
+        /// A participating session connected.
         case connected(SessionID)
-        /// A session is not connected any more, or takes no part; the best one of the others takes over.
+        /// A session disconnected or stopped participating; `next`, the best of the others, takes over.
         case left(SessionID, next: SessionID?)
-        /// The last session has gone, and the application wants it to count like the end of a process.
+        /// The last session has gone, and the application treats that as the end of a process.
         case close
     }
 
-    /// As whom a session speaks.
+    /// The identity that a session claims: its ID and the term in which it is responsible.
     package struct Claim: Hashable, Sendable {
         package var session: SessionID
         package var term: Int64
@@ -74,48 +75,49 @@ package struct OnboardingGate: Hashable, Sendable {
         }
     }
 
-    /// Who is to be told of what has become of the gate; to be told twice does no harm.
+    /// A notice about the gate's new state, with its recipients, or a deletion; repeating one does no harm.
     package enum Action: Hashable, Sendable {
-        /// The delegate, and the one that is responsible now: who that is.
+        /// Tell the delegate and the responsible session which session is now responsible.
         case announceResponsible
-        /// Those that wait: not to show the application.
+        /// Tell the waiting sessions to hide the application.
         case hideApplicationScreens
-        /// This one, which has come while others are at it.
+        /// Tell this session, which connected while another one is responsible, to hide the application.
         case hideApplicationScreen(SessionID)
-        /// All: to show the application.
+        /// Tell all sessions to show the application.
         case showApplicationScreens
-        /// Those that wait: how far it has come.
+        /// Tell the waiting sessions the progress of the flow.
         case showProgress
-        /// Nobody: what is kept of the person at the sessions is to be deleted.
+        /// Delete the data kept about the person at the sessions; no session is told.
         case wipe
     }
 
-    /// Why an event was refused; nothing has changed.
+    /// The reason for refusing an event; the gate is unchanged.
     package enum Refusal: Error, Hashable, Sendable {
-        /// Another session has become responsible since, or the same one anew.
+        /// Another session has become responsible since, or the same one again.
         case staleTerm(current: Int64)
-        /// The session is not the one that is responsible.
+        /// The claim is from a session other than the responsible one.
         case notResponsible(SessionID?)
-        /// In this state it means nothing.
+        /// The event does not apply in this state.
         case wrongState(State)
     }
 
     package let key: GateKey
     package private(set) var state: State = .notOpened
-    /// Who does what there is to do. While the application is used, who did it last, if it is still connected.
+    /// The session that carries out the current flow or unlocking. While the application is in use, the session that
+    /// did so last, if it is still connected.
     package private(set) var responsible: SessionID?
-    /// How often somebody became responsible.
+    /// The number of times that a session became responsible.
     package private(set) var term: Int64 = 0
-    /// Under which name the client keeps what it knows of the person; nil if nothing is known.
+    /// The name under which the client keeps its data about the person; nil if no person is known.
     package private(set) var onboardingID: String?
-    /// The last report of this term.
+    /// The latest progress report of this term.
     package private(set) var progress: ProgressReport?
 
     package init(_ key: GateKey) {
         self.key = key
     }
 
-    /// A gate as it was kept.
+    /// Restores a gate from its stored fields.
     package init(
         _ key: GateKey, state: State, responsible: SessionID?, term: Int64, onboardingID: String?,
         progress: ProgressReport?
@@ -128,10 +130,10 @@ package struct OnboardingGate: Hashable, Sendable {
         self.progress = progress
     }
 
-    /// Whether notifications go through.
+    /// Whether notifications pass the gate.
     package var isOpen: Bool { state == .opened }
 
-    /// Takes an event, and says who is to be told. An event that comes again changes nothing and is not refused.
+    /// Handles an event and returns the notices to send. A repeated event changes nothing and is not refused.
     package mutating func handle(_ event: Event) throws(Refusal) -> [Action] {
         switch event {
         case .open(let session): return open(by: session)
@@ -176,7 +178,8 @@ package struct OnboardingGate: Hashable, Sendable {
     private mutating func reset(by claim: Claim?, next: SessionID?) throws(Refusal) -> [Action] {
         if let claim {
             guard claim.term == term else { throw .staleTerm(current: term) }
-            // Where nothing is to be done, anybody may; a person who has forgotten the passcode is at one screen.
+            // Any session may reset a gate that requires no action. Otherwise only the responsible one may: a person
+            // who has forgotten the passcode is at one screen.
             if state.needsSomebody { try check(claim, in: true) }
         }
         onboardingID = nil
@@ -198,7 +201,7 @@ package struct OnboardingGate: Hashable, Sendable {
 
     // MARK: Steps
 
-    /// Somebody is responsible from now on, from the first step; or nobody, until a session is connected.
+    /// Enters a state from its first step, with a session responsible for it, or none until a session connects.
     private mutating func begin(_ state: State, by session: SessionID?) -> [Action] {
         self.state = state
         responsible = session
@@ -207,14 +210,14 @@ package struct OnboardingGate: Hashable, Sendable {
         return [.announceResponsible, .hideApplicationScreens]
     }
 
-    /// The application may be used.
+    /// Opens the gate: the application may be used.
     private mutating func pass() -> [Action] {
         state = .opened
         progress = nil
         return [.showApplicationScreens]
     }
 
-    /// Nothing is under way any more.
+    /// Returns to `notOpened`: no flow is in progress.
     private mutating func stop() -> [Action] {
         let wasOpen = isOpen
         state = .notOpened
@@ -223,7 +226,7 @@ package struct OnboardingGate: Hashable, Sendable {
         return [.announceResponsible] + (wasOpen ? [.hideApplicationScreens] : [])
     }
 
-    /// Whether the responsible session speaks, and knows that it is.
+    /// Whether the claim is from the responsible session, in the current term.
     func isCurrent(_ claim: Claim) -> Bool { claim.term == term && claim.session == responsible }
 
     private func check(_ claim: Claim, in isRightState: Bool) throws(Refusal) {
@@ -233,18 +236,18 @@ package struct OnboardingGate: Hashable, Sendable {
     }
 }
 
-/// What a session's screen shows.
+/// The content of a session's screen.
 package enum ApplicationScreen: String, CaseIterable, Hashable, Sendable {
     /// The application itself.
     case app
     /// The steps of onboarding or the passcode: this session is responsible.
     case onboarding
-    /// A picture in place of the application: others are at it.
+    /// A picture in place of the application: another session is responsible, or none yet.
     case screenshot
 }
 
 extension OnboardingGate {
-    /// What the screen of a session shows that stands at this gate.
+    /// The content of the screen of a session at this gate.
     package func screen(of session: SessionID) -> ApplicationScreen {
         if isOpen { return .app }
         return session == responsible ? .onboarding : .screenshot

@@ -1,21 +1,21 @@
 import RouterPlugin
 
-/// What a welcome screen says.
+/// A text element of the welcome screen.
 package enum Prompt: String, CaseIterable, Hashable, Sendable {
     /// The headline.
     case title
-    /// What stands below it.
+    /// The text below the headline.
     case message
-    /// The way into onboarding.
+    /// The label that starts onboarding.
     case start
-    /// The way into demo mode.
+    /// The label that starts demo mode.
     case demo
-    /// In place of the way in, where the application is not configured.
+    /// The text in place of `start` while the application is not configured.
     case configure
-    /// What those show that wait.
+    /// The text that waiting sessions show.
     case switchWindow
 
-    /// What it says where the application says nothing.
+    /// The text used if the application provides none.
     package var standardText: String {
         switch self {
         case .title: "Welcome"
@@ -28,7 +28,7 @@ package enum Prompt: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// The texts of prompts that an application has chosen, by language.
+/// An application's own texts for prompts, by language.
 package struct PromptTexts: Hashable, Sendable {
     /// A text in one language.
     package struct Entry: Hashable, Sendable {
@@ -44,23 +44,23 @@ package struct PromptTexts: Hashable, Sendable {
         }
     }
 
-    /// In the order in which they were given.
+    /// The entries in the order in which they were given.
     package var entries: [Entry]
 
     package init(_ entries: [Entry] = []) {
         self.entries = entries
     }
 
-    /// The text in that language, or else in the one that it is a variety of, or else the standard one.
+    /// The text in a language; failing that, in the language that it is a variety of; failing that, the standard text.
     ///
-    /// - Parameter language: A language tag; nil asks for the standard texts.
+    /// - Parameter language: A language tag; nil selects the standard text.
     package func text(of prompt: Prompt, in language: String?) -> String {
         var tag = language?.lowercased() ?? ""
         while !tag.isEmpty {
             if let entry = entries.first(where: { $0.prompt == prompt && $0.language.isSame(as: tag) }) {
                 return entry.text
             }
-            // RFC 4647, 3.4: one part after the other is taken away.
+            // RFC 4647, section 3.4: lookup drops one subtag at a time, from the end.
             tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
         }
         return prompt.standardText

@@ -1,11 +1,11 @@
-/// What is kept of a passcode: the output of scrypt (RFC 7914), and what it was made with.
+/// The stored form of a passcode: the output of scrypt (RFC 7914), with its salt and cost.
 ///
-/// The cost stands beside it, so that it can be raised: what was made at another one is made anew when the passcode is
-/// known, which is when it is typed the next time.
+/// The cost is stored with the digest, so that it can be raised: a hash made at another cost is recomputed when the
+/// passcode is next typed, since only then is it known.
 package struct PasscodeHash: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What a guess costs.
+    /// The cost of one guess.
     package struct Cost: Hashable, Sendable {
-        /// The binary logarithm of scrypt's N: time and memory double with each.
+        /// The binary logarithm of scrypt's N: each increment doubles time and memory.
         package let logRounds: Int
         /// scrypt's r: time and memory grow with it.
         package let blockSize: Int
@@ -18,10 +18,11 @@ package struct PasscodeHash: Hashable, Sendable, CustomStringConvertible, Custom
             self.parallelism = parallelism
         }
 
-        /// How much memory a hash takes while it is made, in bytes.
+        /// The memory needed to compute a hash, in bytes.
         package var memoryBytes: Int { 128 * blockSize * ((1 << logRounds) + parallelism + 1) }
 
-        /// Whether a daemon can bear it: whoever can write the database must not make it take all memory.
+        /// Whether the daemon can afford the cost: a party with write access to the database must not be able to make
+        /// it use all memory.
         package var isBearable: Bool {
             RouterLimits.passcodeLogRounds.contains(logRounds) && RouterLimits.passcodeBlockSize.contains(blockSize)
                 && RouterLimits.passcodeParallelism.contains(parallelism)
@@ -33,7 +34,7 @@ package struct PasscodeHash: Hashable, Sendable, CustomStringConvertible, Custom
     package let salt: [UInt8]
     package let digest: [UInt8]
 
-    /// Nil if the cost cannot be borne, or if there is no salt or no digest.
+    /// Fails if the cost is not bearable, or if the salt or the digest is empty.
     package init?(cost: Cost, salt: [UInt8], digest: [UInt8]) {
         guard cost.isBearable, !salt.isEmpty, !digest.isEmpty else { return nil }
         self.cost = cost
@@ -41,14 +42,14 @@ package struct PasscodeHash: Hashable, Sendable, CustomStringConvertible, Custom
         self.digest = digest
     }
 
-    /// Whether the digest is the same; how long it takes says nothing about where they differ.
+    /// Whether the digests are equal; the time of the comparison does not reveal where they differ.
     package func matches(_ digest: [UInt8]) -> Bool {
         guard digest.count == self.digest.count else { return false }
         return zip(digest, self.digest).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// The cost alone: what could be guessed at is never printed.
+    /// The cost alone: salt and digest are never printed, since they permit guessing.
     package var description: String { "scrypt ln=\(cost.logRounds),r=\(cost.blockSize),p=\(cost.parallelism)" }
-    /// The cost alone: what could be guessed at is never printed.
+    /// The cost alone: salt and digest are never printed, since they permit guessing.
     package var customMirror: Mirror { Mirror(self, children: ["cost": cost]) }
 }

@@ -1,8 +1,8 @@
 package import RouterPlugin
 
-/// A public key of the curve P-256 whose private half never leaves a device; its use there asks for a finger or a face.
+/// A public key on the curve P-256. Its private key never leaves the device; each use there asks for a finger or face.
 package struct DeviceKey: Hashable, Sendable {
-    /// The point in X9.63's uncompressed form.
+    /// The point in the uncompressed form of X9.63.
     package let bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) {
@@ -10,12 +10,12 @@ package struct DeviceKey: Hashable, Sendable {
     }
 }
 
-/// What a device signs to show that it is there: once, and soon.
+/// A text that a device signs to prove its presence; valid once, and for a short time.
 package struct DeviceChallenge: Hashable, Sendable {
-    /// What is signed, byte for byte. It names what it is for, so that the signature is good for nothing else.
+    /// The exact bytes to sign. The text names its purpose, so that the signature is valid for no other.
     package let text: String
     package let expiresAt: Timestamp
-    /// The gate's, when it was made.
+    /// The gate's term at the creation of the challenge.
     package let term: Int64
 
     package init(text: String, expiresAt: Timestamp, term: Int64) {
@@ -26,7 +26,7 @@ package struct DeviceChallenge: Hashable, Sendable {
 }
 
 extension PasscodeLock {
-    /// Makes a challenge of randomness that nobody can foresee; an earlier one is over.
+    /// Makes a challenge from an unpredictable nonce; an earlier challenge becomes invalid.
     package mutating func challenge(
         _ nonce: String, term: Int64, under policy: PasscodePolicy, at now: Timestamp
     ) throws(Refusal) -> DeviceChallenge {
@@ -38,14 +38,14 @@ extension PasscodeLock {
         return challenge
     }
 
-    /// Somebody has answered a challenge: it is over, whether the signature was right or not. Tries of the passcode stay
-    /// counted, for nobody has shown to know it.
+    /// Takes the answer to a challenge, which ends whether the signature is right or not. Tries of the passcode stay
+    /// counted, because a signature does not prove knowledge of the passcode.
     ///
     /// - Parameters:
     ///   - text: The challenge that was signed.
-    ///   - signer: The key that the signature was compared with.
-    ///   - isRight: Whether it is that key's.
-    /// - Returns: Whether the device has shown to be there.
+    ///   - signer: The key that the signature was verified with.
+    ///   - isRight: Whether the signature was made by that key.
+    /// - Returns: Whether the device has proved its presence.
     package mutating func answer(
         _ text: String, by signer: DeviceKey?, isRight: Bool, term: Int64, under policy: PasscodePolicy,
         at now: Timestamp
@@ -59,7 +59,7 @@ extension PasscodeLock {
         return isRight
     }
 
-    /// The device's key may stand in for a passcode that is there, is not expired, and has not been tried too often.
+    /// Checks that the device's key may replace the passcode: that exists, is not expired, and has tries left.
     private func checkDevice(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) {
         guard hash != nil else { throw .notCreated }
         guard policy.allowsBiometrics else { throw .biometricsNotAllowed }

@@ -1,46 +1,46 @@
 package import RouterPlugin
 
-/// What is known of the passcode of an application on a device, and of those that try it.
+/// The state of the passcode of an application on a device, and of the tries of it.
 ///
 ///                      begin                      finish: right
 ///     at rest ────────────────────▶ on trial ────────────────────▶ at rest, no tries, proven
 ///        ▲      the try is counted      │
 ///        └──────────────────────────────┴ finish: wrong ─▶ at rest, not before some time; or exhausted
 ///
-/// A try is counted before anybody compares, and the count is durable before the comparison begins: whoever kills the
-/// daemon in between has used it up. There is one trial at a time. One whose outcome never comes, because the process has
-/// ended, is over after `RouterLimits.passcodeTrialMilliseconds`.
+/// A try is counted before the passcode is compared, and the count is durable before the comparison begins: killing the
+/// daemon in between uses the try up. There is at most one trial at a time. A trial whose outcome never arrives,
+/// because the process has ended, is over after `RouterLimits.passcodeTrialMilliseconds`.
 ///
-/// The lock is kept: it is changed as a copy, committed, and then applied like everything else. It knows nothing of who
-/// may speak for the application: that is `OnboardingGate`'s.
+/// The lock is persistent: a change is made to a copy, committed, and then applied, as for all other state. The lock
+/// does not know which session may act for the application: `OnboardingGate` decides that.
 package struct PasscodeLock: Hashable, Sendable {
-    /// Why something was refused; nothing has changed.
+    /// The reason for a refusal; the lock is unchanged.
     package enum Refusal: Error, Hashable, Sendable {
         /// The application has no passcodes.
         case off
-        /// Nobody has chosen a passcode in this term of the gate, or typed the one that there is.
+        /// No passcode was chosen in this term of the gate, and the existing one was not typed.
         case required
         case notCreated
         case alreadyCreated
-        /// Others were wrong, or one is compared just now: in so many seconds.
+        /// Earlier tries were wrong, or a comparison is in progress; the next try is allowed after `seconds`.
         case tooSoon(seconds: Int64)
-        /// The limit of wrong tries was reached, and the last outcome was lost: there is nothing left to try.
+        /// The limit of wrong tries was reached, and the last outcome was lost: no try is left.
         case exhausted
-        /// The outcome is of a trial that is over.
+        /// The outcome belongs to a trial that has ended.
         case staleTrial
         case expired
-        /// The policy does not allow it.
+        /// The policy does not allow a key of the device.
         case biometricsNotAllowed
         case noDeviceKey
-        /// There is none, it is over, or it is another one.
+        /// No challenge is open, the open one has expired, or the answer is to another one.
         case staleChallenge
     }
 
-    /// A passcode is to be compared.
+    /// A pending comparison of a passcode.
     package struct Trial: Hashable, Sendable {
         package let key: GateKey
         package let number: Int64
-        /// What it is compared with: the outcome says something of that and of nothing else.
+        /// The hash to compare with; the outcome applies to this hash only.
         package let hash: PasscodeHash
 
         package init(key: GateKey, number: Int64, hash: PasscodeHash) {
@@ -50,20 +50,21 @@ package struct PasscodeLock: Hashable, Sendable {
         }
     }
 
-    /// What came of a trial.
+    /// The outcome of a trial.
     package enum Outcome: Hashable, Sendable {
         case right
-        /// It was right, and has to be changed.
+        /// The passcode was right, but must be changed.
         case expired
-        /// Nil if there is no limit.
+        /// The passcode was wrong; the number of remaining tries is nil if there is no limit.
         case wrong(triesRemaining: Int?)
         case exhausted
     }
 
-    /// What a comparison has shown.
+    /// The result of a comparison.
     package struct Verdict: Hashable, Sendable {
         package let isRight: Bool
-        /// The same passcode at the cost that is usual now; nil if the kept one has it, or if it was wrong.
+        /// The hash of the same passcode at the current cost; nil if the stored hash has that cost, or if the passcode
+        /// was wrong.
         package let renewed: PasscodeHash?
 
         package init(isRight: Bool, renewed: PasscodeHash? = nil) {
@@ -73,30 +74,30 @@ package struct PasscodeLock: Hashable, Sendable {
     }
 
     package let key: GateKey
-    /// What is kept of the passcode; nil if there is none.
+    /// The hash of the passcode; nil if there is none.
     package internal(set) var hash: PasscodeHash?
-    /// When the passcode was chosen.
+    /// The time at which the passcode was chosen.
     package internal(set) var chosenAt: Timestamp?
-    /// The key of the device that may stand in for the passcode.
+    /// The key of the device that may replace the passcode.
     package internal(set) var deviceKey: DeviceKey?
-    /// How many tries there were since one was right, the one that is under way included.
+    /// The number of tries since the last right one, including a try in progress.
     package internal(set) var tries = 0
-    /// Numbers the last trial.
+    /// The number of the last trial.
     package internal(set) var trial: Int64 = 0
     package internal(set) var isOnTrial = false
-    /// No try before that.
+    /// The earliest time of the next try.
     package internal(set) var notBefore: Timestamp?
     package internal(set) var challenge: DeviceChallenge?
-    /// In which term of the gate somebody has shown to know the passcode, or to have the device.
+    /// The term of the gate in which knowledge of the passcode, or presence of the device, was last proved.
     package internal(set) var provenTerm: Int64?
-    /// Since when the application is open and nobody is in its foreground; nil while that is not so.
+    /// The time since which the application has been open with no session in the foreground; nil otherwise.
     package internal(set) var leftAt: Timestamp?
 
     package init(_ key: GateKey) {
         self.key = key
     }
 
-    /// A lock as it was kept.
+    /// Restores a lock from its stored fields.
     package init(
         _ key: GateKey, hash: PasscodeHash?, chosenAt: Timestamp?, deviceKey: DeviceKey?, tries: Int, trial: Int64,
         isOnTrial: Bool, notBefore: Timestamp?, challenge: DeviceChallenge?, provenTerm: Int64?, leftAt: Timestamp?
@@ -116,7 +117,7 @@ package struct PasscodeLock: Hashable, Sendable {
 
     // MARK: Choosing
 
-    /// There is a passcode from now on.
+    /// Sets the first passcode.
     package mutating func create(
         _ hash: PasscodeHash, deviceKey: DeviceKey?, term: Int64, under policy: PasscodePolicy, at now: Timestamp
     ) throws(Refusal) {
@@ -128,15 +129,15 @@ package struct PasscodeLock: Hashable, Sendable {
         provenTerm = term
     }
 
-    /// There is no passcode any more, and nothing is known of it. What is under way finds nothing.
+    /// Deletes the passcode and everything known about it. Trials and challenges in progress become invalid.
     package mutating func reset() {
         var wiped = PasscodeLock(key)
-        // Numbers are not given twice: an outcome that comes late must not count for another trial.
+        // Trial numbers are never reused: a late outcome must not count for another trial.
         wiped.trial = trial
         self = wiped
     }
 
-    /// Whether nothing is known of a passcode.
+    /// Whether the lock holds nothing about a passcode.
     package var isBlank: Bool {
         var blank = self
         blank.reset()
@@ -145,7 +146,7 @@ package struct PasscodeLock: Hashable, Sendable {
 
     // MARK: Trying
 
-    /// A passcode is about to be compared.
+    /// Begins a trial: counts the try before the passcode is compared.
     package mutating func begin(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) -> Trial {
         guard let hash else { throw .notCreated }
         try checkTries(under: policy, at: now)
@@ -157,9 +158,9 @@ package struct PasscodeLock: Hashable, Sendable {
         return Trial(key: key, number: trial, hash: hash)
     }
 
-    /// The comparison has come to its end.
+    /// Ends a trial with the result of its comparison.
     ///
-    /// - Parameter chosen: The passcode that takes the place of the one that was tried, if that was right: the key of the
+    /// - Parameter chosen: The hash of the passcode that replaces the tried one, if that was right; the key of the
     ///   device stays as it is.
     package mutating func finish(
         _ trial: Trial, _ verdict: Verdict, choosing chosen: PasscodeHash? = nil, term: Int64,
@@ -182,9 +183,9 @@ package struct PasscodeLock: Hashable, Sendable {
         return .right
     }
 
-    /// A trial is over, and nobody is told what came of it.
+    /// Ends a trial without reporting its outcome.
     ///
-    /// - Returns: Whether it was under way.
+    /// - Returns: Whether the trial was in progress.
     package mutating func abandon(_ trial: Trial, at now: Timestamp) -> Bool {
         guard isUnderWay(trial) else { return false }
         isOnTrial = false
@@ -192,14 +193,15 @@ package struct PasscodeLock: Hashable, Sendable {
         return true
     }
 
-    /// A session may go to another device while a passcode of this one is compared.
+    /// Whether a trial is in progress at this lock. The key is checked because a session may move to another device
+    /// during the comparison.
     private func isUnderWay(_ trial: Trial) -> Bool {
         isOnTrial && trial.number == self.trial && trial.key == key && trial.hash == hash
     }
 
     func checkTries(under policy: PasscodePolicy, at now: Timestamp) throws(Refusal) {
         guard policy.triesRemaining(after: tries) == 0 else { return }
-        // The last one may be right: that is compared just now.
+        // The last try may be right: its comparison is in progress.
         if isOnTrial { try checkTime(at: now) }
         throw .exhausted
     }
@@ -209,13 +211,13 @@ package struct PasscodeLock: Hashable, Sendable {
         throw .tooSoon(seconds: (notBefore.milliseconds - now.milliseconds + 999) / 1000)
     }
 
-    /// Whether the passcode has been used for so long that it has to be changed.
+    /// Whether the passcode has been in use for so long that it must be changed.
     package func isExpired(under policy: PasscodePolicy, at now: Timestamp) -> Bool {
         guard policy.expirationDays > 0, let chosenAt else { return false }
         return chosenAt.advanced(byMilliseconds: Int64(policy.expirationDays) * 86_400_000) <= now
     }
 
-    /// How long to wait after so many wrong tries, in milliseconds: nothing at first, and then twice as long each time.
+    /// The delay after a number of wrong tries, in milliseconds: zero at first, then doubled by each try up to a limit.
     static func delay(after tries: Int) -> Int64 {
         let exponent = tries - RouterLimits.passcodeTriesAtOnce + 1
         guard exponent > 0 else { return 0 }
@@ -225,17 +227,17 @@ package struct PasscodeLock: Hashable, Sendable {
 
     // MARK: Locking
 
-    /// Nobody is in the foreground: the time runs, if it does not yet.
+    /// Starts the clock, unless it runs: no session is in the foreground.
     package mutating func leaveForeground(at now: Timestamp) {
         guard hash != nil, leftAt == nil else { return }
         leftAt = now
     }
 
-    /// Somebody is back, or the application is not open any more.
+    /// Stops the clock: a session is in the foreground again, or the application is no longer open.
     package mutating func stopClock() { leftAt = nil }
 
-    /// When the application is locked, if nobody comes back to it before: as the policy is now, not as it was when it was
-    /// left. Nil if it is not going to be.
+    /// The time at which the application locks unless a session returns to the foreground first, under the current
+    /// policy, not the one in force when the foreground was left. Nil if it is not going to lock.
     package func locksAt(under policy: PasscodePolicy) -> Timestamp? {
         guard let leftAt, policy.lockTimeoutSeconds >= 0 else { return nil }
         return leftAt.advanced(byMilliseconds: Int64(policy.lockTimeoutSeconds) * 1000)
@@ -243,7 +245,7 @@ package struct PasscodeLock: Hashable, Sendable {
 
     // MARK: Recovery
 
-    /// The lock as a process that begins finds it: nobody is comparing any more. The try was counted, and stays counted.
+    /// The lock at the start of a process: a comparison in progress has been lost, and its try stays counted.
     package var recovered: PasscodeLock {
         guard isOnTrial, let notBefore else { return self }
         var lock = self
@@ -255,7 +257,7 @@ package struct PasscodeLock: Hashable, Sendable {
 }
 
 extension PasscodePolicy {
-    /// How many tries are left after so many; nil if there is no limit.
+    /// The number of tries left after the given number; nil if there is no limit.
     package func triesRemaining(after tries: Int) -> Int? {
         retryLimit < 0 ? nil : max(0, retryLimit - tries)
     }

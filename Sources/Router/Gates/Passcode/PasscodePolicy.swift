@@ -1,30 +1,30 @@
 package import RouterPlugin
 
-/// What an application asks of passcodes: the SAP SDK's `FUIPasscodePolicy`, and what its server says of locking.
+/// An application's requirements for passcodes: the SAP SDK's `FUIPasscodePolicy`, and its server's lock settings.
 package struct PasscodePolicy: Hashable, Sendable {
-    /// Stands for no limit, and for never.
+    /// The value for no limit, and for never.
     package static let noLimit = -1
 
-    /// In characters, as a person counts them.
+    /// The minimum length in characters as a person counts them.
     package var minLength: Int
     package var hasDigit: Bool
     package var hasUpper: Bool
     package var hasLower: Bool
-    /// Whether something must be in it that is neither a letter nor a mark nor a number.
+    /// Whether a passcode must contain a scalar that is neither a letter nor a mark nor a number.
     package var hasSpecial: Bool
-    /// Whether nothing but digits may be in it; what is asked of letters does not count then.
+    /// Whether a passcode may contain digits only; if so, the other requirements for characters do not apply.
     package var isDigitsOnly: Bool
-    /// How many Unicode scalars must differ; neither `noLimit` nor 0 asks for any.
+    /// The minimum number of distinct Unicode scalars; `noLimit` and 0 require none.
     package var minUniqueChars: Int
-    /// How many wrong tries in a row there may be until the application is reset.
+    /// The number of consecutive wrong tries after which the application is reset.
     package var retryLimit: Int
-    /// Whether a key of the device may stand in for the passcode: the SDK's `allowsTouchID`.
+    /// Whether a key of the device may replace the passcode: the SDK's `allowsTouchID`.
     package var allowsBiometrics: Bool
-    /// Whether one may go on without a passcode.
+    /// Whether a person may continue without a passcode.
     package var noPasscodeRequired: Bool
-    /// How long after its last scene has left the foreground the application is locked: 0 at once, `noLimit` never.
+    /// The time from when the last scene leaves the foreground until the application locks: 0 at once, `noLimit` never.
     package var lockTimeoutSeconds: Int
-    /// For how many days a passcode may be used until it has to be changed; 0 for ever.
+    /// The number of days after which a passcode must be changed; 0 if it never expires.
     package var expirationDays: Int
 
     package init(
@@ -49,7 +49,7 @@ package struct PasscodePolicy: Hashable, Sendable {
 }
 
 extension PasscodePolicy {
-    /// All fields in the words of the API.
+    /// Writes all fields under their names in the API.
     package func write(to object: inout JSONObjectWriter) {
         object.field("minLength", minLength)
         object.field("hasDigit", hasDigit)
@@ -66,7 +66,7 @@ extension PasscodePolicy {
     }
 }
 
-/// What a new passcode does not meet.
+/// A rule that a new passcode violates.
 package enum PasscodeFault: Error, Hashable, Sendable {
     case tooShort(minimum: Int)
     case refused(by: PluginID, PasscodeObjection)
@@ -77,7 +77,7 @@ package enum PasscodeFault: Error, Hashable, Sendable {
     case noSpecial
     case tooFewUnique(minimum: Int)
 
-    /// The rule that it does not meet: a field of the policy, or the name of a validator.
+    /// The name of the rule: a field of the policy, or the ID of a validator.
     package var rule: String {
         switch self {
         case .tooShort: "minLength"
@@ -93,17 +93,17 @@ package enum PasscodeFault: Error, Hashable, Sendable {
 }
 
 extension PasscodePolicy {
-    /// Checks a passcode that somebody has chosen.
+    /// Checks a chosen passcode.
     ///
-    /// - Throws: the first fault.
+    /// - Throws: The first fault.
     package func check(
         _ passcode: Passcode, for application: ApplicationID, validators: [any PasscodeValidator]
     ) throws(PasscodeFault) {
         if let fault = faults(of: passcode, for: application, validators: validators).first { throw fault }
     }
 
-    /// Everything that a passcode does not meet, in the order of the SDK: its length, then what validators have against it,
-    /// then its characters, and how many of them differ at last.
+    /// All faults of a passcode, in the order of the SDK: its length, then the objections of validators, then its
+    /// characters, and last the number of distinct ones.
     package func faults(
         of passcode: Passcode, for application: ApplicationID, validators: [any PasscodeValidator]
     ) -> [PasscodeFault] {
@@ -130,16 +130,16 @@ extension PasscodePolicy {
     }
 }
 
-// Foundation's sets of the same names, by the general categories that they are made of.
+// Equivalents of Foundation's character sets, defined by the general categories that those consist of.
 extension Unicode.Scalar {
-    /// Nd.
+    /// Category Nd.
     fileprivate var isDigit: Bool { properties.generalCategory == .decimalNumber }
-    /// Lu and Lt.
+    /// Categories Lu and Lt.
     fileprivate var isUpper: Bool { [.uppercaseLetter, .titlecaseLetter].contains(properties.generalCategory) }
-    /// Ll.
+    /// Category Ll.
     fileprivate var isLower: Bool { properties.generalCategory == .lowercaseLetter }
 
-    /// Not in L, M or N.
+    /// Any category outside L, M and N.
     fileprivate var isSpecial: Bool {
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
