@@ -20,7 +20,7 @@ struct StoreHealth {
     }
 
     mutating func refused(because error: StoreError, at now: Timestamp) {
-        if fault?.error.code != error.code {
+        if !hasGivenUp, fault?.error.code != error.code {
             logger.error(
                 "the store refuses changes: requests are answered 503, outcomes are kept in memory and written later",
                 metadata: ["error": "\(error)"])

@@ -43,8 +43,8 @@ final class DatabaseWatch: Sendable {
                     state.fault = StoreError(
                         .lost,
                         """
-                        \(state.files[index].path) \(loss) while the daemon had it open: what is written now would not be found at the next \
-                        start
+                        \(state.files[index].path) \(loss) while the daemon had it open: the next start would not find later \
+                        commits
                         """)
                     break
                 }
