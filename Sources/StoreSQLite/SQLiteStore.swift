@@ -90,6 +90,7 @@ package final class SQLiteStore: Store {
         settings.prepareDatabase { db in
             let isWriter = !db.configuration.readonly
             if isWriter { try DatabaseHeader.check(db, path: path) }
+            try RowSum.install(on: db)
             let cache = isWriter ? configuration.writerCacheKiB : configuration.readerCacheKiB
             try db.execute(sql: "PRAGMA cache_size = -\(cache)")
         }

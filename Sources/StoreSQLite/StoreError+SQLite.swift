@@ -10,6 +10,8 @@ extension StoreError {
         switch error {
         case let error as StoreError:
             self = error
+        case is DamagedRow:
+            self.init(.corrupt, "a row is not as it was written; `routerd database check` names it")
         case let error as DatabaseError:
             let code = Code(error.extendedResultCode, systemError: systemError)
             // A backup fails on one connection and is told by the other, on which nothing is wrong.

@@ -51,7 +51,7 @@ struct DatabaseFileTests {
         ("conservation", "UPDATE ledger SET accepted = accepted + 1"),
         ("conservation", "DELETE FROM notification WHERE sequence = 3; DELETE FROM payload WHERE sequence = 3"),
         ("payload-missing", "DELETE FROM payload WHERE sequence = 3"),
-        ("orphan-payload", "INSERT INTO payload VALUES (99, X'00')"),
+        ("orphan-payload", "INSERT INTO payload (sequence, body) VALUES (99, X'00')"),
         (
             "orphan-attempt",
             """

@@ -40,7 +40,7 @@ struct MigrationWalkTests {
     }
 
     /// A row in each table, of the columns that it has at this step.
-    private static func fill(_ db: Database) throws {
+    static func fill(_ db: Database) throws {
         let tables = try String.fetchAll(
             db,
             sql: """
@@ -64,6 +64,13 @@ struct MigrationWalkTests {
         try db.execute(
             sql: "UPDATE ledger SET last_notification = 1, last_session = 1, accepted = 1 + (SELECT "
                 + "\(tables.contains("forgotten") ? "sum(count) FROM forgotten" : "0"))")
+        if try db.columns(in: "dedupe_key").contains(where: { $0.name == "hash" }) {
+            try KeyHash.install(on: db)
+            try db.execute(sql: "UPDATE dedupe_key SET hash = key_hash(application, source, key)")
+        }
+        guard try db.columns(in: "ledger").contains(where: { $0.name == CheckedTable.column }) else { return }
+        // Attempts are never changed, and may have no sum.
+        for table in CheckedTable.all where table.name != "attempt" { try table.sumAgain(db) }
     }
 
     private static let keys = "CAST('[\"whsec_d\",\"\",\"\"]' AS BLOB)"
@@ -111,7 +118,7 @@ struct MigrationWalkTests {
             "failure_curl_code", "failure_message", "retry_after_seconds", "remote_address", "http_version",
             "answer_fault", "created", "session_made", "since", "until", "ended_at", "responsible", "onboarding_id",
             "gate.progress", "passcode_lock.hash", "chosen_at", "device_key", "challenge", "challenge_expires_at",
-            "challenge_term", "proven_term", "locks_at", "left_at",
+            "challenge_term", "proven_term", "locks_at", "left_at", "row_check",
         ]
         for column in numbers { values[column] = "1" }
         for column in absent { values[column] = "NULL" }

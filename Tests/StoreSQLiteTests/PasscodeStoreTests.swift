@@ -73,7 +73,10 @@ struct PasscodeStoreTests {
         ])
         try store.close()
         let database = try DatabaseQueue(path: directory.file())
-        try database.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: sql)
+            try CheckedTable.passcodeLock.sumAgain(db)
+        }
         try database.close()
         let reopened = try SQLiteStore(path: directory.file(), sealing: sealing(0x21))
         #expect(throws: StoreError.self) { try reopened.recover() }

@@ -1,5 +1,8 @@
+import GRDB
 import Router
 import RouterPlugin
+
+@testable import StoreSQLite
 
 /// A notification as plain as can be.
 func notification(_ sequence: Int64, bytes: Int = 16, keys: [String] = []) -> NewNotification {
@@ -21,5 +24,13 @@ func outcome(_ store: some Store, _ changes: [StoreChange]) -> StoreError.Code? 
         return nil
     } catch {
         return error.code
+    }
+}
+
+extension CheckedTable {
+    /// Computes the sums of all rows, for a test that has changed them behind the store's back.
+    func sumAgain(_ db: Database) throws {
+        try RowSum.install(on: db)
+        try db.execute(sql: "UPDATE \(name) SET \(Self.column) = \(sum())")
     }
 }

@@ -106,11 +106,17 @@ struct UpgradeTests {
 
     /// Everything that the older schema keeps of notifications, in an order of its own.
     private func dump(_ db: Database) throws -> [String] {
-        let columns = "application, source, key, sequence"
+        func columns(_ table: String) throws -> String {
+            let names = try db.columns(in: table).map(\.name)
+            return names.filter { $0 != CheckedTable.column }.joined(separator: ", ")
+        }
+        let key = "application, source, key, sequence"
         return try [
-            "SELECT * FROM notification ORDER BY sequence", "SELECT * FROM payload ORDER BY sequence",
-            "SELECT * FROM attempt ORDER BY sequence, number", "SELECT * FROM first_answer ORDER BY sequence",
-            "SELECT \(columns) FROM dedupe_key ORDER BY \(columns)", "SELECT * FROM forgotten ORDER BY state",
+            "SELECT \(columns("notification")) FROM notification ORDER BY sequence",
+            "SELECT \(columns("payload")) FROM payload ORDER BY sequence",
+            "SELECT \(columns("attempt")) FROM attempt ORDER BY sequence, number",
+            "SELECT * FROM first_answer ORDER BY sequence", "SELECT \(key) FROM dedupe_key ORDER BY \(key)",
+            "SELECT * FROM forgotten ORDER BY state",
         ].flatMap { sql in try Row.fetchAll(db, sql: sql).map(\.debugDescription) }
     }
 

@@ -13,8 +13,11 @@ enum PasscodeRows {
     /// In order of their keys.
     static func all(_ db: Database, _ keys: KeyColumn) throws -> [PasscodeLock] {
         var locks: [PasscodeLock] = []
-        let select = "SELECT \(columns) FROM passcode_lock ORDER BY application, device"
+        let select = """
+            SELECT \(CheckedTable.passcodeLock.isSound), \(columns) FROM passcode_lock ORDER BY application, device
+            """
         try PreparedStatement(db, select).forEach { row in
+            try row.expectSound()
             let application = ApplicationID(unchecked: row.text())
             let key = GateKey(application: application, deviceText: row.text())
             let hash = try keys.hash(row.optionalBytes(), of: key)
@@ -35,10 +38,7 @@ enum PasscodeRows {
 }
 
 extension ChangeWriter {
-    private static let putLock = """
-        INSERT OR REPLACE INTO passcode_lock (\(PasscodeRows.columns))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
+    private static let putLock = CheckedTable.passcodeLock.insert(PasscodeRows.columns, orReplace: true)
 
     func put(_ lock: PasscodeLock) throws {
         let hash = try keys.encode(lock.hash, of: lock.key)

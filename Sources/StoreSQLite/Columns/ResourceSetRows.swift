@@ -7,7 +7,9 @@ enum ResourceSetRows {
     /// In order of their names.
     static func all(_ db: Database) throws -> [ResourceSet] {
         var sets: [ResourceSet] = []
-        try PreparedStatement(db, "SELECT name, members FROM resource_set ORDER BY name").forEach { row in
+        let select = "SELECT \(CheckedTable.resourceSet.isSound), name, members FROM resource_set ORDER BY name"
+        try PreparedStatement(db, select).forEach { row in
+            try row.expectSound()
             let name = row.text()
             let texts = try TextList.decode(row.text())
             guard texts.count.isMultiple(of: 3) else { throw damaged }
@@ -24,9 +26,11 @@ enum ResourceSetRows {
 }
 
 extension ChangeWriter {
+    private static let putSet = CheckedTable.resourceSet.insert("name, members", orReplace: true)
+
     func put(_ set: ResourceSet) throws {
         let texts = set.members.sorted().flatMap { [$0.kind.rawValue, $0.application.text, $0.id] }
-        try PreparedStatement(db, "INSERT OR REPLACE INTO resource_set (name, members) VALUES (?, ?)").run {
+        try PreparedStatement(db, Self.putSet).run {
             $0.bind(set.name)
             $0.bind(TextList.encode(texts))
         }

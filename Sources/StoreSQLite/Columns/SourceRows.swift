@@ -7,8 +7,9 @@ enum SourceRows {
     /// In order of their names.
     static func all(_ db: Database, _ keys: KeyColumn) throws -> [SourceDefinition] {
         var sources: [SourceDefinition] = []
-        let select = "SELECT id, definition, secrets FROM source ORDER BY id"
+        let select = "SELECT \(CheckedTable.source.isSound), id, definition, secrets FROM source ORDER BY id"
         try PreparedStatement(db, select).forEach { row in
+            try row.expectSound()
             let id = SourceID(unchecked: row.text())
             let text = row.text()
             do {
@@ -27,11 +28,12 @@ enum SourceRows {
 }
 
 extension ChangeWriter {
-    private static let putSource = """
-        INSERT INTO source (id, application, definition, secrets) VALUES (?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, secrets = excluded.secrets
-        WHERE excluded.application = source.application
-        """
+    private static let putSource = CheckedTable.source.insert(
+        "id, application, definition, secrets",
+        end: """
+            ON CONFLICT (id) DO UPDATE SET \(CheckedTable.source.replacing("definition, secrets"))
+            WHERE excluded.application = source.application
+            """)
 
     func put(_ source: SourceDefinition) throws {
         let secrets = try keys.encode(source.secrets, of: source.id)

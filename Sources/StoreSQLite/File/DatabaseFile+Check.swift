@@ -57,6 +57,16 @@ extension DatabaseFile {
             }
         }
         guard check.schemaVersion == Int(Migrations.version) else { return check }
+        for table in CheckedTable.all {
+            check.note("row-damaged") {
+                try String.fetchAll(db, sql: "\(table.damaged) LIMIT \(limit)").map { table.description(ofDamaged: $0) }
+            }
+        }
+        check.note("key-hash") {
+            try KeyHash.install(on: db)
+            let count = try Int.fetchOne(db, sql: wrongHashes) ?? 0
+            return count == 0 ? [] : ["\(count) keys of senders are not as they were written"]
+        }
         for law in laws {
             check.note(law.code) {
                 let count = try Int.fetchOne(db, sql: law.sql) ?? 0
@@ -74,6 +84,11 @@ extension DatabaseFile {
 
     /// Most faults of a kind that are told.
     private static let limit = 100
+
+    /// Keys have no checksum, because their hash is one.
+    private static let wrongHashes = """
+        SELECT count(*) FROM dedupe_key WHERE hash <> key_hash(application, source, key)
+        """
 
     /// Each counts what must not be there.
     private static let laws: [(code: String, detail: String, sql: String)] = [

@@ -29,6 +29,7 @@ package struct DatabaseFile: Sendable {
         settings.label = "routerd.database"
         settings.busyMode = .timeout(5)
         settings.foreignKeysEnabled = true
+        settings.prepareDatabase { db in try RowSum.install(on: db) }
         return settings
     }
 

@@ -69,7 +69,8 @@ enum Resealing {
                     SELECT creation_sequence, application, id, endpoint_keys FROM session
                     WHERE creation_sequence > ? AND substr(endpoint_keys, 1, ?) <> ? ORDER BY creation_sequence LIMIT ?
                     """,
-                update: "UPDATE session SET endpoint_keys = ? WHERE creation_sequence = ? AND application = ?",
+                update: CheckedTable.session.update(
+                    ["endpoint_keys": "?1"], where: "creation_sequence = ?2 AND application = ?3"),
                 rowsPerTransaction: 1000,
                 place: { .session(SessionKey(application: .init(unchecked: $0), session: .init(unchecked: $1))) }),
             // Of these there are few.
@@ -78,7 +79,7 @@ enum Resealing {
                     SELECT rowid, id, '', delegate_keys FROM application
                     WHERE rowid > ? AND substr(delegate_keys, 1, ?) <> ? ORDER BY rowid LIMIT ?
                     """,
-                update: "UPDATE application SET delegate_keys = ? WHERE rowid = ? AND id = ?",
+                update: CheckedTable.application.update(["delegate_keys": "?1"], where: "rowid = ?2 AND id = ?3"),
                 rowsPerTransaction: .max,
                 place: { id, _ in .delegate(ApplicationID(unchecked: id)) }),
             Table(
@@ -86,7 +87,8 @@ enum Resealing {
                     SELECT position, application, name, endpoint_keys FROM scene_configuration
                     WHERE position > ? AND substr(endpoint_keys, 1, ?) <> ? LIMIT ?
                     """,
-                update: "UPDATE scene_configuration SET endpoint_keys = ? WHERE position = ? AND application = ?",
+                update: CheckedTable.sceneConfiguration.update(
+                    ["endpoint_keys": "?1"], where: "position = ?2 AND application = ?3"),
                 rowsPerTransaction: .max,
                 place: { .configuration(ApplicationID(unchecked: $0), $1) }),
             Table(
@@ -94,7 +96,7 @@ enum Resealing {
                     SELECT rowid, application, device, hash FROM passcode_lock
                     WHERE rowid > ? AND substr(hash, 1, ?) <> ? ORDER BY rowid LIMIT ?
                     """,
-                update: "UPDATE passcode_lock SET hash = ? WHERE rowid = ? AND application = ?",
+                update: CheckedTable.passcodeLock.update(["hash": "?1"], where: "rowid = ?2 AND application = ?3"),
                 rowsPerTransaction: 1000,
                 place: { .passcode(GateKey(application: .init(unchecked: $0), deviceText: $1)) }),
             Table(
@@ -102,7 +104,7 @@ enum Resealing {
                     SELECT rowid, id, '', secrets FROM source
                     WHERE rowid > ? AND substr(secrets, 1, ?) <> ? ORDER BY rowid LIMIT ?
                     """,
-                update: "UPDATE source SET secrets = ? WHERE rowid = ? AND id = ?",
+                update: CheckedTable.source.update(["secrets": "?1"], where: "rowid = ?2 AND id = ?3"),
                 rowsPerTransaction: 1000,
                 place: { id, _ in .source(SourceID(unchecked: id)) }),
         ]

@@ -9,7 +9,9 @@ enum GateReader {
 
     static func all(_ db: Database) throws -> [OnboardingGate] {
         var gates: [OnboardingGate] = []
-        try PreparedStatement(db, "SELECT \(columns) FROM gate ORDER BY application, device").forEach { row in
+        let select = "SELECT \(CheckedTable.gate.isSound), \(columns) FROM gate ORDER BY application, device"
+        try PreparedStatement(db, select).forEach { row in
+            try row.expectSound()
             let (application, device) = (ApplicationID(unchecked: row.text()), row.text())
             let key = GateKey(application: application, device: device.isEmpty ? nil : DeviceID(unchecked: device))
             guard let state = OnboardingGate.State(rawValue: row.text()) else { throw damaged("state") }

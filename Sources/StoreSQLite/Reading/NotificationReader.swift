@@ -81,12 +81,17 @@ enum NotificationReader {
     }
 
     private static let selectPayload = """
-        SELECT body, content_type, application, event, epoch, event_sequence, event_session
+        SELECT \(CheckedTable.payload.isSoundIfSummed), body, content_type, application, event, epoch, event_sequence, event_session
         FROM payload JOIN notification USING (sequence) WHERE payload.sequence = ?
         """
 
     static func payload(of sequence: NotificationSequence, _ db: Database) throws -> MessagePayload? {
-        try PreparedStatement(db, selectPayload).first({ $0.bind(sequence.value) }) { row in try row.payload() }
+        try PreparedStatement(db, selectPayload).first({ $0.bind(sequence.value) }) { row in
+            guard row.bool() else {
+                throw StoreError(.corrupt, "the payload of notification \(sequence) is not as it was written")
+            }
+            return try row.payload()
+        }
     }
 
     static func notification(_ id: NotificationID, _ db: Database) throws -> StoredNotification? {

@@ -5,7 +5,7 @@ import RouterPlugin
 
 extension Recovery {
     private static let selectSessions = """
-        SELECT creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
+        SELECT \(CheckedTable.session.isSound), creation_sequence, application, id, role, configuration, device, activation_state, can_activate,
                prefers_to_activate, preference_level, endpoint_url, endpoint_keys, endpoint_format,
                state_restoration_activity, user_info, lease_seconds, lease_expires_at, last_activated_at, disabled, disabled_at, epoch, last_event,
                is_told, discarded_at, observers
@@ -18,6 +18,7 @@ extension Recovery {
         var sessions: [SceneSession] = []
         let reader = SessionReader(keys: keys)
         try PreparedStatement(db, selectSessions).forEach { row in
+            try row.expectSound()
             sessions.append(try reader.session(from: &row))
             count.add()
         }

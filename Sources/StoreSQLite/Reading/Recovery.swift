@@ -12,6 +12,19 @@ enum Recovery {
     static func read(
         _ db: Database, _ keys: KeyColumn, telling progress: @escaping @Sendable (RecoveryProgress) -> Void
     ) throws -> RecoveredState {
+        do {
+            return try state(db, keys, progress)
+        } catch {
+            // Damage may show in another way first, such as a word that is unknown.
+            guard error is DamagedRow || (error as? StoreError)?.code == .corrupt else { throw error }
+            if let damage = try CheckedTable.firstDamage(db) { throw damage }
+            throw error
+        }
+    }
+
+    private static func state(
+        _ db: Database, _ keys: KeyColumn, _ progress: @escaping @Sendable (RecoveryProgress) -> Void
+    ) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
         let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
         return RecoveredState(
@@ -49,7 +62,7 @@ enum Recovery {
     // MARK: - Applications
 
     private static let selectApplications = """
-        SELECT id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
+        SELECT \(CheckedTable.application.isSound), id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                delegate_format, prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
                onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
@@ -57,13 +70,14 @@ enum Recovery {
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
-        SELECT name, role, endpoint_url, endpoint_keys, endpoint_format, activity_types
+        SELECT \(CheckedTable.sceneConfiguration.isSound), name, role, endpoint_url, endpoint_keys, endpoint_format, activity_types
         FROM scene_configuration WHERE application = ? ORDER BY position
         """
 
     private static func applications(_ db: Database, _ keys: KeyColumn) throws -> [Application] {
         var applications: [Application] = []
         try PreparedStatement(db, selectApplications).forEach { row in
+            try row.expectSound()
             let id = ApplicationID(unchecked: row.text())
             let displayName = row.text()
             var manifest = SceneManifest(
@@ -106,6 +120,7 @@ enum Recovery {
     ) throws -> [SceneConfiguration] {
         var configurations: [SceneConfiguration] = []
         try PreparedStatement(db, selectConfigurations).forEach({ $0.bind(id.text) }) { row in
+            try row.expectSound()
             let name = row.text()
             configurations.append(
                 SceneConfiguration(
@@ -127,7 +142,7 @@ enum Recovery {
         """
     private static let unsettledColumns = """
         SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, held_by, recall
+               attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
         """
 
     private static func unsettled(_ db: Database, _ count: RecoveryCount) throws -> [UnsettledNotification] {
@@ -140,6 +155,7 @@ enum Recovery {
                     header, decision: try row.decision(caches), progress: row.progress(),
                     heldUntil: row.optionalTime(), heldBy: row.gate(of: header.application),
                     recall: try row.recall()))
+            try row.expectSound()
             count.add()
         }
         return unsettled

@@ -12,7 +12,9 @@ enum ReplayReader {
 
     static func all(_ db: Database) throws -> [Replay] {
         var replays: [Replay] = []
-        try PreparedStatement(db, "SELECT \(columns) FROM replay ORDER BY id").forEach { row in
+        let select = "SELECT \(CheckedTable.replay.isSound), \(columns) FROM replay ORDER BY id"
+        try PreparedStatement(db, select).forEach { row in
+            try row.expectSound()
             replays.append(try replay(from: &row))
         }
         return replays

@@ -33,6 +33,7 @@ enum Migrations {
         ("log-volume", [logVolume, keyIndex]),
         ("database-id", [databaseID]),
         ("lists-by-tenant", [listsByTenant]),
+        ("row-checks", [rowChecks]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -49,6 +50,10 @@ enum Migrations {
                 if step.name == "log-volume" {
                     try KeyHash.install(on: db)
                     try db.execute(sql: keyIndexRows)
+                }
+                if step.name == "row-checks" {
+                    try RowSum.install(on: db)
+                    try db.execute(sql: rowCheckValues)
                 }
                 try db.execute(sql: "PRAGMA user_version = \(place + 1)")
             }

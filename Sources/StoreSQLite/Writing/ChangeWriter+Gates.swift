@@ -3,13 +3,13 @@ import Router
 import RouterPlugin
 
 extension ChangeWriter {
-    private static let putGate = """
-        INSERT INTO gate (\(GateReader.columns)) VALUES (?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (application, device) DO UPDATE SET
-          state = excluded.state, responsible = excluded.responsible, term = excluded.term,
-          onboarding_id = excluded.onboarding_id, progress = excluded.progress
-        WHERE excluded.term >= gate.term
-        """
+    private static let putGate = CheckedTable.gate.insert(
+        GateReader.columns,
+        end: """
+            ON CONFLICT (application, device) DO UPDATE SET
+              \(CheckedTable.gate.replacing("state, responsible, term, onboarding_id, progress"))
+            WHERE excluded.term >= gate.term
+            """)
 
     func put(_ gate: OnboardingGate) throws {
         let written = try PreparedStatement(db, Self.putGate).run {

@@ -3,15 +3,14 @@ import Router
 import RouterPlugin
 
 extension ChangeWriter {
-    private static let insertNotification = """
-        INSERT INTO notification
-          (sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
-           traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-           state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
-           content_type)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    private static let insertNotification = CheckedTable.notification.insert(
         """
-    private static let insertPayload = "INSERT INTO payload (sequence, body) VALUES (?, ?)"
+        sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
+        traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
+        state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
+        content_type
+        """)
+    private static let insertPayload = CheckedTable.payload.insert("sequence, body")
     /// Nothing if the key belongs to a notification already, or if there is no such notification.
     static let insertKey = """
         INSERT INTO dedupe_key (application, source, key, hash, sequence)
@@ -20,41 +19,35 @@ extension ChangeWriter {
         """
     private static let addRecentKey = "INSERT OR IGNORE INTO temp.recent_key VALUES (key_hash(?, ?, ?), ?)"
     private static let addIndexedKey = "INSERT OR IGNORE INTO key_index VALUES (key_hash(?, ?, ?), ?)"
-    private static let insertAttempt = """
-        INSERT INTO attempt
-          (sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
-           retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
-           reused_connection, http_version, response_excerpt, answer_fault)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    private static let insertAttempt = CheckedTable.attempt.insert(
         """
-    private static let countAttempt = """
-        UPDATE notification SET attempts = ?1 WHERE sequence = ?2 AND state = 'waiting' AND attempts < ?1
-        """
+        sequence, number, session, started_at, status, failure_kind, failure_curl_code, failure_message,
+        retry_after_seconds, name_lookup, connect, tls_handshake, first_byte, total, remote_address,
+        reused_connection, http_version, response_excerpt, answer_fault
+        """)
+    private static let countAttempt = CheckedTable.notification.update(
+        ["attempts": "?1"], where: "sequence = ?2 AND state = 'waiting' AND attempts < ?1")
     /// The first word counts.
-    private static let recall = """
-        UPDATE notification SET recall = ifnull(recall, ?) WHERE sequence = ? AND state = 'waiting'
-        """
-    private static let reschedule = """
-        UPDATE notification SET attempts = ?1, failures = ?2, rejections = ?3, not_before = ?4
-        WHERE sequence = ?5 AND state = 'waiting' AND attempts <= ?1
-        """
-    private static let reassign = """
-        UPDATE notification SET
-          tier = ?, session = ?, decision_reason = ?, vetoes = ?, reroute_of = ?, registry_version = ?,
-          state = ?, held_until = ?, held_by = ?, settlement_reason = ?, settled_at = ?,
-          failures = 0, rejections = 0, not_before = NULL
-        WHERE sequence = ? AND state IN ('held', 'waiting')
-        """
+    private static let recall = CheckedTable.notification.update(
+        ["recall": "ifnull(recall, ?1)"], where: "sequence = ?2 AND state = 'waiting'")
+    private static let reschedule = CheckedTable.notification.update(
+        ["attempts": "?1", "failures": "?2", "rejections": "?3", "not_before": "?4"],
+        where: "sequence = ?5 AND state = 'waiting' AND attempts <= ?1")
+    private static let reassign = CheckedTable.notification.update(
+        [
+            "tier": "?1", "session": "?2", "decision_reason": "?3", "vetoes": "?4", "reroute_of": "?5",
+            "registry_version": "?6", "state": "?7", "held_until": "?8", "held_by": "?9", "settlement_reason": "?10",
+            "settled_at": "?11", "failures": "0", "rejections": "0", "not_before": "NULL",
+        ], where: "sequence = ?12 AND state IN ('held', 'waiting')")
     /// Nothing if there is one: the first decision is the first.
     private static let keepFirst = """
         INSERT OR IGNORE INTO first_answer
         SELECT sequence, tier, session, decision_reason, vetoes, reroute_of, registry_version, state
         FROM notification WHERE sequence = ?
         """
-    private static let settle = """
-        UPDATE notification SET state = ?, held_until = NULL, held_by = NULL, settlement_reason = ?, settled_at = ?
-        WHERE sequence = ? AND state IN ('held', 'waiting')
-        """
+    private static let settle = CheckedTable.notification.update(
+        ["state": "?1", "held_until": "NULL", "held_by": "NULL", "settlement_reason": "?2", "settled_at": "?3"],
+        where: "sequence = ?4 AND state IN ('held', 'waiting')")
 
     mutating func insert(_ notification: NewNotification) throws {
         try take(notification.sequence)

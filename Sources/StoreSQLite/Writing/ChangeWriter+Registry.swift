@@ -4,46 +4,19 @@ import Router
 import RouterPlugin
 
 extension ChangeWriter {
-    private static let putApplication = """
-        INSERT INTO application
-          (id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
-           prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
-           reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-           onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
-           requires_content_id, delegate_format)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET
-          display_name = excluded.display_name,
-          supports_multiple_scenes = excluded.supports_multiple_scenes,
-          user_activity_types = excluded.user_activity_types,
-          delegate_url = excluded.delegate_url,
-          delegate_keys = excluded.delegate_keys,
-          prefers_requires_can = excluded.prefers_requires_can,
-          timeout_seconds = excluded.timeout_seconds,
-          max_in_flight_per_session = excluded.max_in_flight_per_session,
-          retry_schedule = excluded.retry_schedule,
-          statuses = excluded.statuses,
-          reroute_on_exhausted = excluded.reroute_on_exhausted,
-          reroute_on_timeout = excluded.reroute_on_timeout,
-          weight = excluded.weight,
-          overtaken_after = excluded.overtaken_after,
-          life_cycle_events = excluded.life_cycle_events,
-          single_scene = excluded.single_scene,
-          onboarding_configured = excluded.onboarding_configured,
-          demo_configuration = excluded.demo_configuration,
-          closes_with_last_scene = excluded.closes_with_last_scene,
-          prompts = excluded.prompts,
-          passcode_policy = excluded.passcode_policy,
-          observers = excluded.observers,
-          requires_content_id = excluded.requires_content_id,
-          delegate_format = excluded.delegate_format
+    private static let putApplication = CheckedTable.application.insert(
+        "id, " + applicationColumns,
+        end: "ON CONFLICT (id) DO UPDATE SET " + CheckedTable.application.replacing(applicationColumns))
+    private static let applicationColumns = """
+        display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
+        prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
+        reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
+        onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
+        requires_content_id, delegate_format
         """
 
-    private static let putConfiguration = """
-        INSERT INTO scene_configuration
-          (application, position, name, role, endpoint_url, endpoint_keys, activity_types, endpoint_format)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """
+    private static let putConfiguration = CheckedTable.sceneConfiguration.insert(
+        "application, position, name, role, endpoint_url, endpoint_keys, activity_types, endpoint_format")
 
     private static let insertAnswer = """
         INSERT INTO kept_answer (application, source, key, created, kept_at) VALUES (?, ?, ?, ?, ?)
@@ -57,22 +30,17 @@ extension ChangeWriter {
         """
 
     // The parameters of the two statements are the same and in the same order.
-    private static let insertSession = """
-        INSERT INTO session
-          (role, configuration, device, activation_state, can_activate, prefers_to_activate, preference_level,
-           endpoint_url, endpoint_keys, state_restoration_activity, user_info, lease_seconds, lease_expires_at,
-           last_activated_at, disabled, disabled_at, epoch, last_event, is_told, discarded_at, observers,
-           endpoint_format, creation_sequence, application, id)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """
-    private static let updateSession = """
-        UPDATE session SET
-          role = ?, configuration = ?, device = ?, activation_state = ?, can_activate = ?, prefers_to_activate = ?,
-          preference_level = ?, endpoint_url = ?, endpoint_keys = ?, state_restoration_activity = ?, user_info = ?,
-          lease_seconds = ?, lease_expires_at = ?, last_activated_at = ?, disabled = ?, disabled_at = ?, epoch = ?,
-          last_event = ?, is_told = ?, discarded_at = ?, observers = ?, endpoint_format = ?
-        WHERE creation_sequence = ? AND application = ? AND id = ?
-        """
+    private static let sessionColumns = [
+        "role", "configuration", "device", "activation_state", "can_activate", "prefers_to_activate",
+        "preference_level", "endpoint_url", "endpoint_keys", "state_restoration_activity", "user_info", "lease_seconds",
+        "lease_expires_at", "last_activated_at", "disabled", "disabled_at", "epoch", "last_event", "is_told",
+        "discarded_at", "observers", "endpoint_format",
+    ]
+    private static let insertSession = CheckedTable.session.insert(
+        (sessionColumns + ["creation_sequence", "application", "id"]).joined(separator: ", "))
+    private static let updateSession = CheckedTable.session.update(
+        sessionColumns.enumerated().map { (column: $1, value: "?\($0 + 1)") },
+        where: "creation_sequence = ?23 AND application = ?24 AND id = ?25")
 
     func put(_ application: Application) throws {
         let delegate = try keys.encode(application.delegate, of: .delegate(application.id))

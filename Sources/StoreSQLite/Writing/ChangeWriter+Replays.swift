@@ -3,12 +3,10 @@ import Router
 import RouterPlugin
 
 extension ChangeWriter {
-    private static let putReplay = """
-        INSERT INTO replay (\(ReplayReader.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET
-          position = excluded.position, replayed = excluded.replayed, skipped = excluded.skipped,
-          progress = excluded.progress, resumes_at = excluded.resumes_at, ended_at = excluded.ended_at
-        """
+    /// A replay's filter and request do not change.
+    private static let putReplay = CheckedTable.replay.insert(
+        ReplayReader.columns,
+        end: "ON CONFLICT (id) DO UPDATE SET " + CheckedTable.replay.replacing(ReplayReader.columns))
 
     func put(_ replay: Replay) throws {
         try PreparedStatement(db, Self.putReplay).run {

@@ -104,11 +104,13 @@ struct Ledger {
         let statement = try PreparedStatement(
             db,
             """
-            SELECT last_notification, last_session, accepted, listed_segments, keys_indexed, keys_target, keys_slice
+            SELECT \(CheckedTable.ledger.isSound),
+              last_notification, last_session, accepted, listed_segments, keys_indexed, keys_target, keys_slice
             FROM ledger
             """)
         let ledger = try statement.first { row in
-            Ledger(
+            try row.expectSound()
+            return Ledger(
                 lastNotification: row.int64(), lastSession: row.int64(), accepted: row.int64(),
                 listedSegments: row.int64(), keysIndexed: row.int64(), keysTarget: row.int64(),
                 keysSlice: row.int64())
@@ -117,12 +119,14 @@ struct Ledger {
         return ledger
     }
 
+    private static let update = CheckedTable.ledger.update(
+        [
+            "last_notification": "?1", "last_session": "?2", "accepted": "?3", "listed_segments": "?4",
+            "keys_indexed": "?5", "keys_target": "?6", "keys_slice": "?7",
+        ], where: "id = 1")
+
     func write(_ db: Database) throws {
-        let update = """
-            UPDATE ledger SET last_notification = ?, last_session = ?, accepted = ?, listed_segments = ?,
-              keys_indexed = ?, keys_target = ?, keys_slice = ?
-            """
-        try PreparedStatement(db, update).run {
+        try PreparedStatement(db, Self.update).run {
             $0.bind(lastNotification)
             $0.bind(lastSession)
             $0.bind(accepted)
