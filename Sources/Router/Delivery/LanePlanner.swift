@@ -45,6 +45,9 @@ package struct LanePlanner: Sendable {
     /// The number of deliveries in lanes.
     package var count: Int { laneOf.count }
 
+    /// The lanes as plans see them.
+    var view: LaneView { LaneView(lanes, laneOf) }
+
     package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
 
     /// The delivery's lane, if its session is gone, about to go, or on another device.

@@ -1,7 +1,7 @@
 package import PredicateEngine
 package import RouterPlugin
 
-/// Something that the engine is asked to do, from outside or by itself.
+/// A request to the engine, from outside or from itself.
 package enum Command: Sendable {
     case accept(AcceptRequest)
     /// The notifications of one request, all of them or none.
@@ -22,9 +22,9 @@ package enum Command: Sendable {
     case deleteSession(SessionKey, dismissal: Dismissal = .standard)
     /// The session's scene goes, and the session stays.
     case disconnectSession(SessionKey)
-    /// Somebody wants to see a scene.
+    /// Shows a scene.
     case activate(ActivationRequest)
-    /// What the scene shows is to be brought up to date.
+    /// Lets a scene bring its content up to date.
     case refreshSession(SessionKey)
     /// Something happens at a gate.
     case gate(GateRequest)
@@ -34,22 +34,22 @@ package enum Command: Sendable {
     case rotateSecret(EndpointPlace, SecretRotation, once: RepeatableRequest? = nil)
     /// Calls a notification back.
     case cancel(NotificationID)
-    /// Sends once more what is settled and shown by a filter.
+    /// Sends the settled notifications that a filter shows again.
     case replay(ReplayDraft)
     case cancelReplay(ReplayID)
-    /// What waits in the session's lane for its next attempt is tried now.
+    /// Tries the deliveries now that wait in the session's lane for their next attempt.
     case resume(SessionKey)
     /// An attempt has come to its end.
     case attemptFinished(FinishedAttempt)
-    /// Something that the engine has set itself to do.
+    /// Work that the engine has set itself.
     case followUp(FollowUp)
 }
 
-/// What the engine does by itself, in a transaction of its own.
+/// Work that the engine does by itself, in a transaction of its own.
 package enum FollowUp: Hashable, Sendable {
     /// Settle a delivery whose time has run out, or that was called back.
     case end(NotificationSequence)
-    /// Decide a held notification anew.
+    /// Decide a held notification again.
     case release(NotificationSequence)
     /// Drain the lane of a session that is gone: its waiting deliveries move to other sessions.
     case drain(SessionKey)
@@ -63,9 +63,9 @@ package enum FollowUp: Hashable, Sendable {
     case forgetPasscodes(ApplicationID)
     /// Finish the discard of a session: its scene has taken its last event, or its grace period is over.
     case finishDiscard(SessionKey)
-    /// Forget the oldest of what is over, a bounded number at a time.
+    /// Forget the oldest records whose time is over, a bounded number at a time.
     case forget
-    /// Send the next of what is replayed.
+    /// Send the next notifications of a replay.
     case replay(ReplayID)
 }
 
@@ -270,7 +270,7 @@ package struct FinishedAttempt: Sendable {
     package var result: TransferResult
     /// Under which number it has told the session to connect, if it has.
     package var connects: EventNumber?
-    /// What the receiver has answered.
+    /// The content of the receiver's answer.
     package var answer: ReceiverAnswer?
 
     package init(
@@ -288,7 +288,7 @@ package struct FinishedAttempt: Sendable {
     }
 }
 
-/// What the engine answers when a command has been committed.
+/// The engine's answer when a command has been committed.
 package enum Reply: Sendable {
     case accepted(NewNotification)
     case duplicate(Receipt)
@@ -312,11 +312,11 @@ package enum Reply: Sendable {
     case replay(Replay)
     /// The gate as it stands now.
     case gate(OnboardingGate)
-    /// What came of it, and the gate as it stands now.
+    /// The result, and the gate as it stands now.
     case passcode(PasscodeResult, OnboardingGate)
     /// Nothing was changed, but that a try of a passcode may have been used up.
     case refused(Refusal)
-    /// For commands that nobody waits for.
+    /// The reply to commands for which no client waits.
     case none
 }
 

@@ -21,7 +21,9 @@ extension Engine {
             effects.gates.formUnion(tenants[application.id]?.gatesWithGated ?? [])
             effects.locked.insert(application.id)
         case .deleteApplication(let id): effects.closed.formUnion(delete(id))
-        case .putSource, .deleteSource, .putResourceSet: applyConfiguration(change)
+        case .putSource(let source): catalog.put(source)
+        case .deleteSource(let id): catalog.remove(id)
+        case .putResourceSet(let set): catalog.put(set)
         case .putSession(let session):
             let place = place(of: session.key)
             put(session, &effects.closed)
@@ -38,7 +40,7 @@ extension Engine {
         case .addDedupeKeys: break
         case .forget, .forgetAnswer: effects.hasForgotten = true
         case .putReplay(let replay): effects.followUps += put(replay, at: now)
-        case .forgetReplay(let id): replays[id] = nil
+        case .forgetReplay(let id): replaying.remove(id)
         case .putPasscodeLock(let lock):
             put(lock)
             effects.locked.insert(lock.key.application)
@@ -53,15 +55,15 @@ extension Engine {
             insert(accepted, &effects.closed)
             if case .gated(let device) = accepted.placement {
                 effects.gates.insert(GateKey(application: accepted.application, device: device))
-                // The session that it was decided for may have gone in the same transaction.
+                // The session of its decision may have gone in the same transaction.
                 if held(accepted.sequence).map(isMisaddressed) == true {
                     effects.followUps.append(.release(accepted.sequence))
                 }
             }
-            effects.followUps += grown(by: accepted.payload.weight + RouterLimits.rowBytes)
+            effects.followUps += retention.grow(by: accepted.payload.weight + RouterLimits.rowBytes)
         case .recordAttempt(let attempt):
             learn(from: attempt, at: now)
-            effects.followUps += grown(by: RouterLimits.rowBytes)
+            effects.followUps += retention.grow(by: RouterLimits.rowBytes)
         case .reschedule(let sequence, let progress):
             planner.reschedule(sequence, progress)
             if let key = planner.lane(of: sequence) {
@@ -75,12 +77,26 @@ extension Engine {
             if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
         case .settle(let sequence, let settlement, let time):
             forgetLater(time)
-            // It may have been one of many that wait for a session that is gone.
+            // Others may wait for the same session that is gone.
             if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
             settled(sequence, as: settlement)
         default: break
         }
+    }
+
+    /// A record has ended at that time and is to be forgotten some day.
+    private mutating func forgetLater(_ end: Timestamp) {
+        if let look = retention.look(after: end) { timers.set(.retention, at: look) }
+    }
+
+    /// Takes up a replay. A running replay has its next step when its time has come, at once if it has found nothing.
+    mutating func put(_ replay: Replay, at now: Timestamp) -> [FollowUp] {
+        replaying.put(replay)
+        guard replay.state == .running else { return [] }
+        if replay.resumesAt <= now { return [.replay(replay.id)] }
+        timers.set(.replay(replay.id), at: replay.resumesAt)
+        return []
     }
 
     private mutating func settled(_ sequence: NotificationSequence, as settlement: Settlement) {
@@ -96,7 +112,7 @@ extension Engine {
             tenants[application.id] = Tenant(application: application)
         } else {
             tenants[application.id]?.application = application
-            // What it says of lanes may be other than it was.
+            // Its terms for lanes may have changed.
             for key in planner.lanes.keys(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
         }
         tenants[application.id]?.findObsoleteLocks()
@@ -110,7 +126,7 @@ extension Engine {
         return isGatedAnew ? rewatchLocks(of: application.id) : []
     }
 
-    /// What is known of endpoints follows from what was recorded, in that order.
+    /// The health of endpoints follows from recorded attempts, in their order.
     private mutating func learn(from attempt: AttemptRecord, at now: Timestamp) {
         guard let key = planner.lane(of: attempt.sequence) else { return }
         let statuses = statuses(of: key.application)
@@ -122,7 +138,7 @@ extension Engine {
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
         _ = removeFromMemory(id)
-        if !sources.isEmpty { sources = sources.filter { $0.value.application != id } }
+        catalog.takeSources(of: id)
         let keys = planner.lanes.keys(of: id)
         for key in keys { planner.close(key) }
         return keys
@@ -136,7 +152,7 @@ extension Engine {
         }
         if before != nil, session.disabled == nil { events.append(.sessionEnabled(session.key)) }
         tenants[session.key.application]?.put(session)
-        // One that comes back under the name of one that was discarded finds what is still under way to that one.
+        // A session that comes back under the name of a discarded one finds deliveries still under way to that one.
         let isElsewhere = known.map { $0.device != session.device } ?? true
         if isElsewhere, planner.lanes[session.key] != nil {
             planner.move(session.key, to: session.device)
@@ -183,14 +199,14 @@ extension Engine {
         guard var notification = release(sequence) ?? queued?.notification else { return }
         notification.decision = decision
         notification.isInDoubt = false
-        // The new session has not failed yet, and nobody has asked to wait for it.
+        // The new session has not failed yet, and has not asked for a wait.
         notification.progress = DeliveryProgress(attempts: notification.progress.attempts)
         notification.stand(at: placement)
         place(notification, payload: queued?.payload, &closed)
     }
 
-    /// Puts a notification where its decision says: among the held ones, or into the lane of its session. One without
-    /// a session is on its way to its settlement and is put nowhere.
+    /// Puts a notification into its place: among the held ones, or into the lane of its session. A notification without a
+    /// session is on its way to its settlement and has no place.
     mutating func place(
         _ notification: UnsettledNotification, payload: MessagePayload?, _ closed: inout Set<SessionKey>
     ) {
@@ -226,6 +242,6 @@ private struct AppliedEffects {
 }
 
 extension UnsettledNotification {
-    /// Whether its tenant has to know more of it than that it is in a lane.
+    /// Whether its tenant keeps more about it than that it is in a lane.
     fileprivate var isNoted: Bool { collapseID != nil || event != nil }
 }

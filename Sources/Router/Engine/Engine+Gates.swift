@@ -1,6 +1,8 @@
 package import RouterPlugin
 
 extension Engine {
+    // MARK: Reading
+
     /// A gate as it stands; nil if the application is not there or has not switched it on.
     package func gate(_ key: GateKey) -> OnboardingGate? {
         guard let tenant = tenants[key.application], tenant.application.gates.onboarding != nil else { return nil }
@@ -13,108 +15,27 @@ extension Engine {
     /// The notifications that wait for a gate; nil if there are none.
     func gated(at key: GateKey) -> HeldNotifications? { tenants[key.application]?.gates.gated(at: key.device) }
 
-    /// The gates of an application that something has happened to, or behind which something waits, in order.
+    /// The gates of an application that have a history or notifications behind them, in order.
     package func gates(of id: ApplicationID) -> [OnboardingGate] {
         guard let tenant = tenants[id], tenant.application.gates.onboarding != nil else { return [] }
         let waiting = tenant.gatesWithGated.filter { tenant.gates.gate(of: $0.device) == nil }
         return (tenant.gates.all + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
     }
 
-    mutating func planGate(_ request: GateRequest, at now: Timestamp) -> Plan {
-        let id = request.application
-        guard let tenant = tenants[id] else { return .refused(.unknownApplication(id)) }
-        guard let settings = tenant.application.gates.onboarding else { return .refused(.gateOff(id)) }
-        var plan = Plan(reads: [.application(id)])
-        let key: GateKey
-        if let speaker = request.speaker {
-            guard let session = tenant.sessions[speaker.session] else { return .refused(.unknownSession(speaker)) }
-            guard let place = session.place(under: settings) else { return .refused(.notAtGate(speaker)) }
-            key = place
-            plan.reads.append(.session(speaker))
-            renewLease(of: session, at: now, in: &plan)
-        } else if case .reset(let named) = request {
-            key = named
-        } else {
-            preconditionFailure("Nobody asks something of the gate of \(id).")
-        }
-        plan.reads.append(.gate(key))
-        plan.writes.append(.gate(key))
-        var visit = visit(key, under: settings, in: PlannedState(plan.changes))
-        if let refusal = passcodeRefusal(of: request, at: visit.gate, in: tenant) { return .refused(refusal) }
-        do {
-            visit.actions = try visit.gate.handle(event(of: request, at: visit, in: tenant, now: now))
-        } catch {
-            return .refused(.gate(error))
-        }
-        plan.reply = .gate(visit.gate)
-        let lock = passcodeLock(key)
-        // The one who chose it has not come to the end of onboarding; or it was not needed to come there.
-        let hasFailed = visit.known.state == .onboarding && visit.gate.state == .notOpened
-        if hasFailed || visit.gate.isOpen && isLeftOver(lock) { forget(lock, in: &plan) }
-        finish(visit, in: tenant, at: now, plan: &plan)
-        return plan
+    /// The lock of an application on a device; one without a history has no passcode.
+    package func passcodeLock(_ key: GateKey) -> PasscodeLock {
+        tenants[key.application]?.lock(of: key.device) ?? PasscodeLock(key)
     }
 
-    /// Any word from a session renews its lease.
-    func renewLease(of session: SceneSession, at now: Timestamp, in plan: inout Plan) {
-        guard session.leaseSeconds != nil else { return }
-        var session = session
-        session.renewLease(at: now)
-        plan.changes.append(.putSession(session))
-        plan.writes.append(.session(session.key))
+    /// The gate of a session that may speak of passcodes: hashing, which costs much, is not done for others.
+    package func passcodePlace(of speaker: PasscodeRequest.Speaker) throws(Refusal) -> PasscodePlace {
+        let id = speaker.session.application
+        guard let tenant = tenants[id] else { throw .unknownApplication(id) }
+        return try tenant.passcodePlace(of: speaker)
     }
 
-    private mutating func event(
-        of request: GateRequest, at visit: GateVisit, in tenant: Tenant, now: Timestamp
-    ) -> OnboardingGate.Event {
-        switch request {
-        case .open(let session): return .open(by: session.session)
-        case .reset: return .reset(by: nil, next: visit.best(in: tenant))
-        case .report(let report, by: let session, term: let term):
-            let claim = OnboardingGate.Claim(session.session, term: term)
-            switch report {
-            case .progress(let progress): return .progress(progress, claim)
-            case .succeed(let name):
-                return .succeed(claim, storing: name ?? ids.onboarding(at: now))
-            case .fail: return .fail(claim)
-            case .reset: return .reset(by: claim, next: visit.best(in: tenant))
-            }
-        }
-    }
-
-    // MARK: Notifications
-
-    /// A gate is open: decides anew what waits behind it, first ones first and a bounded number at a time.
-    mutating func planRelease(gatedAt key: GateKey, at now: Timestamp, facts: Facts) throws(MissingFacts) -> Plan {
-        guard let waiting = gated(at: key), tenants[key.application]?.isOpen(for: key.device) == true else {
-            return Plan()
-        }
-        var plan = Plan(reads: [.application(key.application), .gate(key)])
-        for sequence in waiting.first(moveLimit) {
-            guard let notification = held(sequence) else { continue }
-            plan.reads.append(.delivery(sequence))
-            plan.writes.append(.delivery(sequence))
-            guard !notification.isExpired(at: now) else {
-                plan.changes.append(.settle(sequence, .expired, at: now))
-                continue
-            }
-            let made = ids.lastCreationSequence
-            try reassign(notification, leaving: nil, passing: key, at: now, facts: facts, in: &plan)
-            // What comes behind may go to the session that was made, and is decided when it is known.
-            if ids.lastCreationSequence != made { break }
-        }
-        return plan
-    }
-
-    /// Whether the notification waits for the gate of a session that cannot receive it any more, and names no device:
-    /// another session may have it now.
-    func isMisaddressed(_ notification: UnsettledNotification) -> Bool {
-        guard let gate = notification.heldBy, notification.device == nil, let id = notification.decision.session else {
-            return false
-        }
-        let session = tenants[notification.application]?.participant(id)
-        return session == nil || session?.device != gate.device
-    }
+    /// When an application is locked on a device, if no session comes to the foreground before; nil if it is not going to be.
+    package func locksAt(_ key: GateKey) -> Timestamp? { tenants[key.application]?.locksAt(of: key.device) }
 
     // MARK: Applying
 
@@ -125,7 +46,7 @@ extension Engine {
         tenants[id]?.gates.put(gate)
         if gate.state == .resetting, before?.state != .resetting { mistrustAnswers(at: gate.key) }
         guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
-        // What waits in lanes may go on; or it rests from now on, and the events behind it go past it.
+        // Notifications in lanes may go on; or they rest from now on, and the events behind them go past them.
         guard let device else {
             for key in planner.lanes.keys(of: id) where tenant.scene(key.session)?.device == nil { planner.wake(key) }
             return
@@ -136,9 +57,59 @@ extension Engine {
         }
     }
 
+    /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.
+    private mutating func mistrustAnswers(at gate: GateKey) {
+        guard let sessions = tenants[gate.application]?.sessions.values else { return }
+        var asked: [NotificationSequence] = []
+        for session in sessions where session.device == gate.device {
+            guard let queue = planner.lanes[session.key]?.queue else { continue }
+            asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
+        }
+        let marked = tenants[gate.application]?.deliveries.askedBeforeReset ?? []
+        let settled = marked.filter { planner.lane(of: $0) == nil }
+        tenants[gate.application]?.deliveries.markAskedBeforeReset(asked, forgetting: settled)
+    }
+
+    /// Applies a lock as it was committed.
+    mutating func put(_ lock: PasscodeLock) {
+        tenants[lock.key.application]?.gates.put(lock)
+        if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
+    }
+
+    /// Whether an application that was left is to be locked now; if it is later, its timer is set again.
+    mutating func lockIsDue(_ key: GateKey, at now: Timestamp) -> Bool {
+        guard let time = locksAt(key) else { return false }
+        if time > now { timers.set(.passcode(key), at: time) }
+        return time <= now
+    }
+
+    /// Looks at the locks of an application with other gate settings: other sessions may count as in the foreground now, and
+    /// the time until it locks may be another one.
+    mutating func rewatchLocks(of id: ApplicationID) -> [FollowUp] {
+        for lock in tenants[id]?.gates.locks ?? [] {
+            if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
+        }
+        return gates(id)?.locksToWatch ?? []
+    }
+
+    /// The next steps of applications that have passcodes left to forget.
+    mutating func passcodesToForget(of applications: Set<ApplicationID>) -> [FollowUp] {
+        if applications.isEmpty { return [] }
+        for id in applications { tenants[id]?.gates.trimObsoleteLocks() }
+        return applications.filter { tenants[$0]?.gates.obsoleteLocks.isEmpty == false }.sorted().map {
+            .forgetPasscodes($0)
+        }
+    }
+
+    // MARK: Held notifications
+
     /// A held notification; nil if it is in a lane, or settled.
     package func held(_ sequence: NotificationSequence) -> UnsettledNotification? {
         holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
+    }
+
+    func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
+        held(sequence) ?? planner.delivery(sequence)?.notification
     }
 
     /// Holds a notification until its time or its gate. Its application exists: the transaction that deletes an
@@ -161,6 +132,11 @@ extension Engine {
         return notification
     }
 
+    /// Whether a held notification waits for the gate of a session that cannot receive it any more.
+    func isMisaddressed(_ notification: UnsettledNotification) -> Bool {
+        tenants[notification.application]?.isMisaddressed(notification) == true
+    }
+
     /// The gate of a session, if notifications wait for it.
     func place(of session: SessionKey) -> GateKey? {
         guard tenants[session.application]?.gates.isEmpty == false, let known = self.session(session) else {
@@ -170,7 +146,7 @@ extension Engine {
         return gated(at: key) == nil ? nil : key
     }
 
-    /// What is to be decided anew because a session has gone from there.
+    /// The releases of notifications that are decided again because a session has gone from a gate.
     func releases(at gate: GateKey?) -> [FollowUp] {
         guard let gate, let waiting = gated(at: gate) else { return [] }
         return waiting.first(.max).filter { held($0).map(isMisaddressed) ?? false }.map { .release($0) }

@@ -54,26 +54,20 @@ extension Engine {
     private func needs(_ followUp: FollowUp) -> [Lookup] {
         switch followUp {
         case .end(let sequence): planner.delivery(sequence).map(needs(factsOf:)) ?? []
-        case .release(let sequence): held(sequence).map(needs(reroutingOf:)) ?? []
+        case .release(let sequence): held(sequence).map(settings.pipeline.needs(rerouting:)) ?? []
         case .drain(let key):
-            planner.lanes[key]?.outgoing(limit: moveLimit).flatMap { delivery in
-                delivery.isEvent ? needs(factsOf: delivery) : needs(reroutingOf: delivery.notification)
+            planner.lanes[key]?.outgoing(limit: settings.moveLimit).flatMap { delivery in
+                delivery.isEvent ? needs(factsOf: delivery) : settings.pipeline.needs(rerouting: delivery.notification)
             } ?? []
         case .releaseGated(let key):
-            gated(at: key)?.first(moveLimit).flatMap { held($0).map(needs(reroutingOf:)) ?? [] } ?? []
+            gated(at: key)?.first(settings.moveLimit).flatMap {
+                held($0).map(settings.pipeline.needs(rerouting:)) ?? []
+            } ?? []
         case .finishDiscard(let key): needs(endOf: key)
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
-        case .replay(let id): replays[id].flatMap(\.nextPage).map { [$0] } ?? []
+        case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
         case .lapseLease, .lock, .forgetPasscodes: []
         }
-    }
-
-    /// Of a notification that is decided again: rules may look into its payload, and so may the choice of a configuration.
-    func needs(reroutingOf notification: UnsettledNotification) -> [Lookup] {
-        guard notification.recall == nil, notification.event == nil,
-            notification.kind != .notification || !pipeline.chooser.rules.isEmpty
-        else { return [] }
-        return [.payload(notification.sequence)]
     }
 
     /// Of a session that may come by its configuration: the options with which it is to connect.
@@ -97,13 +91,5 @@ extension Engine {
     private func needs(factsOf delivery: QueuedDelivery) -> [Lookup] {
         guard delivery.isEvent, delivery.payload == nil else { return [] }
         return [.payload(delivery.notification.sequence)]
-    }
-}
-
-extension Replay {
-    /// The page of the next step; nil if there is none.
-    var nextPage: Lookup? {
-        guard state == .running else { return nil }
-        return .replayable(self, limit: stepSize, examined: RouterLimits.replayRowsExamined)
     }
 }

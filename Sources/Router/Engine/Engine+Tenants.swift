@@ -24,17 +24,12 @@ extension Engine {
         guard let tenant = removeFromMemory(id) else { return nil }
         let lanes = planner.takeLanes(of: id)
         if let lanes { for (key, _) in lanes.keyed { timers.cancel(.lane(key)) } }
-        let moved = replays.values.filter { $0.filter.application == id }
-        for replay in moved {
-            replays[replay.id] = nil
-            timers.cancel(.replay(replay.id))
-        }
-        let state = TenantState(
-            tenant: tenant, sources: sources.values.filter { $0.application == id },
-            replays: moved.sorted { $0.id < $1.id }, lanes: lanes, lastSequence: ids.lastSequence,
+        let moved = replaying.take(of: id)
+        for replay in moved { timers.cancel(.replay(replay.id)) }
+        return TenantState(
+            tenant: tenant, sources: catalog.takeSources(of: id), replays: moved, lanes: lanes,
+            lastSequence: ids.lastSequence,
             lastCreationSequence: ids.lastCreationSequence)
-        for source in state.sources { sources[source.id] = nil }
-        return state
     }
 
     /// Takes in an application that was taken out of another engine, and returns the work that it leaves, as after
@@ -47,7 +42,7 @@ extension Engine {
         tenants[id] = state.tenant
         for sequence in state.tenant.deliveries.held.keys { holders[sequence] = id }
         setTimers(of: state.tenant)
-        for source in state.sources { sources[source.id] = source }
+        for source in state.sources { catalog.put(source) }
         var left: [SessionKey] = []
         if let lanes = state.lanes {
             planner.put(lanes)
@@ -66,7 +61,7 @@ extension Engine {
         return left.map { .drain($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .finishDiscard($0) }
             + releases(atOpen: tenants.flatMap(\.gatesWithGated)) + misaddressed.sorted().map { .release($0) }
-            + ids.flatMap { locksToWatch(of: $0) } + obsolete.map { .forgetPasscodes($0) }
+            + ids.flatMap { gates($0)?.locksToWatch ?? [] } + obsolete.map { .forgetPasscodes($0) }
     }
 
     /// Takes the tenant of an application out of memory, with its timers and held notifications; its lanes stay.

@@ -1,59 +1,66 @@
 package import RouterPlugin
 
-/// What a command comes to: changes to commit, and the answer to give when they are.
+/// The result of planning a command: changes to commit, and the answer to give once they are committed.
 ///
 /// Planning changes nothing but counters. A plan takes effect in two steps: its changes are committed to the store, and
 /// then the very same changes are applied to memory. If the commit fails, memory is as it was, and so is the store.
 package struct Plan: Sendable {
     package var changes: [StoreChange]
     package var reply: Reply
-    /// What the plan relies on: an earlier plan of the same transaction must not have changed it.
+    /// Keys that the plan relies on: an earlier plan of the same transaction must not have changed them.
     package var reads: [PlanKey]
-    /// What the plan changes.
-    package var writes: [PlanKey]
+    /// Keys that the plan changes although no change of it names them.
+    package var touched: [PlanKey]
 
-    package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = [], writes: [PlanKey] = []) {
+    package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = [], touched: [PlanKey] = []) {
         self.changes = changes
         self.reply = reply
         self.reads = reads
-        self.writes = writes
+        self.touched = touched
+    }
+
+    /// All keys that the plan changes.
+    package var writes: [PlanKey] {
+        var keys = touched
+        for change in changes { change.visitKeys { keys.append($0) } }
+        return keys
     }
 
     /// A plan that changes nothing.
     package static func refused(_ refusal: Refusal) -> Plan { Plan(reply: .refused(refusal)) }
 }
 
-/// Something that plans of one transaction may disagree about.
+/// A fact that plans of one transaction may disagree about. `StoreChange.visitKeys` says which keys a change changes.
 ///
 /// Choosing reads the registry, which sessions change; this is left out on purpose. Neither the notification nor the
 /// session's change has been answered yet, so either order is a true one, and neither has to wait for the other.
 package enum PlanKey: Hashable, Sendable {
     case application(ApplicationID)
     case source(SourceID)
-    /// Which resources belong to sets.
+    /// The membership of resources in sets.
     case resourceSets
-    /// Which sources there are.
+    /// The names of all sources.
     case sources
     case session(SessionKey)
     /// A gate, and which sessions are connected at it.
     ///
-    /// Who only asks whether it is open leaves it out, like who chooses: what stands in a lane waits there too.
+    /// Plans that only ask whether the gate is open leave the key out, as choices do: deliveries in a lane wait there too.
     case gate(GateKey)
-    /// Which gates of the application are not as they were: who says something else of gates looks at all of them.
+    /// All gates of the application with a history: a change of the application's gate settings looks at each of them.
     case gates(ApplicationID)
-    /// Which sessions the application has.
+    /// The application's sessions as a set.
     case sessions(ApplicationID)
     /// Whether the application is about to get a session that the router makes.
     case newSession(ApplicationID)
-    /// Which notifications the application has.
+    /// The application's notifications as a set.
     case notifications(ApplicationID)
     case dedupe(DedupeKey)
-    /// Which notification is the newest under the key.
+    /// The newest notification under the key.
     case collapse(CollapseKey)
     case delivery(NotificationSequence)
-    /// Which replays there are, and how far they have come.
+    /// All replays and their positions.
     case replays
-    /// What the application's delegate is to be told of sessions that are gone.
+    /// The discarded sessions that the application's delegate is still to be told of.
     case discards(ApplicationID)
 }
 
@@ -74,6 +81,7 @@ package struct Batch: Sendable {
 
     package mutating func append(_ plan: Plan) {
         plans.append(plan)
-        written.formUnion(plan.writes)
+        for change in plan.changes { change.visitKeys { written.insert($0) } }
+        written.formUnion(plan.touched)
     }
 }

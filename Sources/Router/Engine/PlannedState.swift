@@ -1,14 +1,14 @@
 import RouterPlugin
 
-/// How a plan leaves what gates depend on, as far as it has come: an application, its sessions, gates and passcodes. A plan
-/// is about one application.
+/// The state that a plan leaves, as far as it has come: an application, its sessions, gates and passcode locks. A plan is
+/// about one application.
 ///
-/// A plan may change the same gate more than once: each change begins with what the one before it has made.
+/// A plan may change the same gate more than once: each change begins with the result of the one before.
 struct PlannedState {
     private(set) var id: ApplicationID?
-    /// What the application says from now on, if that is other than before.
+    /// The application, if the plan changes it.
     private(set) var application: Application?
-    /// The sessions as they are afterwards; nil for those that are gone.
+    /// The sessions that the plan changes; nil for deleted ones.
     private(set) var sessions: [SessionKey: SceneSession?] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var locks: [GateKey: PasscodeLock] = [:]
@@ -36,20 +36,6 @@ struct PlannedState {
         }
     }
 
-    /// A session as it is afterwards; nil if it is gone.
+    /// A session as the plan leaves it; nil if the plan deletes it.
     func after(_ known: SceneSession) -> SceneSession? { sessions[known.key] ?? known }
-
-    /// Whether the plan moves sessions, or says who takes part.
-    var movesSessions: Bool { application != nil || !sessions.isEmpty }
-}
-
-extension Engine {
-    /// A gate as a plan has it so far, to be changed.
-    func visit(_ key: GateKey, under settings: OnboardingSettings, in state: PlannedState) -> GateVisit {
-        let gate = state.gates[key] ?? tenants[key.application]?.gate(of: key.device) ?? OnboardingGate(key)
-        return GateVisit(gate, under: settings)
-    }
-
-    /// A lock as a plan has it so far.
-    func passcodeLock(_ key: GateKey, in state: PlannedState) -> PasscodeLock { state.locks[key] ?? passcodeLock(key) }
 }

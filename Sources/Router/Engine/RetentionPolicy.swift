@@ -1,19 +1,19 @@
 package import RouterPlugin
 
-/// For how long is kept what nobody waits for any more: settled notifications with all that belongs to them, and what
-/// is remembered of requests.
+/// How long records are kept that no client waits for any more: settled notifications with all that belongs to them, and
+/// kept answers to requests.
 ///
 ///     settled ───────────────▶ repeats ──────────────────────────▶ age ─────────▶
 ///             kept in any case         kept unless the store            forgotten
 ///                                      is larger than it may be
 ///
-/// What is not settled is never forgotten.
+/// Unsettled notifications are never forgotten.
 package struct RetentionPolicy: Hashable, Sendable {
-    /// Forgotten when it has been over for so long; nil keeps it for ever.
+    /// The age at which a record is forgotten; nil keeps it permanently.
     package var ageMilliseconds: Int64?
-    /// While the store is larger, the oldest is forgotten before its time; nil sets no limit.
+    /// The size of the store beyond which the oldest records are forgotten before their time; nil sets no limit.
     package var maximumBytes: Int64?
-    /// For so long it is kept however large the store is: senders that repeat themselves are known by it.
+    /// The time for which a record is kept however large the store is: repetitions of senders are known by it.
     package var repeatMilliseconds: Int64
 
     /// Keeps everything.
@@ -25,24 +25,24 @@ package struct RetentionPolicy: Hashable, Sendable {
         self.repeatMilliseconds = repeatMilliseconds
     }
 
-    /// What to do now.
+    /// The next step.
     package struct Step: Hashable, Sendable {
         /// Oldest first, and no more than a transaction bears.
         package var forget: [Retained.Item]
-        /// When there may be more, if nothing is to be forgotten now; nil if that depends on what comes in.
+        /// When there may be more, if nothing is to be forgotten now; nil if that depends on new records.
         package var lookAgainAt: Timestamp?
     }
 
     package func step(_ retained: Retained, at now: Timestamp) -> Step {
         var step = Step(forget: [])
-        // Indexes are smaller then too, so this is more than is left over in the end.
+        // Indexes shrink too, so this is more than is left over in the end.
         var excess = maximumBytes.map { retained.bytes - $0 } ?? 0
         var bytes = 0
         for item in retained.oldest.prefix(RouterLimits.forgottenPerTransaction) {
             guard let age = excess > 0 ? repeatMilliseconds : ageMilliseconds else { break }
             let due = item.since.advanced(byMilliseconds: age)
             guard due <= now else {
-                // Who settles something every second would be forgotten every second, a transaction each.
+                // An application that settles a notification every second would cause a transaction every second.
                 let earliest = now.advanced(byMilliseconds: RouterLimits.retentionPauseMilliseconds)
                 if step.forget.isEmpty { step.lookAgainAt = max(due, earliest) }
                 break

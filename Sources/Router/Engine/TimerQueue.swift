@@ -1,12 +1,12 @@
 import HeapModule
 package import RouterPlugin
 
-/// What is due when, earliest first.
+/// Timers, earliest first.
 ///
-/// There is one timer of a kind that counts, the earliest: who sets a later one as well is called at the earlier time,
-/// looks whether it means something, and sets the later one then. So a lease that is renewed a thousand times has one
-/// timer. One that is cancelled, or that an earlier one has replaced, stays until it comes first, or until such timers are
-/// the greater part.
+/// Of each kind one timer counts, the earliest. A caller that sets a later one as well is called at the earlier time, looks
+/// whether that means anything, and sets the later one then. So a lease that is renewed a thousand times has one timer. A
+/// timer that is cancelled, or replaced by an earlier one, stays until it comes first, or until such timers are the greater
+/// part.
 package struct TimerQueue: Sendable {
     package enum Kind: Hashable, Sendable {
         /// A lane may go on.

@@ -1,6 +1,6 @@
 import RouterPlugin
 
-/// Keeps a delivery from coming back to sessions that have failed it. They stay what they are for everything else.
+/// Keeps a delivery from coming back to sessions that have failed it. They stay candidates for everything else.
 struct TriedSessions: RoutingRule {
     let sessions: Set<SessionID>
 

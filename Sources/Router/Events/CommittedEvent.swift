@@ -1,6 +1,6 @@
 package import RouterPlugin
 
-/// Something that has happened, and who is registered to be told, in that order.
+/// A committed event, and the observers that are registered for it, in the order in which they are told.
 package struct CommittedEvent: Hashable, Sendable {
     package var event: RouterEvent
     package var observers: [PluginID]

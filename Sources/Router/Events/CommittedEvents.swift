@@ -1,26 +1,26 @@
 import RouterPlugin
 
-/// What has happened with the changes of a transaction, gathered change by change.
+/// The events of a transaction, gathered change by change.
 ///
-/// Memory stands as it was before the transaction. What its earlier changes have made of it is remembered here, so that
-/// each change is seen against what was just before it.
+/// Memory stands as it was before the transaction. The results of its earlier changes are kept here, so that each change is
+/// compared with the state just before it.
 struct CommittedEvents {
     private(set) var events: [RouterEvent] = []
     private var sequence: Int64
     private let time: Timestamp
 
     var applications: [ApplicationID: Application] = [:]
-    /// Nil for those that are gone.
+    /// Sessions as changed; nil for deleted ones.
     var sessions: [SessionKey: SceneSession?] = [:]
     var gates: [GateKey: OnboardingGate] = [:]
     var deliveries: [NotificationSequence: Delivery] = [:]
 
-    /// What is delivered, as far as events name it.
+    /// A delivery, as far as events name it.
     struct Delivery {
         var view: DeliveryView
         var application: ApplicationID
         var device: DeviceID?
-        /// In whose lane it is.
+        /// The session in whose lane it is.
         var session: SessionID?
     }
 
@@ -83,7 +83,7 @@ extension RouterEventType {
         }
     }
 
-    /// A step of a session's; nil for what is no step.
+    /// A step of a session's life; nil for other events.
     init?(step kind: SceneEventKind) {
         guard kind.enters != nil, let type = Self(rawValue: kind.rawValue) else { return nil }
         self = type

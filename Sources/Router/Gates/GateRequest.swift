@@ -1,20 +1,20 @@
 package import RouterPlugin
 
-/// A request to a gate from a session or an operator.
+/// A request to a gate from outside.
 package enum GateRequest: Sendable {
-    /// A session asks to use the application.
+    /// A session wants the application to be used.
     case open(SessionKey)
-    /// A session reports progress or an outcome, as the responsible session of a term.
+    /// The responsible session reports on its task.
     case report(Report, by: SessionKey, term: Int64)
-    /// An operator makes the gate start over.
+    /// An operator lets everything begin from the start.
     case reset(GateKey)
 
     package enum Report: Hashable, Sendable {
         case progress(ProgressReport)
-        /// The client keeps the result of onboarding under this name; nil requests a generated name.
+        /// Onboarding is complete. The client keeps its result under this name; nil for a name that the router makes.
         case succeed(storing: String?)
         case fail
-        /// The gate must start over; any session may request that while the gate requires no action.
+        /// Everything is to begin from the start; where nothing is to be done, any session may request it.
         case reset
     }
 
@@ -25,7 +25,7 @@ package enum GateRequest: Sendable {
         }
     }
 
-    /// The session that makes the request; nil for an operator.
+    /// The session that speaks; nil for an operator.
     package var speaker: SessionKey? {
         switch self {
         case .open(let session), .report(_, by: let session, term: _): session

@@ -1,13 +1,13 @@
 import DequeModule
 
-/// Notifications held by a gate, in the order of acceptance. Most are added at the end and removed from the front.
+/// Notifications that wait behind a gate, in the order of acceptance. Most is added at the end and taken from the front.
 struct HeldNotifications: Sendable {
     private var sequences: Deque<NotificationSequence> = []
 
     var isEmpty: Bool { sequences.isEmpty }
     var count: Int { sequences.count }
 
-    /// At most `count` notifications from the front, in order.
+    /// Up to that many, first ones first.
     func first(_ count: Int) -> [NotificationSequence] { Array(sequences.prefix(count)) }
 
     mutating func insert(_ sequence: NotificationSequence) {
@@ -20,7 +20,7 @@ struct HeldNotifications: Sendable {
         if place < sequences.endIndex, sequences[place] == sequence { sequences.remove(at: place) }
     }
 
-    /// The index of a notification, or the index at which to insert it.
+    /// Where it stands, or would.
     private func place(of sequence: NotificationSequence) -> Int {
         var (low, high) = (sequences.startIndex, sequences.endIndex)
         while low < high {

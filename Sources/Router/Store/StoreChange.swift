@@ -1,6 +1,9 @@
 package import RouterPlugin
 
 /// One change of the data in a store.
+///
+/// A new kind of change is added here with its keys, in `Engine.apply`, in the stores (`ChangeWriter`, `StoreModel`), and
+/// nowhere else.
 package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
     /// Its sessions and gates go with it, and the keys of requests to it; its notifications stay.
@@ -39,4 +42,53 @@ package enum StoreChange: Hashable, Sendable {
     case forgetReplay(ReplayID)
     /// It goes with its application.
     case putPasscodeLock(PasscodeLock)
+}
+
+extension StoreChange {
+    /// Shows the keys that the change changes: a plan that relies on one of them does not share a transaction with it.
+    package func visitKeys(_ visit: (PlanKey) -> Void) {
+        switch self {
+        case .putApplication(let application): visit(.application(application.id))
+        case .deleteApplication(let id): visit(.application(id))
+        case .putSource(let source):
+            visit(.source(source.id))
+            visit(.sources)
+        case .deleteSource(let id):
+            visit(.source(id))
+            visit(.sources)
+        case .putResourceSet: visit(.resourceSets)
+        case .putSession(let session):
+            visit(.session(session.key))
+            visit(.sessions(session.key.application))
+        case .deleteSession(let key):
+            visit(.session(key))
+            visit(.sessions(key.application))
+        case .putGate(let gate):
+            visit(.gate(gate.key))
+            visit(.gates(gate.key.application))
+        case .putPasscodeLock(let lock): visit(.gate(lock.key))
+        case .keepAnswer(let key, _, _), .forgetAnswer(let key): visit(.dedupe(key))
+        case .insert(let notification): notification.visitKeys(visit)
+        case .addDedupeKeys(let sequence, let keys):
+            visit(.delivery(sequence))
+            for key in keys { visit(.dedupe(key)) }
+        case .recordAttempt(let attempt): visit(.delivery(attempt.sequence))
+        case .recall(let sequence, _), .reschedule(let sequence, _), .reassign(let sequence, _, _),
+            .settle(let sequence, _, _), .forget(let sequence):
+            visit(.delivery(sequence))
+        case .putReplay, .forgetReplay: visit(.replays)
+        }
+    }
+}
+
+extension NewNotification {
+    fileprivate func visitKeys(_ visit: (PlanKey) -> Void) {
+        visit(.notifications(application))
+        for key in dedupeKeys { visit(.dedupe(DedupeKey(application: application, source: source, key: key))) }
+        if let key = CollapseKey(application: application, device: device, collapseID: collapseID) {
+            visit(.collapse(key))
+        }
+        // The set of discarded sessions that the delegate is told of.
+        if event?.kind == .didDiscardSceneSessions { visit(.discards(application)) }
+    }
 }

@@ -29,6 +29,12 @@ extension Tenant {
         return key == gate || isOpen(for: place) && gates.gated(at: place) == nil ? nil : key
     }
 
+    /// When the application is locked on a device, if no session comes to the foreground before; nil if it is not going to be.
+    func locksAt(of device: DeviceID?) -> Timestamp? {
+        guard application.gates.onboarding != nil, let policy = application.gates.passcode else { return nil }
+        return gates.lock(of: device)?.locksAt(under: policy)
+    }
+
     mutating func findObsoleteLocks() { gates.findObsoleteLocks(under: application.gates) }
 
     /// Gates with notifications waiting, in no order.
@@ -36,7 +42,7 @@ extension Tenant {
         gates.devicesWithGated.map { GateKey(application: application.id, device: $0) }
     }
 
-    /// What a session's screen shows; nil if the application has no gate.
+    /// The screen of a session; nil if the application has no gate.
     package func screen(of session: SceneSession) -> ApplicationScreen? {
         guard application.gates.onboarding != nil else { return nil }
         return gate(of: session.device).screen(of: session.key.session)
@@ -56,7 +62,7 @@ extension Tenant {
     func visitConnected(at device: DeviceID?, _ visit: (SceneSession) -> Bool) {
         registry.visit(.can, for: RegistryQuery(device: device, contentID: nil)) { id in
             guard let session = sessions[id] else { return true }
-            // Those behind it are not connected either.
+            // Sessions behind it are not connected either.
             return session.activationState != .unattached && visit(session)
         }
     }

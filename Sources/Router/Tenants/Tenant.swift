@@ -20,7 +20,7 @@ package struct Tenant: Sendable {
     /// Disabled sessions, by device; there are few.
     package var gone: [DeviceID?: Set<SessionID>] { records.value.gone }
 
-    package internal(set) var gates: ApplicationGates {
+    package internal(set) var gates: GateTable {
         _read { yield records.value.gates }
         _modify { yield &records.value.gates }
     }
@@ -77,7 +77,7 @@ package struct Tenant: Sendable {
         ActivationState.allCases.last { states[Int($0.rawValue)] > 0 } ?? .unattached
     }
 
-    /// The connected session that is closest to the person, which would have what is about nothing in particular; nil if
+    /// The connected session that is closest to the person, which would have a notification without a content id; nil if
     /// none is connected. Without a device, on any.
     package func currentSession(on device: DeviceID?) -> SceneSession? {
         let query = RegistryQuery(device: device, contentID: nil, prefersRequiresCan: false)
@@ -126,7 +126,7 @@ package struct Tenant: Sendable {
 private struct TenantRecords: Sendable {
     var discarded: [SessionID: SceneSession] = [:]
     var gone: [DeviceID?: Set<SessionID>] = [:]
-    var gates = ApplicationGates()
+    var gates = GateTable()
     var deliveries = TenantDeliveries()
 }
 

@@ -13,7 +13,6 @@ extension Witness {
         let held = heldByGates(before)
         for change in changes {
             switch change {
-            case .putReplay, .forgetReplay, .putSource, .deleteSource, .putResourceSet: break
             case .putPasscodeLock(let lock): put(lock, at: now)
             case .putGate(let gate): put(gate)
             case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
@@ -29,6 +28,7 @@ extension Witness {
                 settled(sequence, settlement, at: now)
             case .forget(let sequence): forgot(sequence, at: now)
             case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
+            default: break
             }
         }
         for change in changes { noteEnd(of: change, at: now) }

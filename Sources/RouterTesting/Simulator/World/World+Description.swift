@@ -9,7 +9,6 @@ extension World {
         case .deleteApplication(let id): "delete \(id)"
         case .putSource(let source): "put the source \(source.id)"
         case .deleteSource(let id): "delete the source \(id)"
-        case .putResourceSet(let set): "put the set \(set.name)"
         case .putSession(let session):
             """
             put \(session.key) \(session.activationState) \(session.connection.epoch).\(session.connection.lastEvent)\
@@ -33,8 +32,8 @@ extension World {
         case .forget(let sequence): "forget \(sequence)"
         case .forgetAnswer(let key): "forget the answer to \(key.key)"
         case .putReplay(let replay): "\(replay.id) \(replay.state), has come to \(replay.position)"
-        case .forgetReplay(let id): "forget \(id)"
         case .putPasscodeLock(let lock): "passcode of \(lock.key): \(lock.tries) tries"
+        default: "\(change)"
         }
     }
 

@@ -1,21 +1,31 @@
 package import RouterPlugin
 
 extension Engine {
-    /// What has happened, of changes that have been committed and are about to be applied.
-    ///
-    /// It is read off the changes and nothing else, so that what is told is what is durable, whoever has planned it.
+    /// The events of changes that have been committed and are about to be applied.
     ///
     /// - Parameter sequence: The number of the last event before these.
-    package func events(
-        of changes: [StoreChange], after sequence: Int64, at now: Timestamp
-    ) -> [CommittedEvent] {
+    package func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
+        EventReader(tenants: tenants, holders: holders, lanes: planner.view)
+            .events(of: changes, after: sequence, at: now)
+    }
+}
+
+/// Reads events off committed changes and nothing else, so that streams and observers are told of durable facts, whichever
+/// command has planned them. Memory stands as it was before the changes.
+struct EventReader {
+    let tenants: [ApplicationID: Tenant]
+    /// The applications of held notifications.
+    let holders: [NotificationSequence: ApplicationID]
+    let lanes: LaneView
+
+    func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
         var told = CommittedEvents(after: sequence, at: now)
         for change in changes { tell(change, in: &told) }
         tellScreens(in: &told)
         return told.events.map { CommittedEvent(event: $0, observers: observers(of: $0, told)) }
     }
 
-    /// Those of the application before those of the session, each once; of what is gone, those that it had.
+    /// The observers of the application before those of the session, each once; a deleted one has those that it had.
     private func observers(of event: RouterEvent, _ told: CommittedEvents) -> [PluginID] {
         let tenant = tenants[event.application]
         var observers = (told.applications[event.application] ?? tenant?.application)?.observers ?? []
@@ -58,14 +68,12 @@ extension Engine {
         case .settle(let sequence, let settlement, _):
             guard let delivery = known(sequence, told) else { return }
             told.add(RouterEventType(settlement), delivery, .settlement(delivery.view, reason: settlement.reason))
-        case .addDedupeKeys, .recall, .reschedule, .keepAnswer, .forget, .forgetAnswer, .putReplay, .forgetReplay,
-            .putPasscodeLock, .putSource, .deleteSource,
-            .putResourceSet:
-            break
+        // Every other change is one of bookkeeping.
+        default: break
         }
     }
 
-    /// That there is an event to deliver is not told: what it is about has been.
+    /// Tells of an accepted notification. An event to deliver is not told of: its subject has been.
     private func tell(_ notification: NewNotification, in told: inout CommittedEvents) {
         let delivery = CommittedEvents.Delivery(notification)
         told.deliveries[notification.sequence] = delivery
@@ -102,7 +110,7 @@ extension Engine {
         if before.disabled != nil, session.disabled == nil { told.add(.sessionEnabled, session) }
     }
 
-    /// It goes at once, for there is nobody who would be told of the steps.
+    /// Tells the end of a session that is deleted at once, because its scene is not told of the steps.
     private func tellEnd(of session: SceneSession, in told: inout CommittedEvents) {
         tell(SceneEventKind.steps(from: session.activationState, to: .unattached), of: session, in: &told)
         told.add(.sessionDiscarded, session)
@@ -132,8 +140,8 @@ extension Engine {
         }
     }
 
-    /// What the screens of sessions show follows from their gates, whoever of the two has changed. Of many at a gate the
-    /// best are told of, as many as are told themselves.
+    /// Tells of screens, which follow from sessions and gates, whichever of the two has changed. Of many sessions at a gate
+    /// the best are told of, as many as are told themselves.
     private func tellScreens(in told: inout CommittedEvents) {
         var concerned: [SessionKey: SceneSession] = [:]
         for gate in told.gates.values {
@@ -150,12 +158,12 @@ extension Engine {
         for (key, session) in told.sessions { concerned[key] = session }
         for (key, session) in concerned.sorted(by: { $0.key < $1.key }) {
             guard let after = screen(of: session, told) else { continue }
-            guard after != screen(of: self.session(key), nil) else { continue }
+            guard after != screen(of: tenants[key.application]?.sessions[key.session], nil) else { continue }
             told.add(.applicationScreenDidChange, session, .screen(after.rawValue))
         }
     }
 
-    /// What the session's screen shows with the changes so far, or before all of them; nil if it stands at no gate.
+    /// The session's screen with the changes so far, or before all of them; nil if it stands at no gate.
     private func screen(of session: SceneSession?, _ told: CommittedEvents?) -> ApplicationScreen? {
         guard let session, let settings = settings(session.key.application, told),
             let place = session.place(under: settings)
@@ -164,7 +172,7 @@ extension Engine {
         return gate.screen(of: session.key.session)
     }
 
-    // MARK: How it was
+    // MARK: Before the change
 
     private func settings(_ id: ApplicationID, _ told: CommittedEvents?) -> OnboardingSettings? {
         (told?.applications[id] ?? tenants[id]?.application)?.gates.onboarding
@@ -181,12 +189,13 @@ extension Engine {
 
     private func known(_ sequence: NotificationSequence, _ told: CommittedEvents) -> CommittedEvents.Delivery? {
         if let delivery = told.deliveries[sequence] { return delivery }
-        return unsettled(sequence).map { CommittedEvents.Delivery($0) }
+        let held = holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
+        return (held ?? lanes.delivery(sequence)?.notification).map { CommittedEvents.Delivery($0) }
     }
 }
 
 extension SceneSession {
-    /// Whether anything differs but where it stands and what counts its life.
+    /// Whether anything differs except for the state and its times.
     fileprivate func isOther(than before: SceneSession) -> Bool {
         var same = before
         same.activationState = activationState

@@ -1,14 +1,14 @@
 import RouterPlugin
 
-/// A gate while a plan looks at it: who comes and goes with that plan, and what there is to tell.
+/// A gate while a plan looks at it: the sessions that come and go with that plan, and the actions that follow.
 struct GateVisit {
     var gate: OnboardingGate
-    /// As it was when the visit began.
+    /// The gate as it was when the visit began.
     let known: OnboardingGate
     let settings: OnboardingSettings
-    /// Those that have been connected in the plan.
+    /// Sessions that the plan connects.
     var come: [SceneSession] = []
-    /// Those that have left in it.
+    /// Sessions that leave with the plan.
     var gone: Set<SessionID> = []
     var actions: [OnboardingGate.Action] = []
 
@@ -18,12 +18,12 @@ struct GateVisit {
         self.settings = settings
     }
 
-    /// The best of those that are there before the plan and stay.
+    /// The best session that is present before the plan and stays.
     func best(in tenant: Tenant) -> SessionID? {
         present(in: tenant, limit: 1).first?.key.session
     }
 
-    /// Those that are there before the plan and stay, best first.
+    /// The sessions that are present before the plan and stay, best first.
     func present(in tenant: Tenant, limit: Int) -> [SceneSession] {
         var present: [SceneSession] = []
         tenant.visitPresent(at: gate.key.device, under: settings) { session in
@@ -33,7 +33,7 @@ struct GateVisit {
         return present
     }
 
-    /// Those that are there with it.
+    /// The sessions that are present with the plan.
     func attending(in tenant: Tenant) -> [SceneSession] {
         (present(in: tenant, limit: RouterLimits.sessionsToldOfGate) + come).sorted {
             $0.creationSequence < $1.creationSequence
@@ -54,7 +54,7 @@ struct GateVisit {
         hear(.connected(session.key.session))
     }
 
-    /// Who takes part may not be who did: the gate is looked at anew.
+    /// Looks at the gate again: other sessions may take part than before.
     mutating func settle(in tenant: Tenant) {
         if let responsible = gate.responsible {
             guard tenant.sessions[responsible]?.place(under: settings) != gate.key else { return }
@@ -64,7 +64,7 @@ struct GateVisit {
         }
     }
 
-    /// Nobody speaks, so nothing is refused.
+    /// No session speaks, so nothing is refused.
     private mutating func hear(_ event: OnboardingGate.Event) {
         actions += (try? gate.handle(event)) ?? []
     }

@@ -4,7 +4,7 @@ package import RouterPlugin
 /// passcode lock, and the notifications that wait for it.
 ///
 /// Invariant: a device without gate, lock and waiting notifications has no entry.
-package struct ApplicationGates: Sendable {
+package struct GateTable: Sendable {
     private struct DeviceGate: Sendable {
         var gate: OnboardingGate?
         var lock: PasscodeLock?

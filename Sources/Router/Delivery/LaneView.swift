@@ -1,0 +1,26 @@
+import RouterPlugin
+
+/// The lanes as plans see them: read-only, and without the resources of the node.
+struct LaneView {
+    let lanes: LaneTable
+    private let laneOf: [NotificationSequence: SessionKey]
+
+    init(_ lanes: LaneTable, _ laneOf: [NotificationSequence: SessionKey]) {
+        self.lanes = lanes
+        self.laneOf = laneOf
+    }
+
+    subscript(key: SessionKey) -> Lane? { lanes[key] }
+
+    /// The lane of a delivery; nil if it is in none.
+    func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
+
+    func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
+        laneOf[sequence].flatMap { key in lanes.read(key) { $0.delivery(sequence) } ?? nil }
+    }
+
+    /// Whether an attempt of the delivery is under way.
+    func isInFlight(_ sequence: NotificationSequence) -> Bool {
+        if case .inFlight = delivery(sequence)?.machine.state { true } else { false }
+    }
+}

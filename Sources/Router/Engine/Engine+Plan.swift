@@ -1,0 +1,305 @@
+package import RouterPlugin
+
+extension Engine {
+    /// Plans a command from memory and facts.
+    ///
+    /// `needs` names the facts of a command. A need may show only in the course of planning, such as the payload of a
+    /// question that the plan ends: then `plan` throws `MissingFacts`, and the caller reads those and plans again. Planning
+    /// changes nothing but counters and timers (ids may be used up, retention may look again later), so that a command may
+    /// be planned any number of times before one of the plans is committed.
+    package mutating func plan(_ command: Command, _ facts: Facts, at now: Timestamp) throws(MissingFacts) -> Plan {
+        var plan = PlanDraft(facts, naming: ids, at: now)
+        try decide(command, in: &plan)
+        if !plan.hasReacted { try react(to: command, in: &plan) }
+        ids = plan.ids
+        return plan.finish()
+    }
+
+    /// Plans a command without the reactions.
+    private mutating func decide(_ command: Command, in plan: inout PlanDraft) throws(MissingFacts) {
+        switch command {
+        case .accept(let request): try accept(request, in: &plan)
+        case .acceptAll(let requests): try acceptAll(requests, in: &plan)
+        case .putSource(let draft):
+            if knows(draft.definition.application, &plan) { catalog.put(draft, in: &plan) }
+        case .deleteSource(let id): catalog.delete(id, in: &plan)
+        case .rotateSourceSecret(let id, let secret, let overlap, let once):
+            try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
+        case .applySet(let draft): try apply(draft, in: &plan)
+        case .putApplication(let draft): changes(of: draft.application.id).put(draft, in: &plan)
+        case .deleteApplication(let id): if knows(id, &plan) { changes(of: id).delete(in: &plan) }
+        case .rotateSecret(let place, let rotation, let once):
+            guard let tenant = tenants[place.application] else {
+                return plan.refuse(.unknownApplication(place.application))
+            }
+            try SecretExchange(tenant: tenant).rotate(place, rotation, once: once, in: &plan)
+        case .gate(let request): gates(request.application, &plan)?.hear(request, in: &plan)
+        case .passcode(let request): gates(request.speaker.session.application, &plan)?.hear(request, in: &plan)
+        case .replay(let draft):
+            if let id = draft.filter.application, !knows(id, &plan) { return }
+            replaying.begin(draft, in: &plan)
+        case .cancelReplay(let id): replaying.cancel(id, in: &plan)
+        case .cancel(let id): try cancel(id, in: &plan)
+        case .resume(let key): resume(key, in: &plan)
+        case .attemptFinished(let attempt): try finish(attempt, in: &plan)
+        case .followUp(let followUp): try decide(followUp, in: &plan)
+        case .beginBatch, .putSession, .patchSession, .deleteSession, .disconnectSession, .activate, .refreshSession:
+            try decideScene(command, in: &plan)
+        }
+    }
+
+    private func decideScene(_ command: Command, in plan: inout PlanDraft) throws(MissingFacts) {
+        switch command {
+        case .beginBatch(let key, let fingerprint):
+            try scenes(key.application, &plan)?.beginBatch(key, fingerprint, in: &plan)
+        case .putSession(let key, let draft, let once):
+            try scenes(key.application, &plan)?.put(key.session, draft, once: once, in: &plan)
+        case .patchSession(let key, let patch): scenes(key.application, &plan)?.patch(key.session, patch, in: &plan)
+        case .deleteSession(let key, let dismissal):
+            try scenes(key.application, &plan)?.discard(key.session, dismissal, in: &plan)
+        case .disconnectSession(let key): scenes(key.application, &plan)?.disconnect(key.session, in: &plan)
+        case .activate(let request): try scenes(request.application, &plan)?.activate(request, in: &plan)
+        case .refreshSession(let key): scenes(key.application, &plan)?.refresh(key.session, in: &plan)
+        default: preconditionFailure("A command that is not about a scene.")
+        }
+    }
+
+    private mutating func decide(_ followUp: FollowUp, in plan: inout PlanDraft) throws(MissingFacts) {
+        switch followUp {
+        case .end(let sequence):
+            guard let delivery = planner.delivery(sequence), delivery.isEnding else { return }
+            plan.settle(sequence, as: delivery.notification.recall?.settlement ?? .expired)
+        case .release(let sequence):
+            guard let notification = held(sequence) else { return }
+            try rerouting(in: notification.application).release(notification, in: &plan)
+        case .drain(let key): try rerouting(in: key.application).drain(key, in: &plan)
+        case .releaseGated(let key): try rerouting(in: key.application).release(gatedAt: key, in: &plan)
+        case .lapseLease(let key): scenes(key.application)?.lapse(key.session, in: &plan)
+        case .finishDiscard(let key): try scenes(key.application)?.finishDiscard(key.session, in: &plan)
+        case .lock(let key): gates(key.application)?.relock(key, in: &plan)
+        case .forgetPasscodes(let id): gates(id)?.forgetPasscodes(in: &plan)
+        case .forget:
+            if let time = try retention.step(in: &plan) { timers.set(.retention, at: time) }
+        case .replay(let id):
+            try replaying.step(id, through: settings.pipeline, tenant: { tenants[$0] }, in: &plan)
+        }
+    }
+
+    /// Runs the reactions to a plan, in their order.
+    private func react(to command: Command, in plan: inout PlanDraft) throws(MissingFacts) {
+        var due = PlanReaction.Due(after: plan.changes)
+        for reaction in PlanReaction.inOrder where due.contains(reaction) {
+            switch reaction {
+            case .endQuestions: try plan.state.id.flatMap(scenes)?.endQuestions(in: &plan)
+            case .configureSessions:
+                try application(askedBy: plan).flatMap(scenes)?.configureSessions(after: command, in: &plan)
+            case .attendGates: plan.state.id.flatMap(gates)?.attend(in: &plan)
+            case .watchForeground: plan.state.id.flatMap(gates)?.watchForeground(in: &plan)
+            case .tellScreens: plan.state.id.flatMap(gates)?.tellScreens(in: &plan)
+            }
+            due = PlanReaction.Due(after: plan.changes)
+        }
+    }
+
+    /// The application whose delegate was asked a question that the plan settles; nil if the plan settles none, or deletes
+    /// the application with its sessions.
+    private func application(askedBy plan: PlanDraft) -> ApplicationID? {
+        for case .settle(let sequence, _, _) in plan.changes {
+            guard let lane = planner.lane(of: sequence), lane.session.isDelegate else { continue }
+            if case .deleteApplication? = plan.changes.first { return nil }
+            return lane.application
+        }
+        return nil
+    }
+
+    // MARK: Collaborators
+
+    /// Whether an application exists; the plan is refused if it does not.
+    private func knows(_ id: ApplicationID, _ plan: inout PlanDraft) -> Bool {
+        if tenants[id] == nil { plan.refuse(.unknownApplication(id)) }
+        return tenants[id] != nil
+    }
+
+    private func scenes(_ id: ApplicationID, _ plan: inout PlanDraft) -> SceneLifeCycle? {
+        knows(id, &plan) ? scenes(id) : nil
+    }
+
+    private func gates(_ id: ApplicationID, _ plan: inout PlanDraft) -> ApplicationGates? {
+        knows(id, &plan) ? gates(id) : nil
+    }
+
+    private func scenes(_ id: ApplicationID) -> SceneLifeCycle? {
+        tenants[id].map { SceneLifeCycle(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
+    }
+
+    func gates(_ id: ApplicationID) -> ApplicationGates? {
+        tenants[id].map { ApplicationGates(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
+    }
+
+    private func changes(of id: ApplicationID) -> ApplicationChanges {
+        ApplicationChanges(tenant: tenants[id], lanes: planner.view)
+    }
+
+    private func rerouting(in id: ApplicationID) -> Rerouting {
+        Rerouting(
+            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit)
+    }
+
+    // MARK: Notifications
+
+    private func accept(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) {
+        guard let tenant = tenants[request.application] else {
+            return plan.refuse(.unknownApplication(request.application))
+        }
+        if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
+        let lanes = request.notification.collapseID == nil ? nil : planner.view
+        try Acceptance(tenant: tenant, lanes: lanes, pipeline: settings.pipeline).accept(request, in: &plan)
+    }
+
+    private func acceptAll(_ requests: [AcceptRequest], in plan: inout PlanDraft) throws(MissingFacts) {
+        guard let id = requests.first?.application else {
+            plan.reply = .acceptedAll([])
+            return
+        }
+        guard let tenant = tenants[id] else { return plan.refuse(.unknownApplication(id)) }
+        try Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline).acceptAll(
+            requests, refusal: { refusal(ofDeviceOf: $0, in: tenant) }, in: &plan)
+    }
+
+    /// The refusal of a request whose device does not meet its demand.
+    private func refusal(ofDeviceOf request: AcceptRequest, in tenant: Tenant) -> Refusal? {
+        guard request.deviceDemand != .none, let device = request.device else { return nil }
+        if tenant.isRetired(device) { return .retiredDevice(since: tenant.retirement(of: device)) }
+        guard request.deviceDemand == .registered, !tenant.hasSessions(for: device) else { return nil }
+        let mayAsk = tenants.count <= RouterLimits.applicationsAsked
+        return .unknownDevice(isElsewhere: mayAsk && tenants.values.contains { $0.hasSessions(for: device) })
+    }
+
+    private func finish(_ attempt: FinishedAttempt, in plan: inout PlanDraft) throws(MissingFacts) {
+        guard let delivery = planner.delivery(attempt.sequence) else { return }
+        let id = delivery.notification.application
+        let meaning = AttemptMeaning(
+            attempt, of: delivery.machine, under: tenants[id]?.application.delivery,
+            hasMoved: { tenants[id]?.hasMoved(from: attempt) ?? false }, in: &plan)
+        plan.reads.append(.delivery(attempt.sequence))
+        guard !meaning.isPlain(attempt) else {
+            plan.changes = [
+                .recordAttempt(AttemptRecord(attempt)), .settle(attempt.sequence, .delivered, at: plan.time),
+            ]
+            return
+        }
+        let outcomes = Outcomes(
+            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit)
+        try outcomes.follow(meaning, of: attempt, delivery.notification, in: &plan)
+    }
+
+    private func cancel(_ id: NotificationID, in plan: inout PlanDraft) throws(MissingFacts) {
+        guard let stored = try plan.facts.notification(id) else { return plan.refuse(.unknownNotification(id)) }
+        plan.reads.append(.delivery(stored.sequence))
+        guard let notification = unsettled(stored.sequence) else {
+            // A cancelled notification may be cancelled again.
+            plan.reply = stored.state == .cancelled ? .cancelled(.cancelled) : .refused(.settled(id, stored.state))
+            return
+        }
+        let isInFlight = isInFlight(notification.sequence)
+        plan.reply = .cancelled(isInFlight ? .inFlight : .cancelled)
+        plan.recall(notification, as: .cancelled, isInFlight: isInFlight)
+    }
+
+    /// The receiver is well again: deliveries that wait for their next attempt need not wait longer, and the endpoint's
+    /// breaker is closed.
+    ///
+    /// The breaker is not kept, so there is nothing to commit: if the rest fails, an endpoint is tried early, once.
+    private mutating func resume(_ key: SessionKey, in plan: inout PlanDraft) {
+        guard knows(key.application, &plan) else { return }
+        let session = session(key)
+        guard session != nil || key.session.isDelegate else { return plan.refuse(.unknownSession(key)) }
+        guard let endpoint = endpoint(of: key) else { return plan.refuse(.endpointNotHere) }
+        planner.resume(endpoint, at: plan.time)
+        plan.reply = .resumed
+        plan.reads += [.application(key.application), .session(key)]
+        if var session, session.disabled != nil {
+            session.disabled = nil
+            plan.changes.append(.putSession(session))
+        }
+        planner.view.endWaits(in: key, in: &plan)
+    }
+
+    // MARK: Sets
+
+    /// Plans the resources of a set in one plan: all of them or none.
+    ///
+    /// Later resources rely on earlier ones, such as a session on its application. They are planned on a copy of the engine
+    /// to which the plans before them have been applied; the copy costs the size of the tenants that the set changes.
+    private func apply(_ draft: ResourceSetDraft, in plan: inout PlanDraft) throws(MissingFacts) {
+        var copy = self
+        var applied: [AppliedResource] = []
+        for (place, resource) in draft.inOrder {
+            let before = copy.value(of: resource.ref)
+            let one = try copy.plan(resource.command(replacing: before), plan.facts, at: plan.time)
+            if case .refused(let refusal) = one.reply { return plan.refuse(.resource(place, refusal)) }
+            let after = one.value(of: resource.ref) ?? before
+            let isAdopted = before != nil && !catalog.holds(resource.ref, in: draft.name)
+            applied.append(
+                AppliedResource(ref: resource.ref, before: before, after: after, isAdopted: isAdopted))
+            // A call renews a lease; an unchanged session is left as it is all the same.
+            if before.isSameSpecification(as: after) { continue }
+            copy.take(one, into: &plan)
+        }
+        if draft.prunes, let refusal = try copy.prune(draft, &applied, in: &plan) { return plan.refuse(refusal) }
+        let ids = copy.ids
+        guard !draft.isDryRun else {
+            plan = PlanDraft(plan.facts, naming: plan.ids, at: plan.time)
+            plan.reply = .applied(applied)
+            return
+        }
+        plan.reply = .applied(applied)
+        plan.ids = ids
+        catalog.keepMembers(of: draft, in: &plan)
+    }
+
+    /// Deletes the resources that a set no longer names, on this copy; returns the refusal if one of them has to stay.
+    private mutating func prune(
+        _ draft: ResourceSetDraft, _ applied: inout [AppliedResource], in plan: inout PlanDraft
+    ) throws(MissingFacts) -> Refusal? {
+        let obsolete = catalog.obsoleteMembers(of: draft.name, keeping: draft.members)
+        let deleted = Set(obsolete)
+        for ref in obsolete where ref.kind == .application {
+            let sessions = tenants[ref.application]?.sessions.values.map {
+                ResourceRef(.session, ref.application, $0.key.session.text)
+            }
+            let contents = (sessions ?? []) + catalog.sources(of: ref.application)
+            let others = contents.filter { !deleted.contains($0) }
+            guard others.isEmpty else { return .applicationNotEmpty(ref.application, .init(others)) }
+        }
+        for ref in obsolete {
+            guard let before = value(of: ref) else { continue }
+            let one = try self.plan(ref.deletion, plan.facts, at: plan.time)
+            if case .refused(let refusal) = one.reply { return refusal }
+            applied.append(AppliedResource(ref: ref, before: before, after: nil))
+            take(one, into: &plan)
+        }
+        return nil
+    }
+
+    /// Applies a plan to this copy, and adds it to the plan of the set.
+    private mutating func take(_ one: Plan, into plan: inout PlanDraft) {
+        _ = apply(one.changes, at: plan.time)
+        plan.add(one)
+    }
+
+    /// The resource as it is now; nil if there is none, or if it is another application's.
+    package func value(of ref: ResourceRef) -> ResourceValue? {
+        switch ref.kind {
+        case .application: tenants[ref.application].map { .application($0.application) }
+        case .session:
+            session(SessionKey(application: ref.application, session: SessionID(unchecked: ref.id))).map {
+                .session($0)
+            }
+        case .source:
+            catalog.sources[SourceID(unchecked: ref.id)].flatMap {
+                $0.application == ref.application ? .source($0) : nil
+            }
+        }
+    }
+}

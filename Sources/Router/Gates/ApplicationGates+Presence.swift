@@ -1,0 +1,44 @@
+import RouterPlugin
+
+extension ApplicationGates {
+    /// Tells gates of the sessions that leave and come with a plan: whatever has connected, disconnected, discarded or
+    /// disabled a session, it is found here, in the transaction in which it happens.
+    func attend(in plan: inout PlanDraft) {
+        let state = plan.state
+        guard let settings = (state.application ?? application).gates.onboarding else { return }
+        var visits: [GateKey: GateVisit] = [:]
+        func visit(_ key: GateKey) -> GateVisit { visits[key] ?? self.visit(key, under: settings, in: state) }
+        let known = application.gates.onboarding
+        let moves = state.sessions.sorted { $0.key < $1.key }.map { key, after in
+            (
+                key.session, before: tenant.sessions[key.session]?.place(under: known), after: after,
+                place: after?.place(under: settings)
+            )
+        }
+        for (session, before, _, place) in moves {
+            guard let before, before != place else { continue }
+            var visit = visit(before)
+            visit.left(session, in: tenant)
+            visits[before] = visit
+        }
+        for (_, before, after, place) in moves {
+            guard let after, let place, before != place else { continue }
+            var visit = visit(place)
+            visit.connected(after)
+            visits[place] = visit
+        }
+        if state.application != nil, settings != known {
+            plan.reads.append(.gates(id))
+            for gate in tenant.gates.all {
+                var visit = visit(gate.key)
+                visit.settle(in: tenant)
+                visits[gate.key] = visit
+            }
+        }
+        for (key, visit) in visits.sorted(by: { $0.key < $1.key }) {
+            // The sessions at a gate belong to it, whether or not the gate itself changes.
+            plan.touch(.gate(key))
+            finish(visit, in: &plan)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import RouterPlugin
+
+extension ApplicationGates {
+    /// Performs an action of a gate: tells the sessions concerned, as events of their lanes.
+    ///
+    /// - Parameters:
+    ///   - attending: The sessions that are connected at the gate with the plan.
+    ///   - state: The sessions as the plan leaves them, before anything is told of the gate.
+    func perform(
+        _ action: OnboardingGate.Action, of gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState,
+        in plan: inout PlanDraft
+    ) {
+        let waiting = attending.filter { $0.key.session != gate.responsible }
+        switch action {
+        case .announceResponsible: announce(gate, attending, state, in: &plan)
+        case .hideApplicationScreens: plan.tell(waiting, .hideApplicationScreen, gate, in: tenant)
+        case .hideApplicationScreen(let session):
+            plan.tell(waiting.filter { $0.key.session == session }, .hideApplicationScreen, gate, in: tenant)
+        case .showApplicationScreens:
+            let others = bystanders(at: gate.key).compactMap(state.after)
+            // The gate does not miss them: a session that leaves in the same transaction must not be told any more.
+            plan.reads += others.map { .session($0.key) }
+            plan.tell(attending + others, .showApplicationScreen, gate, in: tenant)
+        case .showProgress:
+            for session in waiting { supersedeProgress(of: session.key, in: &plan) }
+            plan.tell(waiting, .showProgressScreen, gate, in: tenant)
+        case .wipe:
+            wipe(at: gate.key, in: &plan)
+            forget(lock(gate.key, in: plan.state), in: &plan)
+        }
+    }
+
+    /// Connected sessions that take no part in demo mode: they may have been told to hide before it began.
+    private func bystanders(at key: GateKey) -> [SceneSession] {
+        guard let settings = application.gates.onboarding, settings.demoConfiguration != nil else { return [] }
+        var found: [SceneSession] = []
+        tenant.visitConnected(at: key.device) { session in
+            if session.device == key.device, !settings.involves(session) { found.append(session) }
+            return found.count < RouterLimits.sessionsToldOfGate
+        }
+        return found.sorted { $0.creationSequence < $1.creationSequence }
+    }
+
+    private func announce(
+        _ gate: OnboardingGate, _ attending: [SceneSession], _ state: PlannedState, in plan: inout PlanDraft
+    ) {
+        let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
+        if application.delivery.lifeCycleEvents, application.delegate != nil {
+            plan.insert(SceneEvent(kind), .gate(gate, nil), for: .delegate(of: id), device: gate.key.device)
+        }
+        // The responsible session may be far behind in the list of the sessions that are told.
+        let responsible =
+            attending.first { $0.key.session == gate.responsible }
+            ?? gate.responsible.flatMap { tenant.sessions[$0] }.flatMap(state.after)
+        if let responsible { plan.tell([responsible], kind, gate, in: tenant) }
+    }
+
+    /// Ends a report of progress that has not been told yet: the next one has come.
+    private func supersedeProgress(of key: SessionKey, in plan: inout PlanDraft) {
+        guard let last = lanes[key]?.queue.last(where: \.isEvent), last.machine.isWaiting, !last.isEnding,
+            last.notification.event?.kind == .showProgressScreen
+        else { return }
+        plan.settle(last.notification.sequence, as: .superseded)
+    }
+
+    /// Deletes the data of the person at the sessions of a gate.
+    private func wipe(at key: GateKey, in plan: inout PlanDraft) {
+        let state = plan.state
+        let sessions = tenant.sessions.values.filter { $0.device == key.device }.sorted { $0.key < $1.key }
+        for known in sessions {
+            guard var session = state.after(known) else { continue }
+            session.userInfo = .emptyObject
+            session.stateRestorationActivity = nil
+            plan.reads.append(.session(session.key))
+            guard session != known else { continue }
+            plan.changes.append(.putSession(session))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import RouterPlugin
+
+// The gates of one application, as plans:
+//
+//     ApplicationGates              requests of sessions; the end of a visit
+//     ApplicationGates+Telling      events for sessions and the delegate
+//     ApplicationGates+Presence     sessions that come and go
+//     ApplicationGates+Locking      an application that is left
+//     ApplicationGates+Passcodes    passcodes chosen, tried, and challenged
+//     ApplicationGates+Unlocking    passcodes of an application that has none any more
+//     ApplicationGates+Screens      screens that change without their gate
+
+/// Plans the gates of one application. It sees the application's tenant and lanes, and adds to a draft.
+struct ApplicationGates {
+    let tenant: Tenant
+    let lanes: LaneView
+    /// How many passcodes a plan forgets at most.
+    let moveLimit: Int
+
+    var application: Application { tenant.application }
+    var id: ApplicationID { tenant.application.id }
+
+    /// A word of a session about its gate, or of an operator.
+    func hear(_ request: GateRequest, in plan: inout PlanDraft) {
+        guard let settings = application.gates.onboarding else { return plan.refuse(.gateOff(id)) }
+        plan.reads.append(.application(id))
+        let key: GateKey
+        if let speaker = request.speaker {
+            guard let session = tenant.sessions[speaker.session] else { return plan.refuse(.unknownSession(speaker)) }
+            guard let place = session.place(under: settings) else { return plan.refuse(.notAtGate(speaker)) }
+            key = place
+            plan.reads.append(.session(speaker))
+            plan.renewLease(of: session)
+        } else if case .reset(let named) = request {
+            key = named
+        } else {
+            preconditionFailure("A request without a speaker that is no reset, for the gate of \(id).")
+        }
+        plan.reads.append(.gate(key))
+        var visit = visit(key, under: settings, in: plan.state)
+        if let refusal = passcodeRefusal(of: request, at: visit.gate) { return plan.refuse(refusal) }
+        do {
+            visit.actions = try visit.gate.handle(event(of: request, at: visit, &plan))
+        } catch {
+            return plan.refuse(.gate(error))
+        }
+        plan.reply = .gate(visit.gate)
+        let lock = tenant.lock(of: key.device)
+        // A session that chose a passcode has not come to the end of onboarding; or no passcode was needed to come there.
+        let hasFailed = visit.known.state == .onboarding && visit.gate.state == .notOpened
+        if hasFailed || visit.gate.isOpen && isLeftOver(lock) { forget(lock, in: &plan) }
+        finish(visit, in: &plan)
+    }
+
+    private func event(
+        of request: GateRequest, at visit: GateVisit, _ plan: inout PlanDraft
+    ) -> OnboardingGate.Event {
+        switch request {
+        case .open(let session): return .open(by: session.session)
+        case .reset: return .reset(by: nil, next: visit.best(in: tenant))
+        case .report(let report, by: let session, term: let term):
+            let claim = OnboardingGate.Claim(session.session, term: term)
+            switch report {
+            case .progress(let progress): return .progress(progress, claim)
+            case .succeed(let name):
+                return .succeed(claim, storing: name ?? plan.ids.onboarding(at: plan.time))
+            case .fail: return .fail(claim)
+            case .reset: return .reset(by: claim, next: visit.best(in: tenant))
+            }
+        }
+    }
+
+    // MARK: Visits
+
+    /// A gate as a plan has it so far, to be changed.
+    func visit(_ key: GateKey, under settings: OnboardingSettings, in state: PlannedState) -> GateVisit {
+        GateVisit(state.gates[key] ?? tenant.gate(of: key.device), under: settings)
+    }
+
+    /// A lock as a plan has it so far.
+    func lock(_ key: GateKey, in state: PlannedState) -> PasscodeLock {
+        state.locks[key] ?? tenant.lock(of: key.device)
+    }
+
+    /// Adds the result of a visit to the plan: the gate as it is then, and the events that tell of it.
+    func finish(_ visit: GateVisit, in plan: inout PlanDraft) {
+        if visit.gate != visit.known { plan.changes.append(.putGate(visit.gate)) }
+        guard !visit.actions.isEmpty else { return }
+        // Sessions as they are after the steps that the same plan tells them of.
+        let state = plan.state
+        let attending = visit.attending(in: tenant).compactMap(state.after)
+        var actions: [OnboardingGate.Action] = []
+        for action in visit.actions where !actions.contains(action) { actions.append(action) }
+        for action in actions { perform(action, of: visit.gate, attending, state, in: &plan) }
+    }
+}

@@ -1,0 +1,77 @@
+import RouterPlugin
+
+/// Plans changes of an application itself. It sees the application's tenant and lanes, and adds to a draft.
+struct ApplicationChanges {
+    /// Nil if there is no such application.
+    let tenant: Tenant?
+    let lanes: LaneView
+
+    func put(_ draft: ApplicationDraft, in plan: inout PlanDraft) {
+        let existing = tenant?.application
+        var application = draft.application
+        application.delegate = draft.delegate?.resolved(replacing: existing?.delegate, at: plan.time)
+        application.manifest.sceneConfigurations = application.manifest.sceneConfigurations.map { configuration in
+            var configuration = configuration
+            let known = existing?.manifest.configuration(named: configuration.name)?.endpoint
+            configuration.endpoint = draft.endpoints[configuration.name]?.resolved(replacing: known, at: plan.time)
+            return configuration
+        }
+        let lost = tenant?.sessions.values.first { session in
+            session.endpoint == nil && !session.awaitsConfiguration
+                && application.manifest.configuration(named: session.configuration)?.endpoint == nil
+        }
+        if let lost { return plan.refuse(.configurationInUse(lost.configuration)) }
+        if existing != application { plan.changes.append(.putApplication(application)) }
+        plan.reply = .application(application, created: existing == nil)
+        plan.reads += [.application(application.id), .sessions(application.id)]
+        guard let tenant else { return }
+        enable(sessionsMovedBy: application, in: tenant, &plan)
+        follow(application, from: tenant, &plan)
+    }
+
+    /// Enables sessions whose endpoint was gone, and is another one now because their configuration has another.
+    private func enable(sessionsMovedBy application: Application, in tenant: Tenant, _ plan: inout PlanDraft) {
+        let existing = tenant.application
+        let moved = Set(
+            application.manifest.sceneConfigurations.lazy.filter { configuration in
+                let before = existing.manifest.configuration(named: configuration.name)?.endpoint?.url ?? ""
+                return !before.isSame(as: configuration.endpoint?.url ?? "")
+            }.map(\.name))
+        guard !moved.isEmpty else { return }
+        for var session in tenant.sessions.values
+        where session.disabled != nil && session.endpoint == nil && moved.contains(session.configuration) {
+            session.disabled = nil
+            plan.changes.append(.putSession(session))
+            plan.reads.append(.session(session.key))
+        }
+    }
+
+    /// Ends waits for endpoints that the application moves: those of its delegate, and of sessions by their configuration.
+    private func follow(_ application: Application, from before: Tenant, _ plan: inout PlanDraft) {
+        var after = before
+        after.application = application
+        for key in lanes.lanes.keys(of: application.id) {
+            guard let left = before.terms(of: key.session), let entered = after.terms(of: key.session),
+                !left.url.isSame(as: entered.url)
+            else { continue }
+            lanes.endWaits(in: key, in: &plan)
+        }
+    }
+
+    /// Deletes an application. All its notifications end with it, in the same transaction: an application of the same name
+    /// that is registered later has nothing to do with them.
+    func delete(in plan: inout PlanDraft) {
+        guard let tenant else { return }
+        let id = tenant.application.id
+        plan.changes.append(.deleteApplication(id))
+        plan.reply = .deleted
+        plan.reads += [.application(id), .notifications(id)]
+        for delivery in lanes.lanes.keys(of: id).lazy.compactMap({ lanes[$0]?.queue }).joined() {
+            plan.recall(
+                delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting)
+        }
+        for notification in tenant.deliveries.held.values.sorted(by: { $0.sequence < $1.sequence }) {
+            plan.recall(notification, as: .applicationDeleted, isInFlight: false)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import RouterPlugin
+
+/// The content of a receiver's answer, beside its status.
+package enum ReceiverAnswer: Sendable {
+    /// Changes of its session: conditions, state, restoration activity, userInfo.
+    case change(SessionPatch)
+    /// The configuration of a new session.
+    case configuration(String)
+    /// An answer that cannot be read; the reason in kebab-case.
+    case unreadable(code: String)
+}
+
+extension SceneLifeCycle {
+    /// A session has taken a message: the changes that it answered are made in the same transaction, as if it had patched
+    /// itself.
+    ///
+    /// - Returns: The fault for which nothing was done, in kebab-case; nil if all is well.
+    func hear(_ attempt: FinishedAttempt, in plan: inout PlanDraft) -> String? {
+        let key = key(attempt.session)
+        var fault: String?
+        var patch: SessionPatch?
+        switch attempt.answer {
+        case nil: break
+        case .unreadable(let code): fault = code
+        case .change(let change): (patch, fault) = trusted(change, answering: attempt.sequence, of: key)
+        case .configuration(let name): fault = self.fault(of: name, answering: attempt.sequence)
+        }
+        let isConnecting = attempt.connects != nil && connects(attempt, in: key)
+        guard patch != nil || isConnecting else { return fault }
+        plan.reads += [.application(id), .session(key)]
+        // A discarded session has no say any more, and the delegate has no session.
+        guard let known = tenant.sessions[attempt.session] else { return fault }
+        // A reset of its gate wipes the session: an answer in the same transaction is one of the person who has gone.
+        if application.gates.onboarding != nil { plan.reads.append(.gate(GateKey(of: known))) }
+        var session = known
+        if isConnecting { session.connect(by: attempt) }
+        var moved: ActivationState?
+        if let patch {
+            do {
+                session = try patched(session, by: patch, at: plan.time)
+                moved = patch.activationState
+            } catch {
+                fault = error.answerFault
+            }
+        }
+        guard session != known || moved != nil else { return fault }
+        move(session, to: moved, in: &plan)
+        return fault
+    }
+
+    /// An answer without the fields that a reset of the gate has wiped since the message was sent; and the fault, if there
+    /// were any.
+    ///
+    /// The state of a scene counts for a person who is there: the answer to a question that a crash has put off until after
+    /// the reset counts for no person.
+    private func trusted(
+        _ change: SessionPatch, answering sequence: NotificationSequence, of key: SessionKey
+    ) -> (patch: SessionPatch, fault: String?) {
+        let notification = lanes.delivery(sequence)?.notification
+        let isQuestion = notification?.event?.kind == .stateRestorationActivity
+        // An application that was deleted meanwhile has forgotten its persons too.
+        let wasAskedBeforeReset =
+            notification?.recall == .applicationDeleted || tenant.deliveries.wasAskedBeforeReset(sequence)
+        guard wasAskedBeforeReset || isQuestion && isUnattended(key.session) else { return (change, nil) }
+        var patch = change
+        patch.userInfo = nil
+        patch.stateRestorationActivity = nil
+        let isWhole = change.userInfo == nil && change.stateRestorationActivity == nil
+        return (patch, isWhole ? nil : "reset-meanwhile")
+    }
+
+    /// Whether the gate of a session was reset, or reached for the first time, and has not been passed since.
+    private func isUnattended(_ id: SessionID) -> Bool {
+        guard let session = tenant.sessions[id], application.gates.onboarding != nil else { return false }
+        let gate = tenant.gate(of: session.device)
+        return gate.term > 0 && gate.onboardingID == nil
+    }
+
+    /// Of several attempts under way the first one tells the session to connect: they would contend for it.
+    private func connects(_ attempt: FinishedAttempt, in key: SessionKey) -> Bool {
+        lanes[key]?.underWay.first == attempt.sequence
+    }
+}
+
+extension SceneSession {
+    /// The session has taken a notification that told it to connect: its epoch has begun, whatever its answer says of its
+    /// state.
+    fileprivate mutating func connect(by attempt: FinishedAttempt) {
+        guard let number = attempt.connects, activationState == .unattached, !connection.isTold,
+            connection.nextConnect == number
+        else { return }
+        connection = SceneConnection(epoch: number.epoch, lastEvent: number.sequence, isTold: true)
+    }
+}
+
+extension Refusal {
+    /// The code that is kept with the attempt that was answered so.
+    fileprivate var answerFault: String {
+        switch self {
+        case .illegalTransition: "illegal-transition"
+        case .tooMuchUserInfo: "user-info-too-large"
+        default: "refused"
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import RouterPlugin
+
+// The life of the scene sessions of one application, as plans:
+//
+//     SceneLifeCycle+Sessions        put, patched
+//     SceneLifeCycle+Activation      brought forward, made, refreshed
+//     SceneLifeCycle+Configurations  the question for a new session's configuration, and its end
+//     SceneLifeCycle+Discarding      discarded, deleted; the delegate is told
+//     SceneLifeCycle+Answers         changed by an answer to a message
+
+/// Plans the life of an application's scene sessions. It sees the application's tenant and lanes, and adds to a draft.
+struct SceneLifeCycle {
+    let tenant: Tenant
+    let lanes: LaneView
+    /// How many events of a discarded session a plan ends at most.
+    let moveLimit: Int
+
+    var application: Application { tenant.application }
+    var id: ApplicationID { tenant.application.id }
+
+    func key(_ session: SessionID) -> SessionKey { SessionKey(application: id, session: session) }
+
+    /// The scene goes and the session stays, as when the person closes a window or the system needs the memory.
+    func disconnect(_ id: SessionID, in plan: inout PlanDraft) {
+        guard var session = tenant.sessions[id] else { return plan.refuse(.unknownSession(key(id))) }
+        session.renewLease(at: plan.time)
+        plan.reply = .session(move(session, to: .unattached, in: &plan), created: false)
+    }
+
+    /// The lease of a session has ended: the session is kept, is no longer connected, and is told to connect when needed.
+    ///
+    /// Its endpoint may outlive its scene, so the endpoint is told, by one attempt: an endpoint that does not answer has
+    /// gone too.
+    func lapse(_ id: SessionID, in plan: inout PlanDraft) {
+        guard var session = tenant.sessions[id], let end = session.leaseExpiresAt, end <= plan.time else { return }
+        session.leaseExpiresAt = nil
+        var told: [Callback] = []
+        session.drop { told.append(Callback(event: $0, session: $1)) }
+        plan.changes.append(.putSession(session))
+        plan.reads += [.application(self.id), .session(session.key)]
+        tell(told, expiration: .immediate, in: &plan)
+    }
+
+    /// Changes a session that has passed all checks, and tells it of every state that it passes. Returns the session as it
+    /// is afterwards.
+    @discardableResult
+    func move(_ session: SceneSession, to state: ActivationState?, in plan: inout PlanDraft) -> SceneSession {
+        var session = session
+        var told: [Callback] = []
+        if let state { session.pass(to: state, at: plan.time) { told.append(Callback(event: $0, session: $1)) } }
+        plan.changes.append(.putSession(session))
+        plan.reads += [.application(id), .session(session.key)]
+        tell(told, in: &plan)
+        return session
+    }
+
+    // MARK: Telling
+
+    /// An event, and the session as it is after it.
+    struct Callback {
+        var event: SceneEvent
+        var session: SceneSession
+        var dismissal: Dismissal?
+        /// The reason of a connection.
+        var options: ConnectionOptions?
+
+        var facts: EventFacts {
+            let view = SessionView(session)
+            return switch event.kind {
+            case .willConnect: .connection(view, options ?? ConnectionOptions())
+            case .didDisconnect: .disconnection(view, dismissal)
+            default: .session(view)
+            }
+        }
+    }
+
+    /// Puts events into the lane of their session, if its application wants to hear of them.
+    func tell(_ callbacks: [Callback], expiration: Expiration = .never, in plan: inout PlanDraft) {
+        for callback in callbacks where tenant.hears(callback.session) {
+            if callback.event.kind == .willConnect { retryDiscards(in: &plan) }
+            plan.insert(
+                callback.event, callback.facts, for: callback.session.key, device: callback.session.device,
+                expiration: expiration)
+        }
+    }
+
+    /// The delegate is to hear which sessions are gone before another one connects: a set of them that it has failed to take
+    /// is tried now, one time more than its schedule says.
+    private func retryDiscards(in plan: inout PlanDraft) {
+        guard let lane = lanes[.delegate(of: id)], !lane.isClosed, lane.hasDiscards, lane.inFlight == 0,
+            let head = lane.waiting(limit: 1).first, head.machine.progress.notBefore != nil,
+            head.machine.progress.failures > 0
+        else { return }
+        var progress = head.machine.progress
+        progress.notBefore = nil
+        progress.failures -= 1
+        let sequence = head.notification.sequence
+        plan.changes.append(.reschedule(sequence, progress: progress))
+        plan.reads.append(.delivery(sequence))
+    }
+
+    // MARK: Moving
+
+    /// Ends the waits of deliveries for an endpoint at which the session is not reached any more: they are tried at once at
+    /// the endpoint where it is.
+    func followEndpoint(of session: SceneSession, in plan: inout PlanDraft) {
+        guard let known = tenant.sessions[session.key.session], let left = tenant.endpoint(of: known),
+            let entered = tenant.endpoint(of: session), !left.url.isSame(as: entered.url)
+        else { return }
+        lanes.endWaits(in: session.key, in: &plan)
+    }
+}
+
+extension LaneView {
+    /// Lets the deliveries of a lane that wait for the time of their next attempt be tried at once.
+    func endWaits(in key: SessionKey, in plan: inout PlanDraft) {
+        guard let lane = self[key] else { return }
+        // An attempt under way may end in the same transaction, and its delivery begin to wait.
+        plan.reads += lane.underWay.map { .delivery($0) }
+        for delivery in lane.retrying(limit: RouterLimits.commandsPerTransaction) {
+            let sequence = delivery.notification.sequence
+            var progress = delivery.machine.progress
+            progress.notBefore = nil
+            plan.changes.append(.reschedule(sequence, progress: progress))
+            plan.reads.append(.delivery(sequence))
+        }
+    }
+}
