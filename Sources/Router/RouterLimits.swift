@@ -37,9 +37,11 @@ package enum RouterLimits {
     /// Maximum number of payload bytes kept in memory for waiting deliveries; beyond that they are read back from the
     /// store.
     package static let payloadBytesInMemory = 64 * 1024 * 1024
-    /// Maximum number of replays under way at a time.
-    package static let replaysRunning = 16
-    /// How many ended replays are kept; and how many if clients requested more of them under keys.
+    /// Maximum number of replays under way at a time, of all applications and of one; the last quarter of all is kept for
+    /// applications that have none.
+    package static let replaysRunning = 64
+    package static let replaysRunningPerApplication = 4
+    /// How many ended replays of an application are kept; and how many if clients requested more of them under keys.
     package static let replaysRemembered = 100
     package static let replaysRepeatable = 10_000
     /// Maximum number of notifications that a replay sends in a second.
@@ -52,6 +54,10 @@ package enum RouterLimits {
     package static let filterWork = 16 * 1024 * 1024
     /// Maximum length of an event's idempotency key, in bytes.
     package static let dedupeKeyBytes = 512
+    /// Maximum number of sessions of an application and of bytes of their texts, unless the configuration says otherwise: a
+    /// million phones with some 200 bytes each are within both.
+    package static let sessionsPerApplication = 2_000_000
+    package static let sessionBytesPerApplication = 512 * 1024 * 1024
     /// Maximum number of sources of an application, and of secrets of a source.
     package static let sourcesPerApplication = 1000
     package static let secretsPerSource = 10

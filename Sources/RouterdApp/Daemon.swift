@@ -119,7 +119,8 @@ package struct Daemon: Sendable {
                     with: Result {
                         try EngineHost(
                             store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
-                            retention: configuration.retention, userAgent: "routerd/\(RouterdVersion.current)",
+                            retention: configuration.retention, registration: configuration.registration,
+                            userAgent: "routerd/\(RouterdVersion.current)",
                             formats: plugins.deliveryFormatKinds, observers: plugins.observers, logger: logger
                         ) { progress in
                             reception.show(progress)

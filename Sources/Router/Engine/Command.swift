@@ -331,6 +331,10 @@ package enum Refusal: Error, Hashable, Sendable {
     indirect case resource(Int, Refusal)
     /// Pruning would delete an application with sessions and sources in it that the set does not hold.
     case applicationNotEmpty(ApplicationID, ResourceSample)
+    /// The application has as many sessions as it may have.
+    case tooManySessions(limit: Int)
+    /// The texts of the application's sessions would take more bytes than they may.
+    case tooManySessionBytes(limit: Int)
     /// So many are under way already.
     case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.

@@ -129,7 +129,10 @@ extension Engine {
     }
 
     private func scenes(_ id: ApplicationID) -> SceneLifeCycle? {
-        tenants[id].map { SceneLifeCycle(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
+        tenants[id].map {
+            SceneLifeCycle(
+                tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit, limits: settings.registration)
+        }
     }
 
     func gates(_ id: ApplicationID) -> ApplicationGates? {
@@ -189,7 +192,8 @@ extension Engine {
             return
         }
         let outcomes = Outcomes(
-            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit)
+            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit,
+            limits: settings.registration)
         try outcomes.follow(meaning, of: attempt, delivery.notification, in: &plan)
     }
 

@@ -32,6 +32,7 @@ package struct Engine: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
+        let registration: RegistrationLimits
     }
 
     /// Builds the engine from the content of the store.
@@ -39,15 +40,19 @@ package struct Engine: Sendable {
     /// - Parameters:
     ///   - generator: Gives ids and jitter; the same generator and the same commands give the same run.
     ///   - moveLimit: How many deliveries of a session that is gone a transaction moves at most.
+    ///   - registration: The most that one application may register.
     ///   - retention: How long records of settled notifications and of requests are kept.
     package init(
         recovering state: RecoveredState, rules: [any RoutingRule] = [], caps: DeliveryCaps = DeliveryCaps(),
         moveLimit: Int = RouterLimits.commandsPerTransaction, retention: RetentionPolicy = .unlimited,
+        registration: RegistrationLimits = RegistrationLimits(),
         generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(caps: caps)
         ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
-        settings = Settings(pipeline: Pipeline(chooser: Chooser(rules: rules)), moveLimit: moveLimit)
+        settings = Settings(
+            pipeline: Pipeline(chooser: Chooser(rules: rules)), moveLimit: moveLimit,
+            registration: registration)
         self.retention = Retention(retention)
         replaying = Replays(repeatMilliseconds: retention.repeatMilliseconds)
         var sizes: [ApplicationID: Int] = [:]

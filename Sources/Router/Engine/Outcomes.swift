@@ -8,9 +8,10 @@ struct Outcomes {
     let pipeline: Pipeline
     /// How many deliveries a plan moves at most.
     let moveLimit: Int
+    let limits: RegistrationLimits
 
     private var scenes: SceneLifeCycle? {
-        tenant.map { SceneLifeCycle(tenant: $0, lanes: lanes, moveLimit: moveLimit) }
+        tenant.map { SceneLifeCycle(tenant: $0, lanes: lanes, moveLimit: moveLimit, limits: limits) }
     }
 
     private var rerouting: Rerouting {

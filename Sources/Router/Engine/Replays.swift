@@ -29,11 +29,13 @@ struct Replays: Sendable {
             plan.reply = earlier.request == draft.request ? .replay(earlier) : .refused(.idempotencyConflict)
             return
         }
-        guard all.values.count(where: { $0.state == .running }) < RouterLimits.replaysRunning else {
-            return plan.refuse(.tooManyReplays(limit: RouterLimits.replaysRunning))
+        let others = all.values.filter { $0.filter.application == draft.filter.application }
+        let running = others.count { $0.state == .running }
+        guard running < share else {
+            return plan.refuse(.tooManyReplays(limit: share > 0 ? share : RouterLimits.replaysRunning))
         }
-        let over = forgettable(at: plan.time)
-        guard all.count - over.count < RouterLimits.replaysRepeatable else {
+        let over = forgettable(others, at: plan.time)
+        guard others.count - over.count < RouterLimits.replaysRepeatable else {
             return plan.refuse(.tooManyReplays(limit: RouterLimits.replaysRepeatable))
         }
         let first = draft.tally.range?.lowerBound.value ?? 1
@@ -48,10 +50,17 @@ struct Replays: Sendable {
         plan.changes += over.map { .forgetReplay($0) }
     }
 
-    /// Ended replays beyond the number that is remembered, oldest first. A replay that was requested under a key stays until
+    /// The number of replays that an application may have under way.
+    private var share: Int {
+        let free = RouterLimits.replaysRunning - all.values.count { $0.state == .running }
+        guard free > 0 else { return 0 }
+        return free <= RouterLimits.replaysRunning / 4 ? 1 : RouterLimits.replaysRunningPerApplication
+    }
+
+    /// An application's ended replays beyond the number that is remembered, oldest first. A replay that was requested under a key stays until
     /// the key may be forgotten: a repetition of the request is answered with it, and begins no other one.
-    private func forgettable(at now: Timestamp) -> [ReplayID] {
-        let ended = all.values.filter { $0.state != .running }.sorted {
+    private func forgettable(_ replays: [Replay], at now: Timestamp) -> [ReplayID] {
+        let ended = replays.filter { $0.state != .running }.sorted {
             ($0.createdAt, $0.id) < ($1.createdAt, $1.id)
         }
         return ended.dropLast(RouterLimits.replaysRemembered - 1).filter { replay in

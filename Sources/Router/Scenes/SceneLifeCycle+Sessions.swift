@@ -126,6 +126,7 @@ extension SceneLifeCycle {
         let limit = RouterLimits.userInfoBytes
         let documents = [session.userInfo, session.stateRestorationActivity].compactMap(\.self)
         guard documents.allSatisfy({ $0.bytes.count <= limit }) else { throw .tooMuchUserInfo(limit: limit) }
+        if let refusal = limits.exceeded(by: session, replacing: existing, in: tenant) { throw refusal }
         if application.manifest.allowsOneSceneOnly,
             session.role.isSame(as: SceneRole.windowApplication), session.comes(inPlaceOf: existing),
             tenant.hasSession(of: session.role, on: session.device, beside: session.key.session)

@@ -14,6 +14,7 @@ struct SceneLifeCycle {
     let lanes: LaneView
     /// How many events of a discarded session a plan ends at most.
     let moveLimit: Int
+    let limits: RegistrationLimits
 
     var application: Application { tenant.application }
     var id: ApplicationID { tenant.application.id }

@@ -6,6 +6,8 @@ package struct Tenant: Sendable {
     package private(set) var registry = IndexedRegistry()
     package private(set) var sessions = SessionTable()
     private var records = Indirect(TenantRecords())
+    /// The bytes of all sessions' texts; discarded ones do not count.
+    package private(set) var registeredBytes = 0
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
 
@@ -38,6 +40,7 @@ package struct Tenant: Sendable {
         }
         forgetDiscarded(session.key.session)
         let previous = sessions.put(session)
+        registeredBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
         if let previous, previous.disabled != nil { forgetGone(previous) }
@@ -55,6 +58,7 @@ package struct Tenant: Sendable {
     package mutating func remove(_ session: SessionID) {
         forgetDiscarded(session)
         guard let previous = sessions.remove(session) else { return }
+        registeredBytes -= previous.registeredBytes
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetGone(previous) }
         registry.remove(session)

@@ -24,6 +24,14 @@ extension ConfigurationLoader {
             ageMilliseconds: days, maximumBytes: policy.maximumBytes, repeatMilliseconds: policy.repeatMilliseconds)
     }
 
+    /// The most that one application may register.
+    mutating func registration() -> RegistrationLimits {
+        var limits = RegistrationLimits()
+        read("limits.sessionsPerApplication") { limits.sessions = try Self.integer($0, 1...100_000_000) }
+        read("limits.sessionBytesPerApplication") { limits.sessionBytes = try Self.integer($0, 1024...Int.max) }
+        return limits
+    }
+
     private static func days(_ text: String) throws(Unusable) -> Int {
         guard let days = Int(text), (1...36_500).contains(days) else {
             throw Unusable("must be a whole number of days from 1 to 36500, or forever")

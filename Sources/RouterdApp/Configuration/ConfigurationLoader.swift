@@ -16,7 +16,7 @@ package struct ConfigurationLoader {
     /// The names that a file may use, one entry for each level.
     private static let names: [String: [String]] = [
         "": [
-            "listen", "database", "durability", "log", "http", "delivery", "retention", "egress", "secrets",
+            "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
             "passcodes", "apns",
             "apiKeys", "rules", "passcodeValidators", "observers",
         ],
@@ -27,6 +27,7 @@ package struct ConfigurationLoader {
         ],
         "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
+        "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
         "/passcodes": ["logRounds", "parallelism"],

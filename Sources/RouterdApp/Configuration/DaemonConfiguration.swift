@@ -32,6 +32,8 @@ package struct DaemonConfiguration: Sendable {
     /// Grants of the file for addresses that are not public.
     package var grants: [EgressGrant] = []
     package var retention = DaemonLimits.retention
+    /// The most that one application may register.
+    package var registration = RegistrationLimits()
     /// Cost of each new passcode hash.
     package var passcodeCost = DaemonLimits.passcodeCost
     package var keys: [APIKey] = []
@@ -108,6 +110,7 @@ package struct DaemonConfiguration: Sendable {
         }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
+        configuration.registration = loader.registration()
         loader.read("secrets.keyFile") { configuration.secretKeys = try SecretKeyring(path: $0) }
         configuration.passcodeCost = loader.passcodeCost()
         configuration.grants = loader.grants()

@@ -2,6 +2,12 @@ import Dispatch
 package import Router
 
 extension EngineHost {
+    /// Resumes the work that recovery found; call once, before the first command.
+    package func start() {
+        loop.takeUpRecovery()
+        drain()
+    }
+
     /// Submits commands; returns when all of them have been committed or refused. Nil if the inbox is full.
     package nonisolated func submit(_ commands: [Command]) async -> [Reply]? {
         await withCheckedContinuation { continuation in

@@ -41,9 +41,9 @@ package actor EngineHost {
 
     package init(
         store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
-        retention: RetentionPolicy = .unlimited, userAgent: String,
-        formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds, clock: SteadyClock = SteadyClock(),
-        feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
+        retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
+        userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
+        clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
         observerLimits: ObserverLimits = ObserverLimits(), logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
@@ -62,14 +62,9 @@ package actor EngineHost {
         reports = EngineReports(clock, logger: logger)
         Self.correct(&state, at: clock.now, logger)
         let engine = Engine(
-            recovering: state, rules: rules, caps: caps, retention: retention, generator: SystemRandomNumberGenerator())
+            recovering: state, rules: rules, caps: caps, retention: retention, registration: registration,
+            generator: SystemRandomNumberGenerator())
         loop = EngineLoop(engine, limits: .init(retryMilliseconds: DaemonLimits.storeRetryMilliseconds))
-    }
-
-    /// Resumes the work that recovery found; call once, before the first command.
-    package func start() {
-        loop.takeUpRecovery()
-        drain()
     }
 
     // MARK: - The loop

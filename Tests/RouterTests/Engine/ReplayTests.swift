@@ -175,8 +175,9 @@ struct ReplayTests {
     func limits() throws {
         var bench = try delivered(2)
         let slow = try draft(bench, perSecond: 1)
-        for _ in 0..<RouterLimits.replaysRunning { try bench.run(.replay(slow)) }
-        #expect(try bench.run(.replay(slow)).refusal == .tooManyReplays(limit: RouterLimits.replaysRunning))
+        let limit = RouterLimits.replaysRunningPerApplication
+        for _ in 0..<limit { try bench.run(.replay(slow)) }
+        #expect(try bench.run(.replay(slow)).refusal == .tooManyReplays(limit: limit))
         try bench.advance(to: .second(1))
         for number in 0..<RouterLimits.replaysRemembered {
             bench.now = .second(2 + Int64(number))
@@ -185,6 +186,33 @@ struct ReplayTests {
         let kept = bench.engine.replays.values.map(\.createdAt)
         #expect(kept.count == RouterLimits.replaysRemembered && kept.min() == .second(2))
         #expect(try bench.store.recover().replays.count == kept.count)
+    }
+
+    @Test("The last quarter of running replays is kept for applications that have none")
+    func shares() throws {
+        var bench = try delivered(2)
+        func application(_ number: Int) -> ApplicationID { ApplicationID(unchecked: "com.example.\(number)") }
+        for number in 0..<17 { try bench.run(.putApplication(.of(Application(id: application(number))))) }
+        // Twelve applications have four replays each under way: 48 of 64.
+        let running = (0..<48).map { number in
+            var filter = NotificationFilter()
+            filter.application = application(number / 4)
+            return Replay(
+                id: ReplayID(unchecked: "replay-\(number)"), filter: filter, perSecond: 1, matched: 9,
+                through: NotificationSequence(9), createdAt: bench.now, request: nil, position: NotificationSequence(0),
+                resumesAt: bench.now)
+        }
+        let changes = running.map { StoreChange.putReplay($0) }
+        try bench.store.commit(changes)
+        _ = bench.engine.apply(changes, at: bench.now)
+        func refusal(_ number: Int) throws -> Refusal? {
+            try bench.run(.replay(try draft(bench, perSecond: 1) { $0.application = application(number) })).refusal
+        }
+        #expect(try refusal(0) == .tooManyReplays(limit: 1))
+        #expect(try refusal(12) == nil)
+        // With more than a quarter left, an application has its share again.
+        try bench.run(.cancelReplay(running[0].id))
+        #expect(try refusal(0) == nil)
     }
 
     @Test("A replay requested under a key is kept as long as the key")

@@ -12,14 +12,15 @@ struct Workbench {
 
     init(
         rules: [any RoutingRule] = [], maximumInFlight: Int = 99, moveLimit: Int = 512,
-        retention: RetentionPolicy = .unlimited
+        retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits()
     ) {
         self.rules = rules
         self.retention = retention
         store = ModelStore()
         engine = Engine(
             recovering: RecoveredState(), rules: rules, caps: DeliveryCaps(slots: maximumInFlight),
-            moveLimit: moveLimit, retention: retention, generator: SeededGenerator(seed: 1))
+            moveLimit: moveLimit, retention: retention, registration: registration,
+            generator: SeededGenerator(seed: 1))
     }
 
     /// A bench with one application and its sessions.

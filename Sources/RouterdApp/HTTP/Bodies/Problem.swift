@@ -147,6 +147,8 @@ extension Problem {
         case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
         case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)
+        case .tooManySessions(let limit): self = .tooManySessions(limit)
+        case .tooManySessionBytes(let limit): self = .tooManySessionBytes(limit)
         case .tooManyReplays(let limit): self = .tooManyReplays(limit)
         case .settled(let id, let state):
             self.init(
@@ -251,6 +253,16 @@ extension Problem {
 
     private static func gateOff(_ id: ApplicationID) -> Problem {
         Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
+    }
+
+    private static func tooManySessions(_ limit: Int) -> Problem {
+        Problem(.conflict, "too-many-sessions", "An application may have \(limit) sessions.")
+    }
+
+    private static func tooManySessionBytes(_ limit: Int) -> Problem {
+        Problem(
+            .conflict, "too-many-session-bytes",
+            "The texts of an application's sessions may have \(limit) bytes: names, predicates, documents, URLs.")
     }
 
     private static func tooManyReplays(_ limit: Int) -> Problem {

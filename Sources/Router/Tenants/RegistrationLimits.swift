@@ -1,0 +1,63 @@
+import PredicateEngine
+import RouterPlugin
+
+/// The most that one application may register.
+package struct RegistrationLimits: Hashable, Sendable {
+    /// Number of sessions.
+    package var sessions: Int
+    /// Bytes of its sessions: names, predicates, documents, endpoints, as `SceneSession.registeredBytes` counts them.
+    package var sessionBytes: Int
+
+    package init(
+        sessions: Int = RouterLimits.sessionsPerApplication, sessionBytes: Int = RouterLimits.sessionBytesPerApplication
+    ) {
+        self.sessions = sessions
+        self.sessionBytes = sessionBytes
+    }
+
+    /// The limit that a session would exceed; nil if the application may have it.
+    ///
+    /// A session that does not grow is never refused, so that an application beyond a limit that was lowered can still change
+    /// its sessions. Sessions of one transaction are checked against the same tenant, so that an application may exceed a
+    /// limit by the sessions of one transaction.
+    func exceeded(by session: SceneSession, replacing existing: SceneSession?, in tenant: Tenant) -> Refusal? {
+        if existing == nil, tenant.sessions.count >= sessions { return .tooManySessions(limit: sessions) }
+        let growth = session.registeredBytes - (existing?.registeredBytes ?? 0)
+        guard growth > 0, tenant.registeredBytes + growth > sessionBytes else { return nil }
+        return .tooManySessionBytes(limit: sessionBytes)
+    }
+}
+
+extension SceneSession {
+    /// The bytes that registered texts of the session take. The fixed part of a session is not counted: the number of
+    /// sessions has its own limit.
+    package var registeredBytes: Int {
+        var sum = key.session.text.utf8.count + role.utf8.count + configuration.utf8.count
+        sum += device?.text.utf8.count ?? 0
+        sum += userInfo.bytes.count + (stateRestorationActivity?.bytes.count ?? 0)
+        sum += endpoint?.url.utf8.count ?? 0
+        return sum + conditions.canActivate.root.textBytes + conditions.prefersToActivate.root.textBytes
+    }
+}
+
+extension Predicate.Tree {
+    /// About the bytes of the predicate's text: those of its literals, and a constant for each operator and operand.
+    fileprivate var textBytes: Int {
+        switch self {
+        case .constant: 0
+        case .comparison(let comparison): comparison.left.textBytes + comparison.right.textBytes + 16
+        case .not(let operand): operand.textBytes + 4
+        case .and(let terms), .or(let terms): terms.reduce(0) { $0 + $1.textBytes + 4 }
+        }
+    }
+}
+
+extension Predicate.Operand {
+    fileprivate var textBytes: Int {
+        switch self {
+        case .text(let text): text.utf8.count + 2
+        case .aggregate(let elements): elements.reduce(2) { $0 + $1.textBytes + 2 }
+        case .subject, .number, .boolean, .null, .path: 8
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import PredicateEngine
+import RouterPlugin
+import RouterTesting
+import Testing
+
+@testable import Router
+
+@Suite("Engine: limits of registrations") struct RegistrationLimitTests {
+    private static func key(_ number: Int) -> SessionKey {
+        SessionKey(application: .gallery, session: SessionID(unchecked: "s\(number)"))
+    }
+
+    private static func draft(_ bytes: Int) throws -> SessionDraft {
+        var draft = SessionDraft.of(Scene("A"))
+        draft.userInfo = try JSONValue(parsing: Array("\"\(String(repeating: "a", count: bytes))\"".utf8))
+        return draft
+    }
+
+    @Test("An application has a number of sessions, and a place is free again when one is deleted")
+    func sessions() throws {
+        var bench = Workbench(registration: RegistrationLimits(sessions: 2))
+        try bench.add(.gallery(), [])
+        for number in 0..<2 { #expect(try bench.run(.putSession(Self.key(number), Self.draft(1))).refusal == nil) }
+        #expect(try bench.run(.putSession(Self.key(2), Self.draft(1))).refusal == .tooManySessions(limit: 2))
+        // The sessions that are there may change.
+        #expect(try bench.run(.putSession(Self.key(1), Self.draft(2))).refusal == nil)
+        try bench.run(.deleteSession(Self.key(0), dismissal: .standard))
+        #expect(try bench.run(.putSession(Self.key(2), Self.draft(1))).refusal == nil)
+    }
+
+    @Test("The texts of an application's sessions have a number of bytes, and shrinking makes room")
+    func bytes() throws {
+        var bench = Workbench(registration: RegistrationLimits(sessionBytes: 10_000))
+        try bench.add(.gallery(), [])
+        #expect(try bench.run(.putSession(Self.key(0), Self.draft(6000))).refusal == nil)
+        let refused = try bench.run(.putSession(Self.key(1), Self.draft(6000))).refusal
+        #expect(refused == .tooManySessionBytes(limit: 10_000))
+        var patch = SessionPatch()
+        patch.userInfo = .object(JSONObject())
+        try bench.run(.patchSession(Self.key(0), patch))
+        #expect(try bench.run(.putSession(Self.key(1), Self.draft(6000))).refusal == nil)
+        // Another application has its own bytes.
+        try bench.add(Application(id: .other), [])
+    }
+
+    @Test("The bytes of a tenant are those of its sessions after any history, and after a recovery")
+    func conservation() throws {
+        var bench = try Workbench(.gallery(), [])
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<300 {
+            let key = Self.key(Int.random(in: 0..<12, using: &random))
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: try bench.run(.deleteSession(key, dismissal: .standard))
+            case 1: try bench.run(.disconnectSession(key))
+            default: try bench.run(.putSession(key, Self.draft(Int.random(in: 0..<900, using: &random))))
+            }
+            let tenant = try #require(bench.engine.tenants[.gallery])
+            #expect(tenant.registeredBytes == tenant.sessions.values.reduce(0) { $0 + $1.registeredBytes })
+        }
+        let before = bench.engine.tenants[.gallery]?.registeredBytes
+        #expect(before ?? 0 > 0)
+        try bench.crash()
+        #expect(bench.engine.tenants[.gallery]?.registeredBytes == before)
+    }
+
+    @Test("An application beyond a limit that was lowered may change its sessions, but not let them grow")
+    func lowered() throws {
+        var bench = try Workbench(.gallery(), [])
+        try bench.run(.putSession(Self.key(0), Self.draft(500)))
+        let tenant = try #require(bench.engine.tenants[.gallery])
+        let session = try #require(tenant.sessions[Self.key(0).session])
+        let limits = RegistrationLimits(sessions: 0, sessionBytes: 100)
+        #expect(limits.exceeded(by: session, replacing: session, in: tenant) == nil)
+        var greater = session
+        greater.userInfo = JSONDocument(try Self.draft(501).userInfo)
+        #expect(limits.exceeded(by: greater, replacing: session, in: tenant) == .tooManySessionBytes(limit: 100))
+    }
+
+    @Test("The bytes of a session grow with its predicates")
+    func predicates() throws {
+        var session = Scene("A").session(created: 1)
+        let before = session.registeredBytes
+        session.conditions.canActivate = try Predicate(
+            format: "SELF LIKE '*\(String(repeating: "a", count: 1000))*' OR SELF IN {'b', 'c'}")
+        #expect((1000...1200).contains(session.registeredBytes - before))
+    }
+}
