@@ -3,7 +3,6 @@ enum StoreSQLiteLimits {
     /// Sequences in a segment of the list index, as a power of two. The figure is part of the format: segments are numbered
     /// by it. A list reads a segment's worth of rows without an index at most, and a commit lists a segment at once.
     static let segmentBits: Int64 = 10
-    static let segmentSequences: Int64 = 1 << segmentBits
     /// Segments of the list index that one commit removes after their notifications are forgotten.
     static let removedSegments: Int64 = 4
     /// Sequences whose keys are found in memory alone before they are moved to the index of keys.

@@ -138,13 +138,6 @@ package struct IndexedRegistry: SessionRegistry {
     /// The number of sessions in scope.
     package func count(of device: DeviceID?) -> Int { device.map { holder.store.pointee.devices[$0].count } ?? count }
 
-    /// A copy that shares no memory, made now and not when either is next changed.
-    package func separateCopy() -> IndexedRegistry {
-        var copy = self
-        copy.makeUnique()
-        return copy
-    }
-
     private mutating func makeUnique() {
         if !isKnownUniquelyReferenced(&holder) { holder = Holder(holder.store.pointee.copy()) }
     }

@@ -2,7 +2,8 @@ package import RouterPlugin
 
 /// The result of planning a command: changes to commit, and the answer to give once they are committed.
 ///
-/// Planning changes nothing but counters. A plan takes effect in two steps: its changes are committed to the store, and
+/// Planning changes nothing but ids that are used up, timers that ring again, the state of retention and, when an operator
+/// resumes a lane, its breaker; none of these is in the store. A plan takes effect in two steps: its changes are committed to the store, and
 /// then the very same changes are applied to memory. If the commit fails, memory is as it was, and so is the store.
 package struct Plan: Sendable {
     package var changes: [StoreChange]

@@ -28,7 +28,8 @@ struct Retention: Sendable {
                 plan.reads.append(.delivery(sequence))
             case .answer(let key):
                 plan.changes.append(.forgetAnswer(key))
-                plan.reads.append(.dedupe(key))
+                // The keys of an application that is deleted go with it.
+                plan.reads += [.dedupe(key), .application(key.application)]
             }
         }
         guard step.forget.isEmpty else { return nil }

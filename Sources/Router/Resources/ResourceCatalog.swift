@@ -67,7 +67,7 @@ struct ResourceCatalog: Sendable {
         _ id: SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?, in plan: inout PlanDraft
     ) throws(MissingFacts) {
         guard var source = sources[id] else { return plan.refuse(.source(.unknown(id))) }
-        plan.reads.append(.source(id))
+        plan.reads += [.source(id), .application(source.application)]
         if let once { plan.reads.append(.dedupe(once.key)) }
         if let once, let kept = try plan.facts.keptAnswer(for: once.key) {
             let isSame = kept == .request(fingerprint: once.fingerprint)
