@@ -19,6 +19,8 @@ package struct Tenant: Sendable {
 
     /// Discarded sessions whose scenes have events to take yet.
     package var discarded: [SessionID: SceneSession] { records.value.discarded }
+    /// The ids of the sessions in the order of their bytes.
+    var order: OrderedIDs { records.value.order }
     /// Disabled sessions, by device; there are few.
     package var gone: [DeviceID?: Set<SessionID>] { records.value.gone }
 
@@ -40,6 +42,7 @@ package struct Tenant: Sendable {
         }
         forgetDiscarded(session.key.session)
         let previous = sessions.put(session)
+        if previous == nil { records.value.order.insert(session.key.session) }
         registeredBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
@@ -58,6 +61,7 @@ package struct Tenant: Sendable {
     package mutating func remove(_ session: SessionID) {
         forgetDiscarded(session)
         guard let previous = sessions.remove(session) else { return }
+        records.value.order.remove(session)
         registeredBytes -= previous.registeredBytes
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetGone(previous) }
@@ -130,6 +134,8 @@ package struct Tenant: Sendable {
 private struct TenantRecords: Sendable {
     var discarded: [SessionID: SceneSession] = [:]
     var gone: [DeviceID?: Set<SessionID>] = [:]
+    /// The ids of all sessions but discarded ones.
+    var order = OrderedIDs()
     var gates = GateTable()
     var deliveries = TenantDeliveries()
 }

@@ -54,11 +54,11 @@ import Testing
 
     @Test("A page stops at its limit of sessions that are looked at, and says where the next one begins")
     func page() {
-        var table = SessionTable()
+        var table = Tenant(application: Application(id: .gallery))
         for number in 0..<10 {
             let scene = Scene(
                 SessionID(unchecked: "s\(number)"), number % 2 == 0 ? .foregroundActive : .background)
-            _ = table.put(scene.session(created: Int64(number)))
+            table.put(scene.session(created: Int64(number)))
         }
         let page = table.page(after: nil, limit: 10, examined: 5) { $0.activationState == .background }
         #expect(page.sessions.map(\.key.session.text) == ["s1", "s3"])

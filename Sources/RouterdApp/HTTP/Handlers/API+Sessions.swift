@@ -105,7 +105,7 @@ extension API {
             let (start, room) = (last, limit - found.count)
             let part = await host.read { engine in
                 engine.tenants[id].map { tenant in
-                    let page = tenant.sessions.page(
+                    let page = tenant.page(
                         after: start, limit: room, examined: DaemonLimits.sessionsExaminedPerTurn, where: isShown)
                     return (page, page.sessions.map { (session: $0, screen: tenant.screen(of: $0)) })
                 }
