@@ -68,4 +68,26 @@ import Testing
         let last = table.page(after: rest.last, limit: 2, examined: 5) { $0.activationState == .background }
         #expect(last.sessions.map(\.key.session.text) == ["s9"] && !last.hasMore)
     }
+
+    @Test("A page shows each session once after sessions were removed, discarded and put again")
+    func historyOfPages() {
+        var tenant = Tenant(application: Application(id: .gallery))
+        let names = ["s1", "s2", "s3"].map { SessionID(unchecked: $0) }
+        func put(_ id: SessionID) { tenant.put(Scene(id).session(created: 1)) }
+        func shown() -> [SessionID] {
+            tenant.page(after: nil, limit: 9, examined: 9) { _ in true }.sessions.map(\.key.session)
+        }
+        for _ in 0..<2 { for name in names { put(name) } }
+        #expect(shown() == names)
+        tenant.remove(names[1])
+        #expect(tenant.page(after: nil, limit: 9, examined: 2) { _ in true }.hasMore == false)
+        put(names[1])
+        #expect(shown() == names)
+        var discarded = Scene(names[0]).session(created: 1)
+        discarded.discardedAt = .epoch
+        tenant.put(discarded)
+        #expect(shown() == Array(names.dropFirst()))
+        put(names[0])
+        #expect(shown() == names)
+    }
 }

@@ -257,7 +257,8 @@ struct EdgeDecisionTests {
         let edge = Edge(settings) { $0 == "Bearer rk_a" ? .some(ApplicationID(unchecked: "com.example.A")) : nil }
         func refusal(_ authorization: String, _ length: Int) -> String? {
             let head = Self.head([("Host", "a"), ("Content-Length", "\(length)"), ("Authorization", authorization)])
-            return edge.refusal(of: head, from: Self.one, .served, at: Self.at(0))?.code
+            let sender = edge.sender(of: head, from: Self.one)
+            return edge.refusal(of: head, from: Self.one, sender, .served, at: Self.at(0))?.code
         }
         #expect(edge.hold(75, of: Self.a, bodyOf: 75))
         #expect(refusal("Bearer rk_a", 1) == "overloaded" && refusal("Bearer rk_unknown", 25) == nil)

@@ -90,10 +90,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private func take(_ head: HTTPRequestHead, _ data: NIOAny, _ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
         clock.headArrived(at: now)
+        let sender = edge.sender(of: head, from: address)
         exchange = Exchange(
-            head, from: edge.sender(of: head, from: address), keepsAlive: standing == .served && head.keepsAlive,
-            wireCount: meter.count)
-        if let problem = edge.refusal(of: head, from: address, standing, at: now) {
+            head, from: sender, keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
+        if let problem = edge.refusal(of: head, from: address, sender, standing, at: now) {
             // The handlers behind the guard do not know of the request, so they need no error when it ends.
             exchange?.isPassedOn = false
             return refuse(problem, context)

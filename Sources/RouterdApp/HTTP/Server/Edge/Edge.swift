@@ -69,12 +69,15 @@ package final class Edge: Sendable {
     }
 
     /// The reason to refuse a request before its body has arrived; nil if it is accepted.
+    ///
+    /// - Parameter sender: The holder of the bytes of the body.
     func refusal(
-        of head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
+        of head: HTTPRequestHead, from address: IPAddress?, _ sender: BodyShares.Sender,
+        _ standing: ConnectionBook.Standing, at now: NIODeadline
     ) -> Problem? {
         if let fault = head.fault { return fault }
         if head.isHealthCheck { return nil }
-        guard var refusal = refusal(ofSound: head, from: address, standing, at: now) else { return nil }
+        guard var refusal = refusal(ofSound: head, from: address, sender, standing, at: now) else { return nil }
         // Senders such as Alertmanager give up at 429 and retry after 503.
         if refusal.status == .tooManyRequests, head.uri.hasPrefix("/v1/sources/") {
             refusal.status = .serviceUnavailable
@@ -83,8 +86,8 @@ package final class Edge: Sendable {
     }
 
     private func refusal(
-        ofSound head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing,
-        at now: NIODeadline
+        ofSound head: HTTPRequestHead, from address: IPAddress?, _ sender: BodyShares.Sender,
+        _ standing: ConnectionBook.Standing, at now: NIODeadline
     ) -> Problem? {
         switch standing {
         case .served: break
@@ -99,13 +102,13 @@ package final class Edge: Sendable {
         // A body over the limit of its route is not refused here: the route's own answer names the limit.
         let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
         guard length > 0 else { return nil }
-        let sender = sender(of: head, from: address)
         return bodies.withLock { $0.hasRoom(for: length, of: sender, bodyOf: length) } ? nil : .noMoreBodies
     }
 
-    /// The holder of the bytes of a request's body.
+    /// The holder of the bytes of a request's body. The key of a request without a body is not looked up.
     func sender(of head: HTTPRequestHead, from address: IPAddress?) -> BodyShares.Sender {
-        head.headers.first(name: "authorization").flatMap(tenant).map { .tenant($0) } ?? .address(address)
+        guard head.declaredLength != 0 else { return .address(address) }
+        return head.headers.first(name: "authorization").flatMap(tenant).map { .tenant($0) } ?? .address(address)
     }
 
     /// Holds more bytes of a body, if there is room for them; says whether it does.
