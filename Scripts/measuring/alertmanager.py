@@ -48,7 +48,11 @@ class Alertmanager(Server):
             [PROGRAM, f"--config.file={settings}", f"--storage.path={folder / 'alertmanager'}",
              f"--web.listen-address=127.0.0.1:{self.port}", "--cluster.listen-address=", "--log.level=error"],
             stdout=subprocess.DEVNULL, stderr=self.log.open("w"))
-        wait_for_port(self.process, self.port, self.log)
+        try:
+            wait_for_port(self.process, self.port, self.log)
+        except BaseException:
+            self.process.kill()
+            raise
         self.url, self.netloc = f"http://127.0.0.1:{self.port}", f"127.0.0.1:{self.port}"
 
     def sent(self) -> int:

@@ -29,6 +29,7 @@ package enum Routed: Sendable {
 /// The stages between decode and commit. They read facts, the tenant and the arguments, and nothing else.
 package struct Pipeline: Sendable {
     package let chooser: Chooser
+    package let registration: RegistrationLimits
 
     /// Walks a notification through its stages.
     ///
@@ -41,7 +42,8 @@ package struct Pipeline: Sendable {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
         let candidates = Self.match(request, in: tenant)
         let choice = chooser.choose(among: candidates, in: tenant, at: now)
-        let gated = Self.gate(choice.outcome, behind: tenant.gate(before: choice.outcome, device: request.device))
+        let closed = tenant.gate(before: choice.outcome, device: request.device)
+        let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))
         return Self.enqueue(choice.decision, gated, in: tenant, device: request.device, naming: &ids, at: now)
     }
 
@@ -75,12 +77,15 @@ package struct Pipeline: Sendable {
 
     /// Whether the chosen session may have the notification now.
     ///
-    /// - Parameter gate: The gate that keeps the notification from the session; nil if it is open.
-    static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?) -> Gated {
+    /// - Parameters:
+    ///   - gate: The gate that keeps the notification from the session; nil if it is open.
+    ///   - hasRoom: Whether the application may have one session more.
+    static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?, hasRoom: Bool) -> Gated {
         switch outcome {
         case .session(let session): gate.map { .gated($0.device) } ?? .open(.existing(session))
         case .newSession(let configuration):
-            gate.map { .gated($0.device) } ?? .open(.new(configuration: configuration))
+            gate.map { .gated($0.device) }
+                ?? (hasRoom ? .open(.new(configuration: configuration)) : .settled(.deadLettered(.noEligibleSession)))
         case .held(let until): .held(until: until)
         case .undeliverable: .settled(.deadLettered(.noEligibleSession))
         case .dropped: .settled(.deadLettered(.droppedByRule))

@@ -21,8 +21,8 @@ package enum RouterLimits {
     package static let resourcesNamed = 3
     /// Maximum number of commands that share one transaction.
     package static let commandsPerTransaction = 512
-    /// Number of lookups after which no further command joins a read of facts: all facts of a read are in memory
-    /// together.
+    /// Sum of the weights of lookups (`Lookup.weight`) after which no further command joins a read of facts: all facts of a
+    /// read are in memory together.
     package static let lookupsPerRead = 512
     /// Maximum number of notifications that a transaction deletes, and of bytes of their payloads: other commands must
     /// not wait long for it.

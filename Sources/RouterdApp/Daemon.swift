@@ -83,7 +83,7 @@ package struct Daemon: Sendable {
         let engine = EngineService(recovered: recovered, transport: transport) {
             // A port that is taken ends the daemon before a long recovery.
             guard let port = await ports.first(where: { _ in true }) else { return }
-            try await recover(reception)
+            guard try await recover(reception) else { return }
             StartMemory.giveBack()
             await onListening(port)
             open.finish()
@@ -110,28 +110,27 @@ package struct Daemon: Sendable {
         logger.info("stopped")
     }
 
-    /// Builds the engine on a thread of its own, and opens the API.
-    private func recover(_ reception: Reception) async throws {
+    /// Builds the engine on a thread of its own, and opens the API; says whether it did. A daemon that was told to stop
+    /// meanwhile starts nothing.
+    private func recover(_ reception: Reception) async throws -> Bool {
         let log = RecoveryLog(logger: logger)
-        let host: EngineHost = try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "routerd.recovery", qos: .userInitiated).async {
-                continuation.resume(
-                    with: Result {
-                        try EngineHost(
-                            store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
-                            retention: configuration.retention, registration: configuration.registration,
-                            userAgent: "routerd/\(RouterdVersion.current)",
-                            formats: plugins.deliveryFormatKinds, observers: plugins.observers, logger: logger
-                        ) { progress in
-                            reception.show(progress)
-                            log.tell(progress)
-                        }
-                    })
+        let queue = DispatchQueue(label: "routerd.recovery", qos: .userInitiated)
+        let host = try await queue.perform {
+            try EngineHost(
+                store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
+                retention: configuration.retention, registration: configuration.registration,
+                userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
+                observers: plugins.observers, logger: logger
+            ) { progress in
+                reception.show(progress)
+                log.tell(progress)
             }
         }
+        guard !Task.isCancelled else { return false }
         recovered.set(host)
         reception.open(api)
         await host.start()
+        return true
     }
 
     private func apnsListeners(_ onListening: @escaping @Sendable (String) async -> Void) -> [APNsListener] {

@@ -126,9 +126,7 @@ package enum DaemonLimits {
     /// seconds.
     package static let connectionsTurnedAway = 64
     package static let connectionsTurnedAwayPerAddress = 16
-    /// Greatest number of connections beyond all that are served while idle ones of the address with the most are closed.
-    package static let connectionsSpare = 32
-    /// Connections of that address that are asked for each, of which the first idle one closes.
+    /// Connections of the address with the most that are asked to close for one of another, of which the first idle one does.
     static let connectionsAskedToClose = 8
     static let turnedAwaySeconds: Int64 = 5
     /// Files that are open beside connections and webhooks: those of the store, the listener and the event loops.

@@ -139,6 +139,24 @@ struct DatabaseWatchTests {
         #expect(try directory.contents("other-wal") == before)
     }
 
+    @Test("a refused beginning keeps the marker of the database that was there")
+    func refusedBeginningKeepsTheMarker() throws {
+        let directory = try TemporaryDirectory()
+        let log = try SQLiteStore(path: directory.file("other"))
+        try log.commit([.insert(notification(1))])
+        try SQLiteStore(path: directory.file()).close()
+        try remove(directory, "")
+        try directory.copy(directory.file("other") + "-wal", to: "routerd.sqlite-wal")
+        let error = #expect(throws: StoreError.self) { try DatabaseFile.begin(at: directory.file(), isForced: true) }
+        #expect(error?.code == .missing && error?.message.contains("-wal") == true)
+        try remove(directory, "-wal")
+        let refused = #expect(throws: StoreError.self) { try SQLiteStore(path: directory.file()) }
+        #expect(refused?.code == .missing)
+        _ = try DatabaseFile.begin(at: directory.file(), isForced: true)
+        try SQLiteStore(path: directory.file()).close()
+        try log.close()
+    }
+
     @Test("a backup in the place of a missing database is opened, and another database is told")
     func replacedWhileDown() throws {
         let directory = try TemporaryDirectory()

@@ -131,7 +131,7 @@ extension Engine {
     private func scenes(_ id: ApplicationID) -> SceneLifeCycle? {
         tenants[id].map {
             SceneLifeCycle(
-                tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit, limits: settings.registration)
+                tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit, limits: settings.pipeline.registration)
         }
     }
 
@@ -192,8 +192,7 @@ extension Engine {
             return
         }
         let outcomes = Outcomes(
-            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit,
-            limits: settings.registration)
+            tenant: tenants[id], lanes: planner.view, pipeline: settings.pipeline, moveLimit: settings.moveLimit)
         try outcomes.follow(meaning, of: attempt, delivery.notification, in: &plan)
     }
 

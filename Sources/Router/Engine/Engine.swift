@@ -32,7 +32,6 @@ package struct Engine: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
-        let registration: RegistrationLimits
     }
 
     /// Builds the engine from the content of the store.
@@ -51,8 +50,7 @@ package struct Engine: Sendable {
         planner = LanePlanner(caps: caps)
         ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
         settings = Settings(
-            pipeline: Pipeline(chooser: Chooser(rules: rules)), moveLimit: moveLimit,
-            registration: registration)
+            pipeline: Pipeline(chooser: Chooser(rules: rules), registration: registration), moveLimit: moveLimit)
         self.retention = Retention(retention)
         replaying = Replays(repeatMilliseconds: retention.repeatMilliseconds)
         var sizes: [ApplicationID: Int] = [:]

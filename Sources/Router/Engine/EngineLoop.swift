@@ -28,6 +28,9 @@ package struct EngineLoop: Sendable {
     private var facts = Facts()
     /// How many commands, from the front of `pending`, have had their facts read.
     private var informed = 0
+    /// The greatest number of commands that the next read is for. After a conflict it is twice the number of commands that
+    /// had shared the transaction, and doubles with each read: facts of commands behind a conflict are not used.
+    private var reach = Int.max
     /// Commands for the next round.
     private var offered: [Job] = []
     /// Follow-ups for the next round; they go before commands that were offered.
@@ -112,7 +115,10 @@ package struct EngineLoop: Sendable {
         do {
             let plan = try engine.plan(job.command, facts, at: now)
             // The plan knows nothing of the batch. It is made again when that has been committed.
-            if batch.conflicts(with: plan) { return [end()] }
+            if batch.conflicts(with: plan) {
+                reach = 2 * max(1, batched.count)
+                return [end()]
+            }
             takeFirst()
             batch.append(plan)
             batched.append(job)
@@ -182,11 +188,15 @@ package struct EngineLoop: Sendable {
     private mutating func inform() -> [Effect] {
         facts = Facts()
         var lookups: [Lookup] = []
-        let most = pending.first?.isAlone == true ? 1 : min(pending.count, limits.commands - batched.count)
+        var weight = 0
+        let most = pending.first?.isAlone == true ? 1 : min(pending.count, limits.commands - batched.count, reach)
         repeat {
-            lookups += engine.needs(pending[informed].command)
+            let needs = engine.needs(pending[informed].command)
+            lookups += needs
+            weight += needs.reduce(0) { $0 + $1.weight }
             informed += 1
-        } while informed < most && lookups.count < RouterLimits.lookupsPerRead
+        } while informed < most && weight < RouterLimits.lookupsPerRead
+        reach = reach > limits.commands ? .max : 2 * reach
         return lookups.isEmpty ? [] : [.read(lookups)]
     }
 

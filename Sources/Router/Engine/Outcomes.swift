@@ -8,10 +8,9 @@ struct Outcomes {
     let pipeline: Pipeline
     /// How many deliveries a plan moves at most.
     let moveLimit: Int
-    let limits: RegistrationLimits
 
     private var scenes: SceneLifeCycle? {
-        tenant.map { SceneLifeCycle(tenant: $0, lanes: lanes, moveLimit: moveLimit, limits: limits) }
+        tenant.map { SceneLifeCycle(tenant: $0, lanes: lanes, moveLimit: moveLimit, limits: pipeline.registration) }
     }
 
     private var rerouting: Rerouting {

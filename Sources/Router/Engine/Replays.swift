@@ -47,7 +47,7 @@ struct Replays: Sendable {
         if draft.tally.range == nil { replay.end(as: .completed, at: plan.time) }
         plan.changes = [.putReplay(replay)]
         plan.reply = .replay(replay)
-        plan.changes += over.map { .forgetReplay($0) }
+        plan.changes += Set(over + beyondAll(at: plan.time)).sorted().map { .forgetReplay($0) }
     }
 
     /// The number of replays that an application may have under way.
@@ -57,15 +57,26 @@ struct Replays: Sendable {
         return free <= RouterLimits.replaysRunning / 4 ? 1 : RouterLimits.replaysRunningPerApplication
     }
 
-    /// An application's ended replays beyond the number that is remembered, oldest first. A replay that was requested under a key stays until
-    /// the key may be forgotten: a repetition of the request is answered with it, and begins no other one.
+    /// The oldest ended replays beyond the number that is remembered of all applications, those of deleted ones among them.
+    private func beyondAll(at now: Timestamp) -> [ReplayID] {
+        let excess = all.count - RouterLimits.replaysRepeatable
+        guard excess > 0 else { return [] }
+        let ended = all.values.filter { $0.state != .running && !isRepeatable($0, at: now) }
+        return ended.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }.prefix(excess).map(\.id)
+    }
+
+    /// Whether a repetition of the replay's request may still come.
+    private func isRepeatable(_ replay: Replay, at now: Timestamp) -> Bool {
+        replay.request != nil && now < replay.createdAt.advanced(byMilliseconds: repeatMilliseconds)
+    }
+
+    /// An application's ended replays beyond the number that is remembered, oldest first. A replay that was requested under a
+    /// key stays until the key may be forgotten: a repetition of the request is answered with it, and begins no other one.
     private func forgettable(_ replays: [Replay], at now: Timestamp) -> [ReplayID] {
         let ended = replays.filter { $0.state != .running }.sorted {
             ($0.createdAt, $0.id) < ($1.createdAt, $1.id)
         }
-        return ended.dropLast(RouterLimits.replaysRemembered - 1).filter { replay in
-            replay.request == nil || replay.createdAt.advanced(byMilliseconds: repeatMilliseconds) <= now
-        }.map(\.id)
+        return ended.dropLast(RouterLimits.replaysRemembered - 1).filter { !isRepeatable($0, at: now) }.map(\.id)
     }
 
     /// The replay that a client has requested under a key; two applications may use the same key.

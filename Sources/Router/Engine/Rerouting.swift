@@ -78,8 +78,9 @@ struct Rerouting {
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision
         decision.rerouteOf = attempt.session
+        let closed = tenant.gate(before: choice.outcome, device: notification.device)
         let gate = Pipeline.gate(
-            choice.outcome, behind: tenant.gate(before: choice.outcome, device: notification.device))
+            choice.outcome, behind: closed, hasRoom: pipeline.registration.haveRoom(in: tenant))
         let routed = Pipeline.enqueue(
             decision, gate, in: tenant, device: notification.device, naming: &plan.ids, at: plan.time)
         guard case .fresh(let decision, let placement, let newSession) = routed, !placement.state.isSettled else {
@@ -138,7 +139,8 @@ struct Rerouting {
         var decision = choice.decision
         decision.rerouteOf = session ?? notification.decision.rerouteOf
         let closed = tenant.gate(before: choice.outcome, device: notification.device, passing: gate)
-        let gated = Pipeline.gate(choice.outcome, behind: closed)
+        let gated = Pipeline.gate(
+            choice.outcome, behind: closed, hasRoom: pipeline.registration.haveRoom(in: tenant))
         let routed = Pipeline.enqueue(
             decision, gated, in: tenant, device: notification.device, naming: &plan.ids, at: plan.time)
         switch routed {

@@ -98,6 +98,7 @@ extension SceneLifeCycle {
             return plan.refuse(
                 .scene(.requestDenied("The manifest has no scene configuration with an endpoint for this role.")))
         }
+        guard limits.haveRoom(in: tenant) else { return plan.refuse(.tooManySessions(limit: limits.sessions)) }
         let session = plan.ids.session(configuration, of: role, in: id, device: device, at: plan.time)
         plan.reply = .session(session, created: true)
         plan.make(session, for: options)

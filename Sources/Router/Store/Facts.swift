@@ -16,6 +16,15 @@ package enum Lookup: Hashable, Sendable {
     /// The next notifications after the replay's position that were settled when it was requested and that its filter
     /// shows, oldest first and at most `limit`. At most `examined` notifications are looked at.
     case replayable(Replay, limit: Int, examined: Int)
+
+    /// The memory that the answer may take, in units of a receipt of ordinary size.
+    var weight: Int {
+        switch self {
+        case .receipt, .keptAnswer, .notification: 1
+        case .payload: 4
+        case .retained(let limit), .replayable(_, let limit, _): 4 * limit
+        }
+    }
 }
 
 /// The store's answers to lookups, as of one moment. A plan is made from memory and from facts, and from nothing else.

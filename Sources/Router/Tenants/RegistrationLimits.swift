@@ -15,13 +15,16 @@ package struct RegistrationLimits: Hashable, Sendable {
         self.sessionBytes = sessionBytes
     }
 
+    /// Whether the application may have one session more.
+    func haveRoom(in tenant: Tenant) -> Bool { tenant.sessions.count < sessions }
+
     /// The limit that a session would exceed; nil if the application may have it.
     ///
     /// A session that does not grow is never refused, so that an application beyond a limit that was lowered can still change
     /// its sessions. Sessions of one transaction are checked against the same tenant, so that an application may exceed a
     /// limit by the sessions of one transaction.
     func exceeded(by session: SceneSession, replacing existing: SceneSession?, in tenant: Tenant) -> Refusal? {
-        if existing == nil, tenant.sessions.count >= sessions { return .tooManySessions(limit: sessions) }
+        if existing == nil, !haveRoom(in: tenant) { return .tooManySessions(limit: sessions) }
         let growth = session.registeredBytes - (existing?.registeredBytes ?? 0)
         guard growth > 0, tenant.registeredBytes + growth > sessionBytes else { return nil }
         return .tooManySessionBytes(limit: sessionBytes)

@@ -57,7 +57,10 @@ package final class APNsDesk: Sendable {
 
     /// Whether the connection is served; a served connection has to be closed in the end.
     func open(from address: IPAddress?) -> Bool {
-        book.withLock { $0.open(from: address) } == .served
+        book.withLock { book in
+            var relieved: IPAddress??
+            return book.open(from: address, relieving: &relieved) == .served
+        }
     }
 
     func close(from address: IPAddress?) {

@@ -52,23 +52,17 @@ package final class PasscodeHasher: Sendable {
 
         /// The hash of a newly chosen passcode, with a salt of its own.
         package func hash(_ passcode: Passcode) async throws -> PasscodeHash {
-            try await perform { try PasscodeHasher.hash(passcode, cost) }
+            try await queue.perform { try PasscodeHasher.hash(passcode, cost) }
         }
 
         /// Whether the hash was made of this passcode.
         package func verify(_ passcode: Passcode, against hash: PasscodeHash) async throws -> PasscodeLock.Verdict {
-            try await perform {
+            try await queue.perform {
                 let digest = try PasscodeHasher.derive(passcode, hash.salt, hash.cost, count: hash.digest.count)
                 let isRight = hash.matches(digest)
                 let isOutdated = isRight && hash.cost != cost
                 return PasscodeLock.Verdict(
                     isRight: isRight, renewed: isOutdated ? try PasscodeHasher.hash(passcode, cost) : nil)
-            }
-        }
-
-        private func perform<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-            try await withCheckedThrowingContinuation { continuation in
-                queue.async { continuation.resume(with: Result { try work() }) }
             }
         }
     }

@@ -23,9 +23,7 @@ package final class StoreReaders: Sendable {
     ) async throws -> Value {
         do {
             return try await slots.withSlot(for: tenant) {
-                try await withCheckedThrowingContinuation { continuation in
-                    queue.async { [store] in continuation.resume(with: Result { try body(store) }) }
-                }
+                try await queue.perform { [store] in try body(store) }
             }
         } catch is TenantSlots.Full {
             throw Problem(

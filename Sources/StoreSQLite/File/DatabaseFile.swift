@@ -76,19 +76,16 @@ extension DatabaseFile {
     /// - Parameter isForced: Whether one may be begun although another database was there before.
     package static func begin(at path: String, isForced: Bool) throws(StoreError) -> DatabaseFile {
         let path = try canonicalPath(path)
-        let lock = try StoreLock(beside: path)
-        guard try sizeIfPresent(of: path) == 0 else {
-            lock.release()
-            throw StoreError(.other, "\(path) is there already, and an empty database takes no file's place")
-        }
         do {
+            let lock = try StoreLock(beside: path)
+            defer { lock.release() }
+            guard try sizeIfPresent(of: path) == 0 else {
+                throw StoreError(.other, "\(path) is there already, and an empty database takes no file's place")
+            }
+            try DatabaseMarker.expectDatabase(lock, orBeginAnew: isForced)
+            // The marker goes when nothing refuses the empty database any more.
             if isForced { try lock.write([]) }
-            try DatabaseMarker.expectDatabase(lock)
-        } catch {
-            lock.release()
-            throw error
         }
-        lock.release()
         try SQLiteStore(path: path).close()
         return try DatabaseFile(path: path)
     }

@@ -35,7 +35,9 @@ struct DatabaseMarker: Hashable {
     var content: [UInt8] { Array("\(Self.prefix)\(id)\n".utf8) }
 
     /// Refuses to go on without a database where there was one: a marker, or a log with something in it, says that there was.
-    static func expectDatabase(_ lock: StoreLock) throws(StoreError) {
+    ///
+    /// - Parameter isForced: Whether a marker does not refuse it; a log still does.
+    static func expectDatabase(_ lock: StoreLock, orBeginAnew isForced: Bool = false) throws(StoreError) {
         guard try DatabaseFile.sizeIfPresent(of: lock.path) == 0 else { return }
         if try DatabaseFile.sizeIfPresent(of: lock.path + "-wal") > 0 {
             throw StoreError(
@@ -45,7 +47,7 @@ struct DatabaseMarker: Hashable {
                 restore a backup; to begin an empty database, move the log away first
                 """)
         }
-        guard let marker = DatabaseMarker(content: lock.content()) else { return }
+        guard !isForced, let marker = DatabaseMarker(content: lock.content()) else { return }
         throw StoreError(
             .missing,
             """

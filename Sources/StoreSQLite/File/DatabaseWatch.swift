@@ -86,6 +86,7 @@ private struct WatchedFile {
         var status = stat()
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             let code = errno
+            if descriptor >= 0 { Glibc.close(descriptor) }
             throw StoreError(systemError: code, "cannot open \(path)")
         }
         (device, inode, size) = (status.st_dev, status.st_ino, status.st_size)

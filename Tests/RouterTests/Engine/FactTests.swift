@@ -52,6 +52,20 @@ struct FactTests {
         #expect(bench.answers[1]?.duplicate?.sequence == 1)
     }
 
+    @Test("Commands of which each conflicts with the one before read their facts a bounded number of times")
+    func conflicts() {
+        var bench = LoopBench()
+        let count = 200
+        for number in 0..<count {
+            var request = AcceptRequest.of("x", keys: ["k\(number)"])
+            request.notification.collapseID = "c"
+            bench.offer(.accept(request))
+        }
+        bench.run()
+        #expect(bench.transactions.count == count)
+        #expect((count...3 * count).contains(bench.reads.joined().count))
+    }
+
     @Test("A failed read refuses the commands that need it, and no others")
     func failedRead() {
         var bench = LoopBench()

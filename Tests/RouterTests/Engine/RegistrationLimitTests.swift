@@ -28,6 +28,26 @@ import Testing
         #expect(try bench.run(.putSession(Self.key(2), Self.draft(1))).refusal == nil)
     }
 
+    @Test("A session that the router would make counts too: an activation is refused, a notification is undeliverable")
+    func madeSessions() throws {
+        var application = Application.gallery()
+        application.manifest.supportsMultipleScenes = true
+        application.manifest.sceneConfigurations = [
+            SceneConfiguration(
+                name: "Default", role: SceneRole.windowApplication,
+                endpoint: Endpoint(url: "https://made.example/", secret: "whsec_c2VjcmV0"))
+        ]
+        for sessions in [0, 1] {
+            var bench = Workbench(registration: RegistrationLimits(sessions: sessions))
+            try bench.add(application, [])
+            let asked = try bench.run(.activate(ActivationRequest(application: .gallery, device: "tablet")))
+            #expect(asked.refusal == (sessions == 0 ? .tooManySessions(limit: 0) : nil))
+            let accepted = try #require(try bench.accept("x", device: "phone").accepted)
+            #expect(accepted.placement == .settled(.deadLettered(.noEligibleSession)))
+            #expect(bench.engine.tenants[.gallery]?.sessions.count == sessions)
+        }
+    }
+
     @Test("The texts of an application's sessions have a number of bytes, and shrinking makes room")
     func bytes() throws {
         var bench = Workbench(registration: RegistrationLimits(sessionBytes: 10_000))

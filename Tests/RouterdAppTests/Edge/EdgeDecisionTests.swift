@@ -33,26 +33,34 @@ struct EdgeDecisionTests {
         "A full daemon serves an address that has fewer connections, in place of an idle one of the address with the most"
     )
     func addressesShare() {
-        var book = ConnectionBook(connections: 4, perAddress: 4, spare: 2)
+        var book = ConnectionBook(connections: 4, perAddress: 4, tooMany: 4)
+        var relieved: IPAddress??
         for _ in 0..<4 {
-            #expect(book.addressToRelieve(for: Self.one) == nil)
-            #expect(book.open(from: Self.one) == .served)
+            #expect(book.open(from: Self.one, relieving: &relieved) == .served)
+            #expect(relieved == nil)
         }
-        #expect(book.addressToRelieve(for: Self.other) == .some(Self.one))
-        #expect(book.open(from: Self.other) == .served)
+        #expect(book.open(from: Self.other, relieving: &relieved) == .served)
+        #expect(relieved == .some(Self.one))
         book.close(from: Self.one, .served)
-        #expect(book.addressToRelieve(for: Self.other) == .some(Self.one))
-        #expect(book.open(from: Self.other) == .served)
-        // Two and three: the next one would only turn that round.
-        #expect(book.addressToRelieve(for: Self.other) == nil)
-        #expect(book.open(from: Self.other) == .tooMany)
-        // No more than the spare ones are served before others have closed.
+        #expect(book.open(from: Self.other, relieving: &relieved) == .served)
+        #expect(relieved == .some(Self.one))
+        // Three and two: the next one would only turn that round.
+        #expect(book.open(from: Self.other, relieving: &relieved) == .tooMany)
+        #expect(relieved == nil)
+        // Half of the connections beyond the limit are served at most, before others have closed.
         let third = IPAddress.v4(192, 0, 2, 3)
-        #expect(book.addressToRelieve(for: third) == .some(Self.one))
-        #expect(book.open(from: third) == .served)
-        #expect(book.served == 6)
-        #expect(book.addressToRelieve(for: nil) == nil)
-        #expect(book.open(from: nil) == .tooMany)
+        #expect(book.open(from: third, relieving: &relieved) == .served)
+        #expect(relieved == .some(Self.one) && book.served == 6)
+        #expect(book.open(from: nil, relieving: &relieved) == .tooMany)
+        // The served ones beyond the limit and the refused ones are four together.
+        #expect(book.open(from: nil, relieving: &relieved) == .turnedAway)
+    }
+
+    @Test("A book without connections for refusals serves none beyond its limit")
+    func noneBeyond() {
+        var book = ConnectionBook(connections: 1, perAddress: 1, tooMany: 0)
+        #expect(book.open(from: Self.one) == .served)
+        #expect(book.open(from: Self.other) == .turnedAway)
     }
 
     @Test func thoseThatAreTooManyAreFew() {
@@ -257,8 +265,7 @@ struct EdgeDecisionTests {
         let edge = Edge(settings) { $0 == "Bearer rk_a" ? .some(ApplicationID(unchecked: "com.example.A")) : nil }
         func refusal(_ authorization: String, _ length: Int) -> String? {
             let head = Self.head([("Host", "a"), ("Content-Length", "\(length)"), ("Authorization", authorization)])
-            let sender = edge.sender(of: head, from: Self.one)
-            return edge.refusal(of: head, from: Self.one, sender, .served, at: Self.at(0))?.code
+            return edge.refusal(ofBodyOf: head, from: edge.sender(of: head, from: Self.one))?.code
         }
         #expect(edge.hold(75, of: Self.a, bodyOf: 75))
         #expect(refusal("Bearer rk_a", 1) == "overloaded" && refusal("Bearer rk_unknown", 25) == nil)
@@ -278,5 +285,12 @@ struct EdgeDecisionTests {
         #expect(shares.hold(1, of: Self.b, bodyOf: short + 1) == false)
         for _ in 0..<4 { #expect(shares.hold(short, of: Self.b, bodyOf: short) == true) }
         #expect(shares.hold(1, of: Self.b, bodyOf: 1) == false)
+    }
+}
+
+extension ConnectionBook {
+    fileprivate mutating func open(from address: IPAddress?) -> Standing {
+        var relieved: IPAddress??
+        return open(from: address, relieving: &relieved)
     }
 }

@@ -7,6 +7,7 @@ from chaos.ledger import SECRET_TEXT
 
 SHARED = "com.example.Quiet.Shared"
 PERSONS = 24
+# Nothing listens there: deliveries wait for their next attempt.
 DEAD_ENDPOINT = {"url": "http://127.0.0.1:9/", "secret": SECRET_TEXT}
 
 # Asks for the share once; the status and the code of the answer.

@@ -7,10 +7,7 @@ extension API {
     /// Figures of all tenants, and therefore refused to the key of one tenant.
     @Sendable func status(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
-        guard caller.key?.application == nil else {
-            throw Problem(
-                .forbidden, "key-of-one-application", "The status is of all applications; the key is for one.")
-        }
+        try caller.expectAllApplications("The status")
         let census = try await reading(for: caller) { try $0.census() }
         let (figures, times) = await host.figures
         let doubt = await host.clockDoubt
@@ -63,10 +60,7 @@ extension API {
         _ request: Request, _ context: RouterdContext, _ caller: Caller
     ) async throws -> Response {
         _ = try request.query()
-        guard caller.key?.application == nil else {
-            throw Problem(
-                .forbidden, "key-of-one-application", "The clock is of all applications; the key is for one.")
-        }
+        try caller.expectAllApplications("The clock")
         await host.confirmClock()
         return .json(
             .ok, JSONWriter.object { body in body.object("clock") { $0.field("trusted", true) } })
@@ -158,6 +152,18 @@ extension API {
         case .origin: "origin"
         case .slowSlots: "slowSlots"
         case .originShare, .share: "share"
+        }
+    }
+}
+
+extension Caller {
+    /// Refuses the key of one application.
+    ///
+    /// - Parameter subject: The subject of the refusal's sentence.
+    fileprivate func expectAllApplications(_ subject: String) throws(Problem) {
+        guard key?.application == nil else {
+            throw Problem(
+                .forbidden, "key-of-one-application", "\(subject) is of all applications; the key is for one.")
         }
     }
 }

@@ -27,19 +27,13 @@ package struct ConnectionBook: Equatable, Sendable {
     private let connections: Int
     private let perAddress: Int
     private let tooMany: Int
-    private let spare: Int
     private var total = Count()
     private var byAddress: [IPAddress?: Count] = [:]
 
-    /// - Parameters:
-    ///   - tooMany: The greatest number of connections that are told that they are too many.
-    ///   - spare: The greatest number of connections beyond all that are served while others are given up for them.
-    package init(
-        connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway,
-        spare: Int = DaemonLimits.connectionsSpare
-    ) {
+    /// - Parameter tooMany: The greatest number of connections beyond all: those that are told so, and, up to half of them,
+    ///   those that are served while others are given up for them.
+    package init(connections: Int, perAddress: Int, tooMany: Int = DaemonLimits.connectionsTurnedAway) {
         self.connections = connections
-        self.spare = spare
         self.perAddress = perAddress
         self.tooMany = tooMany
     }
@@ -49,10 +43,13 @@ package struct ConnectionBook: Equatable, Sendable {
     /// The number of addresses with at least one connection.
     package var addresses: Int { byAddress.count }
 
-    /// The address that has to give up an idle connection so that a new one of another address may be served; nil if the
-    /// new one takes none's place.
-    package func addressToRelieve(for address: IPAddress?) -> IPAddress?? {
-        guard total.served >= connections, total.served < connections + spare,
+    /// The number of open connections beyond all.
+    private var beyond: Int { total.others + max(0, total.served - connections) }
+
+    /// The address that has to give up an idle connection so that a new one of another address may be served; nil if there
+    /// is none.
+    private func addressToRelieve(for address: IPAddress?) -> IPAddress?? {
+        guard total.served < connections + tooMany / 2, beyond < tooMany,
             let most = byAddress.max(by: { $0.value.served < $1.value.served }),
             most.value.served > (byAddress[address]?.served ?? 0) + 1
         else { return nil }
@@ -60,21 +57,23 @@ package struct ConnectionBook: Equatable, Sendable {
     }
 
     /// Opens a connection. Each but those of the standing `turnedAway` has to be closed in the end.
-    package mutating func open(from address: IPAddress?) -> Standing {
+    ///
+    /// - Parameter relieved: Set to the address that has to give up an idle connection for this one.
+    package mutating func open(from address: IPAddress?, relieving relieved: inout IPAddress??) -> Standing {
         var count = byAddress[address] ?? Count()
+        let isFull = total.served >= connections
+        relieved = isFull && count.served < perAddress ? addressToRelieve(for: address) : nil
         let standing: Standing =
             if count.served >= perAddress {
-                total.served >= connections ? .tooMany : .tooManyOfAddress
-            } else if total.served >= connections, addressToRelieve(for: address) == nil {
-                .tooMany
+                isFull ? .tooMany : .tooManyOfAddress
             } else {
-                .served
+                isFull && relieved == nil ? .tooMany : .served
             }
         if standing == .served {
             count.served += 1
             total.served += 1
         } else {
-            guard total.others < tooMany,
+            guard beyond < tooMany,
                 count.others < DaemonLimits.connectionsTurnedAwayPerAddress
             else { return .turnedAway }
             count.others += 1

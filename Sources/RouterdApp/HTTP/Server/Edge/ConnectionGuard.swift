@@ -90,15 +90,23 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private func take(_ head: HTTPRequestHead, _ data: NIOAny, _ context: ChannelHandlerContext) {
         let now = context.eventLoop.now
         clock.headArrived(at: now)
-        let sender = edge.sender(of: head, from: address)
         exchange = Exchange(
-            head, from: sender, keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
-        if let problem = edge.refusal(of: head, from: address, sender, standing, at: now) {
+            head, from: .address(address), keepsAlive: standing == .served && head.keepsAlive, wireCount: meter.count)
+        if let problem = edge.refusal(of: head, from: address, standing, at: now) ?? refusalOfBody(head) {
             // The handlers behind the guard do not know of the request, so they need no error when it ends.
             exchange?.isPassedOn = false
             return refuse(problem, context)
         }
         context.fireChannelRead(data)
+    }
+
+    /// The reason to refuse a request for its body. The key of a request is looked up here, when it has a body and nothing
+    /// else refuses it.
+    private func refusalOfBody(_ head: HTTPRequestHead) -> Problem? {
+        guard head.declaredLength != 0 else { return nil }
+        let sender = edge.sender(of: head, from: address)
+        exchange?.sender = sender
+        return edge.refusal(ofBodyOf: head, from: sender)
     }
 
     private func take(_ bytes: ByteBuffer, _ data: NIOAny, _ context: ChannelHandlerContext) {

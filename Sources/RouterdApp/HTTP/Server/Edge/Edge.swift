@@ -37,12 +37,13 @@ package final class Edge: Sendable {
     /// asked to close, and the first that is idle does.
     func open(_ channel: any Channel, from address: IPAddress?) -> ConnectionBook.Standing {
         let (standing, asked) = state.withLock { state in
-            let relieved = state.book.addressToRelieve(for: address)
-            let standing = state.book.open(from: address)
+            var relieved: IPAddress??
+            let standing = state.book.open(from: address, relieving: &relieved)
             guard standing == .served else { return (standing, [any Channel]()) }
             var asked: [any Channel] = []
             if let relieved, let channels = state.channels[relieved] {
-                asked = Array(channels.values.prefix(DaemonLimits.connectionsAskedToClose))
+                // Others than the last time: those may be busy for long.
+                asked = Array(channels.values.shuffled().prefix(DaemonLimits.connectionsAskedToClose))
             }
             state.channels[address, default: [:]][ObjectIdentifier(channel)] = channel
             return (standing, asked)
@@ -69,15 +70,12 @@ package final class Edge: Sendable {
     }
 
     /// The reason to refuse a request before its body has arrived; nil if it is accepted.
-    ///
-    /// - Parameter sender: The holder of the bytes of the body.
     func refusal(
-        of head: HTTPRequestHead, from address: IPAddress?, _ sender: BodyShares.Sender,
-        _ standing: ConnectionBook.Standing, at now: NIODeadline
+        of head: HTTPRequestHead, from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
     ) -> Problem? {
         if let fault = head.fault { return fault }
         if head.isHealthCheck { return nil }
-        guard var refusal = refusal(ofSound: head, from: address, sender, standing, at: now) else { return nil }
+        guard var refusal = refusal(from: address, standing, at: now) else { return nil }
         // Senders such as Alertmanager give up at 429 and retry after 503.
         if refusal.status == .tooManyRequests, head.uri.hasPrefix("/v1/sources/") {
             refusal.status = .serviceUnavailable
@@ -86,8 +84,7 @@ package final class Edge: Sendable {
     }
 
     private func refusal(
-        ofSound head: HTTPRequestHead, from address: IPAddress?, _ sender: BodyShares.Sender,
-        _ standing: ConnectionBook.Standing, at now: NIODeadline
+        from address: IPAddress?, _ standing: ConnectionBook.Standing, at now: NIODeadline
     ) -> Problem? {
         switch standing {
         case .served: break
@@ -99,16 +96,19 @@ package final class Edge: Sendable {
         {
             return .tooManyRequests(retryAfter: seconds)
         }
+        return nil
+    }
+
+    /// The reason to refuse a request for the size of its body; nil if there is room for it.
+    func refusal(ofBodyOf head: HTTPRequestHead, from sender: BodyShares.Sender) -> Problem? {
         // A body over the limit of its route is not refused here: the route's own answer names the limit.
         let length = min(head.declaredLength ?? 0, DaemonLimits.batchBytes)
-        guard length > 0 else { return nil }
         return bodies.withLock { $0.hasRoom(for: length, of: sender, bodyOf: length) } ? nil : .noMoreBodies
     }
 
-    /// The holder of the bytes of a request's body. The key of a request without a body is not looked up.
+    /// The holder of the bytes of a request's body.
     func sender(of head: HTTPRequestHead, from address: IPAddress?) -> BodyShares.Sender {
-        guard head.declaredLength != 0 else { return .address(address) }
-        return head.headers.first(name: "authorization").flatMap(tenant).map { .tenant($0) } ?? .address(address)
+        head.headers.first(name: "authorization").flatMap(tenant).map { .tenant($0) } ?? .address(address)
     }
 
     /// Holds more bytes of a body, if there is room for them; says whether it does.

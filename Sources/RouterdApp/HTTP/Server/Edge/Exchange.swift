@@ -29,7 +29,7 @@ struct Exchange {
     var received = 0
     /// Bytes of the body that are counted as held, and the sender that they are counted for.
     var held = 0
-    let sender: BodyShares.Sender
+    var sender: BodyShares.Sender
     var answer = Answer.notYet
     /// Whether the answer continues for as long as the client listens: it ends when the client closes its side.
     var isStream = false
