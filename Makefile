@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example check-scenes debug install uninstall check-sources check-apns check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: test-fast test-long build-tests check-example check-scenes debug install uninstall check-sources check-apns check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -67,6 +67,7 @@ test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash p
 	$(MAKE) sweep-stories
 	$(MAKE) fuzz
 	$(MAKE) chaos
+	$(MAKE) check-openapi
 
 build-tests: setup
 	@$(BUILD) --build-tests
@@ -128,6 +129,10 @@ check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders
 check-apns:  ## Push by provider libraries of APNs, from PyPI, to the daemon and to apns-sandbox.
 	@Scripts/setup.sh python3-venv curl
 	python3 Tests/apns/run.py --routerd $(ROUTERD)
+
+check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=120 says how long.
+	@Scripts/setup.sh python3-venv
+	python3 Tests/openapi/run.py --routerd $(DEBUG) --seconds $(or $(SECONDS),120)
 
 sweep-stories: setup  ## Kill the daemon within the steps of the stories; POINTS=25 says at how many calls of each kind.
 	@$(BUILD) --build-tests

@@ -31,4 +31,19 @@ enum ProjectFiles {
         }
         return try String(contentsOf: file, encoding: .utf8)
     }
+
+    /// A page of docs, and the same page with a table between its marks `routes` and `end of routes`; with
+    /// `RECORD_SNAPSHOTS` in the environment, the table is recorded first.
+    static func page(_ name: String, table: String) throws -> (page: String, expected: String) {
+        let file = tests.deletingLastPathComponent().appending(path: "docs/\(name)")
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let (begin, end) = ("<!-- routes -->\n", "\n<!-- end of routes -->")
+        let parts = page.components(separatedBy: begin)
+        let rest = (parts.last ?? "").components(separatedBy: end)
+        guard parts.count == 2, rest.count == 2 else { return (page, "a page with the marks of the table") }
+        let expected = parts[0] + begin + table + end + rest[1]
+        guard ProcessInfo.processInfo.environment["RECORD_SNAPSHOTS"] != nil else { return (page, expected) }
+        try expected.write(to: file, atomically: true, encoding: .utf8)
+        return (expected, expected)
+    }
 }

@@ -37,89 +37,13 @@ package struct API: Sendable {
         self.logger = logger
     }
 
+    /// The router of ``Operation/all``.
     package func router() -> Hummingbird.Router<RouterdContext> {
         let router = Hummingbird.Router(context: RouterdContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ProblemMiddleware())
-        router.get("healthz") { _, _ in Self.alive }
-        router.get("readyz") { _, _ in try await readiness() }
-
-        let application = "v1/applications/{application}"
-        on(router, .get, "v1/applications", .admin, listApplications)
-        on(router, .put, application, .admin, putApplication)
-        on(router, .get, application, .admin, getApplication)
-        on(router, .delete, application, .admin, deleteApplication)
-
-        on(router, .post, "\(application)/delegate/rotate-secret", .admin, rotateDelegateSecret)
-        on(router, .post, "\(application)/delegate/resume", .sessions, resumeDelegate)
-        let configuration = "\(application)/sceneConfigurations/{configuration}"
-        on(router, .post, "\(configuration)/endpoint/rotate-secret", .admin, rotateConfigurationSecret)
-
-        on(router, .get, "\(application)/sessions", .sessions, listSessions)
-        on(router, .post, "\(application)/sessions:batch", .sessions, putSessionBatch)
-        on(router, .put, "\(application)/sessions/{session}", .sessions, putSession)
-        on(router, .patch, "\(application)/sessions/{session}", .sessions, patchSession)
-        on(router, .get, "\(application)/sessions/{session}", .sessions, getSession)
-        on(router, .delete, "\(application)/sessions/{session}", .sessions, deleteSession)
-        on(router, .post, "\(application)/sessions/{session}/activate", .sessions, activateSession)
-        on(router, .post, "\(application)/sessions/{session}/refresh", .sessions, refreshSession)
-        on(router, .post, "\(application)/sessions/{session}/disconnect", .sessions, disconnectSession)
-        on(router, .post, "\(application)/sessions/{session}/test", .sessions, testSession)
-        on(router, .post, "\(application)/sessions/{session}/endpoint/rotate-secret", .sessions, rotateSessionSecret)
-
-        addSources(to: router)
-        addGates(of: application, to: router)
-        on(router, .post, "\(application)/activations", .sessions, postActivation)
-        on(router, .post, "\(application)/notifications", .ingest, postNotification)
-        on(router, .post, "\(application)/events", .ingest, postEvent)
-        on(router, .post, "\(application)/notifications:batch", .ingest, postNotificationBatch)
-        on(router, .post, "\(application)/explain", .ingest, explain)
-        on(router, .get, "v1/notifications", .ingest, listNotifications)
-        on(router, .get, "v1/notifications/{notification}", .ingest, getNotification)
-        on(router, .post, "v1/notifications/{notification}/cancel", .ingest, cancelNotification)
-        on(router, .post, "v1/notifications/{notification}/replay", .ingest, replayNotification)
-
-        on(router, .post, "v1/replays", .ingest, postReplay)
-        on(router, .get, "v1/replays", .ingest, listReplays)
-        on(router, .get, "v1/replays/{replay}", .ingest, getReplay)
-        on(router, .post, "v1/replays/{replay}/cancel", .ingest, cancelReplay)
-
-        on(router, .post, "v1/apply", .admin, applySet)
-        on(router, .get, "v1/status", .admin, status)
-        on(router, .post, "v1/clock/confirm", .admin, confirmClock)
-        on(router, .get, "v1/stream", .sessions, stream)
-        on(router, .get, "v1/lanes", .sessions, listLanes)
-        on(router, .post, "v1/lanes/{session}/resume", .sessions, resumeLane)
+        for operation in Operation.all { on(router, operation) }
         refuseOtherMethods(on: router)
         return router
-    }
-
-    private func addSources(to router: Hummingbird.Router<RouterdContext>) {
-        let source = "v1/sources/{source}"
-        on(router, .get, "v1/sources", .sessions, listSources)
-        on(router, .put, source, .sessions, putSource)
-        on(router, .get, source, .sessions, getSource)
-        on(router, .delete, source, .sessions, deleteSource)
-        on(router, .post, "\(source)/rotate-secret", .sessions, rotateSourceSecret)
-        on(router, .post, "\(source)/test", .sessions, testSource)
-        for method in [HTTPRequest.Method.post, .options] { router.on(RouterPath(source), method: method, use: ingest) }
-    }
-
-    private func addGates(of application: String, to router: Hummingbird.Router<RouterdContext>) {
-        on(router, .get, "\(application)/gates", .sessions, listGates)
-        on(router, .get, "\(application)/gate", .sessions, getGate)
-        on(router, .post, "\(application)/gate/open", .sessions, openGate)
-        on(router, .post, "\(application)/gate/progress", .sessions, reportProgress)
-        on(router, .post, "\(application)/gate/succeed", .sessions, succeedAtGate)
-        on(router, .post, "\(application)/gate/fail", .sessions, failAtGate)
-        on(router, .post, "\(application)/gate/reset", .sessions, resetGate)
-        let passcode = "\(application)/gate/passcode"
-        on(router, .get, passcode, .sessions, getPasscode)
-        on(router, .post, "\(passcode)/check", .sessions, checkPasscode)
-        on(router, .post, "\(passcode)/create", .sessions, createPasscode)
-        on(router, .post, "\(passcode)/input", .sessions, inputPasscode)
-        on(router, .post, "\(passcode)/change", .sessions, changePasscode)
-        on(router, .post, "\(passcode)/challenge", .sessions, challengeDevice)
-        on(router, .post, "\(passcode)/answer", .sessions, answerChallenge)
     }
 
     /// The framework answers a known path with another method as an unknown path; clients are told the methods of the
@@ -139,27 +63,38 @@ package struct API: Sendable {
 
     typealias Handler = @Sendable (Request, RouterdContext, Caller) async throws -> Response
 
-    /// Registers a handler behind the check of the caller's key.
-    private func on(
-        _ router: Hummingbird.Router<RouterdContext>, _ method: HTTPRequest.Method, _ path: String, _ scope: APIScope,
-        _ handler: @escaping Handler
-    ) {
-        router.on(RouterPath(path), method: method) { request, context in
-            if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
-            let caller = try authenticator.caller(
-                authorization: request.headers[.authorization], needing: scope)
-            if let key = caller.key, let perSecond = key.requestsPerSecond {
-                try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
+    /// Registers the handler of an operation behind the check of the caller's key.
+    private func on(_ router: Hummingbird.Router<RouterdContext>, _ operation: Operation) {
+        let handler = operation.handler(self)
+        guard case .scope(let scope) = operation.access else {
+            router.on(RouterPath(operation.path), method: operation.method) { request, context in
+                try await handler(request, context, Caller(key: nil))
             }
-            if context.parameters.get("application") != nil {
-                let application = try context.application()
-                guard caller.mayUse(application) else {
-                    // The answer for an application that does not exist: a key reveals nothing about other tenants.
-                    throw Problem(.unknownApplication(application))
-                }
-            }
+            return
+        }
+        router.on(RouterPath(operation.path), method: operation.method) { request, context in
+            let caller = try admit(request, context, needing: scope)
             return try await handler(request, context, caller)
         }
+    }
+
+    /// The caller of a request, if it may send it.
+    private func admit(
+        _ request: Request, _ context: RouterdContext, needing scope: APIScope
+    ) throws -> Caller {
+        if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
+        let caller = try authenticator.caller(authorization: request.headers[.authorization], needing: scope)
+        if let key = caller.key, let perSecond = key.requestsPerSecond {
+            try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
+        }
+        if context.parameters.get("application") != nil {
+            let application = try context.application()
+            guard caller.mayUse(application) else {
+                // The answer for an application that does not exist: a key reveals nothing about other tenants.
+                throw Problem(.unknownApplication(application))
+            }
+        }
+        return caller
     }
 
     /// One command, one answer.
@@ -179,7 +114,7 @@ package struct API: Sendable {
     /// The answer to `/healthz`.
     static var alive: Response { Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
 
-    private func readiness() async throws -> Response {
+    func readiness() async throws -> Response {
         if let fault = await host.storeFault() {
             throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
         }

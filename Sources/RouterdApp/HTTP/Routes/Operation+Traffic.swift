@@ -1,0 +1,210 @@
+import HTTPTypes
+import Router
+import RouterPlugin
+
+/// Notifications, gates, and the operation of the daemon.
+extension Operation {
+    private static let notificationPath = "/v1/notifications/{notification}"
+
+    static let notifications: [Operation] = [
+        Operation(
+            .post, "\(applicationPath)/notifications", .scope(.ingest), "postNotification",
+            "Takes a push payload, decides on its session, and delivers it.", query: [.device],
+            body: .json(.document), .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
+        ) { $0.postNotification },
+        Operation(
+            .post, "\(applicationPath)/events", .scope(.ingest), "postEvent",
+            "Takes a user activity, a URL or a shortcut item.", query: [.device], body: .json(.named("SceneEvent")),
+            .accepted(.named("Acceptance")), .ok(.named("Acceptance"))
+        ) { $0.postEvent },
+        Operation(
+            .post, "\(applicationPath)/notifications:batch", .scope(.ingest), "postNotificationBatch",
+            "Takes many push payloads, one a line; each line is answered by a line.", query: [.device],
+            body: .other("application/x-ndjson"), .other("application/x-ndjson")
+        ) { $0.postNotificationBatch },
+        Operation(
+            .post, "\(applicationPath)/explain", .scope(.ingest), "explain",
+            "Shows the decision that a payload would get, and every session considered for it.",
+            query: [
+                .device, Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))),
+                Parameter("priority", .oneOf(["1", "5", "10"])), Parameter("at", .time),
+            ],
+            body: .json(.document), .ok(.named("Explanation"))
+        ) { $0.explain },
+        Operation(
+            .get, "/v1/notifications", .scope(.ingest), "listNotifications", "Lists notifications, newest first.",
+            query: .page(
+                .application, Parameter("state", .oneOf(NotificationState.allCases.map(\.rawValue))),
+                Parameter("session", .named("SessionId")), Parameter("contentId"), Parameter("type"),
+                Parameter("since", .time), Parameter("until", .time)),
+            .ok(.page("notifications", of: "Notification"))
+        ) { $0.listNotifications },
+        Operation(
+            .get, notificationPath, .scope(.ingest), "getNotification",
+            "Shows a notification with its payload, decision and attempts.", .ok(.named("Notification"))
+        ) { $0.getNotification },
+        Operation(
+            .post, "\(notificationPath)/cancel", .scope(.ingest), "cancelNotification",
+            "Ends a notification that is not settled.",
+            .ok(.object(["id": .text, "state": .oneOf(["cancelled", "inFlight"])]))
+        ) { $0.cancelNotification },
+        Operation(
+            .post, "\(notificationPath)/replay", .scope(.ingest), "replayNotification",
+            "Sends a settled notification again, as a new one.", .accepted(.named("Acceptance")),
+            .ok(.named("Acceptance"))
+        ) { $0.replayNotification },
+    ]
+
+    static let replays: [Operation] = [
+        Operation(
+            .post, "/v1/replays", .scope(.ingest), "postReplay",
+            "Sends every settled notification again that a filter shows, at a rate.",
+            body: .json(.named("ReplayDraft")), .accepted(.named("Replay")), .ok(.named("ReplayTrial"))
+        ) { $0.postReplay },
+        Operation(
+            .get, "/v1/replays", .scope(.ingest), "listReplays", "Lists the replays.", query: .page(),
+            .ok(.page("replays", of: "Replay"))
+        ) { $0.listReplays },
+        Operation(
+            .get, "/v1/replays/{replay}", .scope(.ingest), "getReplay", "Shows a replay.", .ok(.named("Replay"))
+        ) { $0.getReplay },
+        Operation(
+            .post, "/v1/replays/{replay}/cancel", .scope(.ingest), "cancelReplay", "Ends a replay.",
+            .ok(.named("Replay"))
+        ) { $0.cancelReplay },
+    ]
+
+    static let gates: [Operation] = {
+        let gate = "\(applicationPath)/gate"
+        let passcode = "\(gate)/passcode"
+        let report = JSONSchema.request([:], required: ["session": .named("SessionId"), "term": .count])
+        return [
+            Operation(
+                .get, "\(applicationPath)/gates", .scope(.sessions), "listGates", "Lists the gates with any event.",
+                query: .page(), .ok(.page("gates", of: "Gate"))
+            ) { $0.listGates },
+            Operation(
+                .get, gate, .scope(.sessions), "getGate", "Shows the gate of a device.",
+                query: [.device, Parameter("language")], .ok(.named("Gate"))
+            ) { $0.getGate },
+            Operation(
+                .post, "\(gate)/open", .scope(.sessions), "openGate", "Begins at a gate.",
+                body: .json(.request([:], required: ["session": .named("SessionId")])), .ok(.named("Gate"))
+            ) { $0.openGate },
+            Operation(
+                .post, "\(gate)/progress", .scope(.sessions), "reportProgress", "Reports a step of onboarding.",
+                body: .json(.named("ProgressReport")), .ok(.named("Gate"))
+            ) { $0.reportProgress },
+            Operation(
+                .post, "\(gate)/succeed", .scope(.sessions), "succeedAtGate", "Opens a gate.",
+                body: .json(
+                    .request(
+                        ["onboardingId": .text.ofLength(1...Int64(RouterLimits.gateTextBytes))],
+                        required: ["session": .named("SessionId"), "term": .count])),
+                .ok(.named("Gate"))
+            ) { $0.succeedAtGate },
+            Operation(
+                .post, "\(gate)/fail", .scope(.sessions), "failAtGate", "Reports that a gate was not opened.",
+                body: .json(report), .ok(.named("Gate"))
+            ) { $0.failAtGate },
+            Operation(
+                .post, "\(gate)/reset", .scope(.sessions), "resetGate",
+                "Resets a gate for the responsible session, or for an operator by its device.",
+                body: .json(.anyOf([report, .object(["device": .named("DeviceId").orNull])])), .ok(.named("Gate"))
+            ) { $0.resetGate },
+            Operation(
+                .get, passcode, .scope(.sessions), "getPasscode", "Shows the facts about a passcode.",
+                query: [.device], .ok(.named("PasscodeStatus"))
+            ) { $0.getPasscode },
+            Operation(
+                .post, "\(passcode)/check", .scope(.sessions), "checkPasscode",
+                "Checks a candidate against the policy, and keeps nothing.",
+                body: .json(.request([:], required: ["passcode": .text])), .ok(.named("PasscodeCheck"))
+            ) { $0.checkPasscode },
+            Operation(
+                .post, "\(passcode)/create", .scope(.sessions), "createPasscode", "Chooses the passcode.",
+                body: .json(
+                    .passcode(
+                        ["passcode": .text, "confirmation": .text], optional: ["deviceKey": .text])),
+                .created(.named("Gate"))
+            ) { $0.createPasscode },
+            Operation(
+                .post, "\(passcode)/input", .scope(.sessions), "inputPasscode", "Tries a passcode.",
+                body: .json(.passcode(["passcode": .text])), .ok(.named("Gate"))
+            ) { $0.inputPasscode },
+            Operation(
+                .post, "\(passcode)/change", .scope(.sessions), "changePasscode", "Changes the passcode.",
+                body: .json(.passcode(["passcode": .text, "newPasscode": .text, "confirmation": .text])),
+                .ok(.named("Gate"))
+            ) { $0.changePasscode },
+            Operation(
+                .post, "\(passcode)/challenge", .scope(.sessions), "challengeDevice",
+                "Asks for a challenge that the device signs.", body: .json(.passcode([:])),
+                .created(.object(["challenge": .text, "expiresAt": .time]))
+            ) { $0.challengeDevice },
+            Operation(
+                .post, "\(passcode)/answer", .scope(.sessions), "answerChallenge", "Answers a challenge.",
+                body: .json(.passcode(["challenge": .text, "signature": .text])), .ok(.named("Gate"))
+            ) { $0.answerChallenge },
+        ]
+    }()
+
+    static let operating: [Operation] = [
+        Operation(
+            .post, "/v1/apply", .scope(.admin), "apply", "Applies a set of resources, all of it or nothing.",
+            query: [Parameter("dryRun", .flag), Parameter("prune", .flag), Parameter("set")],
+            body: .other("application/yaml"), .ok(.named("Applied"))
+        ) { $0.applySet },
+        Operation(
+            .get, "/v1/status", .scope(.admin), "getStatus", "Shows the figures of the daemon.", .ok(.named("Status"))
+        ) { $0.status },
+        Operation(
+            .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
+            .ok(.object(["clock": .object(["trusted": .flag])]))
+        ) { $0.confirmClock },
+        Operation(
+            .get, "/v1/stream", .scope(.sessions), "stream", "Streams events as they happen.",
+            query: ["application", "session", "type"].map { Parameter($0, isRepeatable: true) },
+            .other("text/event-stream")
+        ) { $0.stream },
+        Operation(
+            .get, "/v1/lanes", .scope(.sessions), "listLanes", "Lists the lanes, and the resource that each waits for.",
+            query: .page(.application), .ok(.page("lanes", of: "Lane"))
+        ) { $0.listLanes },
+        Operation(
+            .post, "/v1/lanes/{session}/resume", .scope(.sessions), "resumeLane",
+            "Tries the deliveries of a session at once.", query: [.application], .ok(.named("Lane"))
+        ) { $0.resumeLane },
+        Operation(.get, "/healthz", .open, "getHealth", "Says that the process is up.", .ok(.word("ok"))) { _ in
+            { _, _, _ in API.alive }
+        },
+        Operation(
+            .get, "/readyz", .open, "getReadiness", "Says whether the store can be written.", .ok(.word("ready"))
+        ) { api in { _, _, _ in try await api.readiness() } },
+        Operation(
+            .get, "/openapi.json", .open, "getOpenAPI", "Shows this API as an OpenAPI 3.1 document.",
+            .ok(.document)
+        ) { _ in { _, _, _ in .json(.ok, OpenAPIDocument.bytes) } },
+    ]
+}
+
+extension JSONSchema {
+    /// A page of a list.
+    static func page(_ name: String, of element: String) -> JSONSchema {
+        .object([name: .list(of: .named(element)), "cursor": .text.orNull])
+    }
+
+    fileprivate static func word(_ status: String) -> JSONSchema { .object(["status": .oneOf([status])]) }
+
+    /// A request of a session about the passcode of its gate.
+    fileprivate static func passcode(
+        _ required: KeyValuePairs<String, JSONSchema>, optional: KeyValuePairs<String, JSONSchema> = [:]
+    ) -> JSONSchema {
+        var members: [Member] = [
+            Member("session", .named("SessionId"), isRequired: true), Member("term", .count, isRequired: true),
+        ]
+        members += required.map { Member($0.key, $0.value, isRequired: true) }
+        members += optional.map { Member($0.key, $0.value.orNull, isRequired: false) }
+        return .object(members)
+    }
+}

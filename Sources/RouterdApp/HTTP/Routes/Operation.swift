@@ -1,0 +1,128 @@
+package import HTTPTypes
+import Hummingbird
+
+/// An operation of the HTTP API: a method and a path with everything that is known of them.
+///
+/// The router, `/openapi.json` and the table in docs/API.md are made of ``Operation/all``, so none of them can name a
+/// route that another lacks.
+package struct Operation: Sendable {
+    /// The rights that a caller needs.
+    package enum Access: Hashable, Sendable {
+        /// No key.
+        case open
+        /// A key of the scope.
+        case scope(APIScope)
+        /// The proof that the kind of source wants: a signature, a password, or a key of the scope `ingest`.
+        case sender
+    }
+
+    /// A parameter of the query.
+    package struct Parameter: Sendable {
+        package let name: String
+        package let schema: JSONSchema
+        package let isRepeatable: Bool
+
+        package init(_ name: String, _ schema: JSONSchema = .text, isRepeatable: Bool = false) {
+            self.name = name
+            self.schema = schema
+            self.isRepeatable = isRepeatable
+        }
+    }
+
+    /// A body that the operation reads.
+    package struct Body: Sendable {
+        package let contentType: String
+        package let schema: JSONSchema
+        package let isRequired: Bool
+
+        package static func json(_ schema: JSONSchema) -> Body {
+            Body(contentType: "application/json", schema: schema, isRequired: true)
+        }
+
+        /// A body whose members may all be left out, and which may be left out itself.
+        package static func optional(_ schema: JSONSchema) -> Body {
+            Body(contentType: "application/json", schema: schema, isRequired: false)
+        }
+
+        package static func other(_ contentType: String) -> Body {
+            Body(contentType: contentType, schema: .text, isRequired: true)
+        }
+    }
+
+    /// An answer of success.
+    package struct Answer: Sendable {
+        package let status: Int
+        package let contentType: String
+        /// Nil for an answer without a body.
+        package let schema: JSONSchema?
+
+        package static func ok(_ schema: JSONSchema) -> Answer { json(200, schema) }
+        package static func created(_ schema: JSONSchema) -> Answer { json(201, schema) }
+        package static func accepted(_ schema: JSONSchema) -> Answer { json(202, schema) }
+        package static let noContent = Answer(status: 204, contentType: "", schema: nil)
+
+        package static func json(_ status: Int, _ schema: JSONSchema) -> Answer {
+            Answer(status: status, contentType: "application/json", schema: schema)
+        }
+
+        package static func other(_ contentType: String, status: Int = 200) -> Answer {
+            Answer(status: status, contentType: contentType, schema: .text)
+        }
+    }
+
+    package let method: HTTPRequest.Method
+    /// The path with its parameters in braces.
+    package let path: String
+    package let access: Access
+    /// The name of the operation for clients, in camel case.
+    package let name: String
+    /// One sentence.
+    package let summary: String
+    package let parameters: [Parameter]
+    package let body: Body?
+    package let answers: [Answer]
+    let handler: @Sendable (API) -> API.Handler
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ access: Access, _ name: String, _ summary: String,
+        query: [Parameter] = [], body: Body? = nil, _ answers: Answer...,
+        handler: @escaping @Sendable (API) -> API.Handler
+    ) {
+        self.method = method
+        self.path = path
+        self.access = access
+        self.name = name
+        self.summary = summary
+        parameters = query
+        self.body = body
+        self.answers = answers
+        self.handler = handler
+    }
+
+    /// The operations of the API, in the order of docs/API.md.
+    package static let all: [Operation] =
+        applications + sessions + activations + gates + notifications + replays + sources + operating
+
+    /// The resource of the path, by which documents group operations.
+    package var group: String {
+        let segments = path.split(separator: "/")
+        guard segments.first == "v1", segments.count > 1 else { return "operating" }
+        let noun = segments.count > 3 && segments[1] == "applications" ? segments[3] : segments[1]
+        return String(noun.prefix { $0 != ":" })
+    }
+
+    /// The names of the parameters of the path.
+    package var pathParameters: [String] {
+        path.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }
+    }
+}
+
+extension [Operation.Parameter] {
+    /// The parameters of a page of a list, after parameters of the list itself.
+    static func page(_ parameters: Operation.Parameter...) -> [Operation.Parameter] {
+        parameters + [
+            Operation.Parameter("cursor"),
+            Operation.Parameter("limit", .whole(1...Int64(DaemonLimits.pageMaximum))),
+        ]
+    }
+}

@@ -1,0 +1,223 @@
+import Router
+import RouterPlugin
+
+/// The schemas that operations refer to by name.
+package enum ResourceSchemas {
+    /// In the order of the document.
+    package static let all: [(name: String, schema: JSONSchema)] =
+        identifiers + endpoints + applications + sessions + notifications + gates + sources + operating
+
+    private static let identifiers: [(String, JSONSchema)] = [
+        ("ApplicationId", .text.ofLength(1...255).described("Letters, digits, '.', '-' and '_'.")),
+        ("SessionId", .text.ofLength(1...255)), ("DeviceId", .text.ofLength(1...255)),
+    ]
+
+    private static let endpoints: [(String, JSONSchema)] = [
+        (
+            "EndpointDraft",
+            .request(
+                [
+                    "secret": .text, "format": .anyOf([.text, .document]),
+                    "signingKeys": .list(
+                        of: .request(["notBefore": .time, "notAfter": .time], required: ["secret": .text])),
+                ], required: ["url": .text])
+        ),
+        (
+            "Endpoint",
+            .object(
+                [
+                    "url": .text,
+                    "signingKeys": .list(
+                        of: .object(
+                            ["version": .oneOf(["v1", "v1a"])],
+                            optional: ["publicKey": .text, "notBefore": .time, "notAfter": .time])),
+                ], optional: ["secret": .text, "format": .document])
+        ),
+        (
+            "SecretRotation",
+            .request([
+                "secret": .text, "version": .oneOf(["v1", "v1a"]), "replaces": .list(of: .oneOf(["v1", "v1a"])),
+                "overlapSeconds": .whole(0...Int64(RouterLimits.secretOverlapSeconds)),
+            ])
+        ),
+    ]
+
+    private static let applications: [(String, JSONSchema)] = {
+        let configuration: (JSONSchema) -> JSONSchema = { endpoint in
+            .request(
+                ["role": .text, "activityTypes": .list(of: .text), "endpoint": endpoint], required: ["name": .text])
+        }
+        let manifest: (JSONSchema) -> JSONSchema = { endpoint in
+            .request([
+                "supportsMultipleScenes": .flag, "userActivityTypes": .list(of: .text),
+                "sceneConfigurations": .list(of: configuration(endpoint)),
+            ])
+        }
+        let delivery = JSONSchema.request([
+            "timeoutSeconds": .whole(1...300), "maxInFlightPerSession": .whole(1...64),
+            "retrySchedule": .list(of: .whole(0...604_800)), "statuses": .map(of: .text),
+            "reroute": .request(["onExhausted": .flag, "onTimeout": .flag]),
+            "weight": .whole(1...Int64(RouterLimits.weight)),
+            "headOfLine": .request(
+                ["afterAttempts": .whole(2...Int64(RouterLimits.retrySteps))],
+                required: ["policy": .oneOf(["block", "park", "skip"])]),
+            "lifeCycleEvents": .flag,
+        ])
+        let routing = JSONSchema.request(["prefersRequiresCan": .flag, "requireContentId": .flag])
+        return [
+            (
+                "ApplicationDraft",
+                .request([
+                    "displayName": .text, "manifest": manifest(.named("EndpointDraft")), "routing": routing,
+                    "delivery": delivery, "delegate": .named("EndpointDraft"), "observers": .list(of: .text),
+                    "gates": .request(["onboarding": .document, "passcode": .named("PasscodePolicy")]),
+                ])
+            ),
+            (
+                "Application",
+                .object(
+                    [
+                        "id": .named("ApplicationId"), "displayName": .text, "manifest": manifest(.named("Endpoint")),
+                        "routing": routing, "delivery": delivery,
+                    ],
+                    optional: [
+                        "activationState": .activationState, "currentSession": .text.orNull,
+                        "onboardingSession": .text.orNull, "delegate": .named("Endpoint"),
+                        "observers": .list(of: .text),
+                        "gates": .object([:], optional: ["onboarding": .document, "passcode": .document]),
+                    ])
+            ),
+        ]
+    }()
+
+    private static let sessions: [(String, JSONSchema)] = {
+        let predicate = JSONSchema.anyOf([
+            .text, .request(["arguments": .list(of: .anything)], required: ["format": .text]),
+        ])
+        let can = "canActivateForTargetContentIdentifierPredicate"
+        let prefers = "prefersToActivateForTargetContentIdentifierPredicate"
+        return [
+            (
+                "ActivationConditions",
+                .object(
+                    [
+                        ("allowing", .list(of: .text)), ("preferring", .list(of: .text)), (can, predicate),
+                        (prefers, predicate), ("preferenceLevel", .whole(-1_000_000...1_000_000)),
+                    ].map { JSONSchema.Member($0.0, $0.1.orNull, isRequired: false) })
+            ),
+            (
+                "SessionDraft",
+                .request([
+                    "role": .text, "configuration": .text, "device": .named("DeviceId"),
+                    "activationState": .activationState, "activationConditions": .named("ActivationConditions"),
+                    "endpoint": .named("EndpointDraft"), "stateRestorationActivity": .document, "userInfo": .document,
+                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text),
+                ])
+            ),
+            (
+                "SessionPatch",
+                .request([
+                    "role": .text, "configuration": .text, "device": .named("DeviceId"),
+                    "activationState": .activationState, "activationConditions": .named("ActivationConditions"),
+                    "endpoint": .document, "stateRestorationActivity": .document, "userInfo": .document,
+                    "leaseSeconds": .whole(1...2_592_000), "observers": .list(of: .text),
+                ])
+            ),
+            (
+                "Session",
+                .object(
+                    [
+                        "id": .named("SessionId"), "application": .named("ApplicationId"), "role": .text,
+                        "configuration": .text.orNull, "device": .text.orNull, "activationState": .activationState,
+                        "activationConditions": .object([
+                            "canActivateForTargetContentIdentifierPredicate": .text,
+                            "prefersToActivateForTargetContentIdentifierPredicate": .text, "preferenceLevel": .whole,
+                        ]),
+                        "stateRestorationActivity": .document.orNull, "userInfo": .document,
+                        "leaseSeconds": .count.orNull, "leaseExpiresAt": .time.orNull,
+                        "lastActivatedAt": .time.orNull, "disabled": .text.orNull, "epoch": .count,
+                    ],
+                    optional: [
+                        "endpoint": .named("Endpoint"), "observers": .list(of: .text),
+                        "applicationScreen": .oneOf(["app", "onboarding", "screenshot"]),
+                    ])
+            ),
+            ("Activation", activation(["session": .named("SessionId"), "role": .text, "device": .named("DeviceId")])),
+            ("SessionActivation", activation([:])),
+        ]
+    }()
+
+    private static func activation(_ members: KeyValuePairs<String, JSONSchema>) -> JSONSchema {
+        let options = JSONSchema.request([
+            "requestingSession": .named("SessionId"),
+            "preferredPresentationStyle": .oneOf(PresentationStyle.allCases.map(\.rawValue)),
+        ])
+        return .object(
+            members.map { JSONSchema.Member($0.key, $0.value.orNull, isRequired: false) } + [
+                JSONSchema.Member("userActivity", JSONSchema.userActivity.orNull, isRequired: false),
+                JSONSchema.Member("options", options.orNull, isRequired: false),
+            ])
+    }
+
+    private static let gates: [(String, JSONSchema)] = {
+        let progress: KeyValuePairs<String, JSONSchema> = [
+            "operationId": .text, "step": .text, "currentStepNumber": .count, "totalNumberOfSteps": .count,
+            "parameters": .list(of: .text), "defaultMessage": .text,
+        ]
+        let policy = JSONSchema.request([
+            "minLength": .count, "hasDigit": .flag, "hasUpper": .flag, "hasLower": .flag, "hasSpecial": .flag,
+            "isDigitsOnly": .flag, "minUniqueChars": .whole, "retryLimit": .whole, "allowsBiometrics": .flag,
+            "noPasscodeRequired": .flag, "lockTimeoutSeconds": .whole, "expirationDays": .count,
+        ])
+        return [
+            (
+                "Gate",
+                .object(
+                    [
+                        "device": .text.orNull,
+                        "state": .oneOf([
+                            "notOpened", "onboarding", "restoring", "opened", "locked", "resetting",
+                        ]),
+                        "responsible": .text.orNull, "term": .count, "onboardingId": .text.orNull, "held": .count,
+                    ],
+                    optional: [
+                        "progress": .object(progress),
+                        "welcome": .object([
+                            "configured": .flag, "demoConfiguration": .text.orNull, "prompts": .document,
+                        ]),
+                    ])
+            ),
+            (
+                "ProgressReport",
+                .request(
+                    ["parameters": .list(of: .text), "defaultMessage": .text],
+                    required: [
+                        "session": .named("SessionId"), "term": .count, "operationId": .text, "step": .text,
+                        "currentStepNumber": .count, "totalNumberOfSteps": .count,
+                    ])
+            ),
+            ("PasscodePolicy", policy),
+            (
+                "PasscodeStatus",
+                .object(
+                    [
+                        "device": .text.orNull, "isCreated": .flag, "mustBeChanged": .flag, "hasDeviceKey": .flag,
+                        "triesRemaining": .whole, "policy": .document,
+                    ], optional: ["chosenAt": .time, "notBefore": .time, "locksAt": .time])
+            ),
+            (
+                "PasscodeCheck",
+                .object(["meetsPolicy": .flag, "faults": .list(of: .object(["rule": .text, "message": .text]))])
+            ),
+        ]
+    }()
+}
+
+extension JSONSchema {
+    static let activationState = JSONSchema.oneOf(ActivationState.allCases.map(\.name))
+
+    /// UIKit's `NSUserActivity`.
+    static let userActivity = JSONSchema.request(
+        ["targetContentIdentifier": .text, "webpageURL": .text, "title": .text, "userInfo": .document],
+        required: ["activityType": .text])
+}
