@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example check-scenes debug install uninstall check-sources check-apns check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install uninstall check-sources check-apns check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -55,6 +55,7 @@ test: check build-tests  ## Everything that a change must pass: the fast tests, 
 	$(MAKE) check-readme
 	$(MAKE) check-example
 	$(MAKE) check-scenes ROUTERD=.build/debug/routerd
+	$(MAKE) check-clients ROUTERD=.build/debug/routerd
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
@@ -106,6 +107,10 @@ check-scenes:  ## Run the programs of Examples/windows-and-gates and the request
 	@Scripts/setup.sh curl jq openssl
 	python3 -m unittest discover -s Tests/scenes -q
 	python3 Tests/scenes/run.py --routerd $(ROUTERD)
+
+check-clients:  ## Play the clients of Clients against the daemon: tabs in headless Chromium, and the Python client.
+	@Scripts/setup.sh chromium
+	python3 Tests/streams/clients.py $(ROUTERD)
 
 soak:  ## Run many seeds of the simulator, optimised; SEEDS=10000 FIRST=0 TICKS=100 SECONDS=1800 are the bounds.
 	@$(BUILD_BENCHMARK) simulation-soak

@@ -57,7 +57,8 @@ package struct Daemon: Sendable {
     package var api: API {
         API(
             host: host, store: store, plugins: plugins, keys: configuration.keys, egress: configuration.egress,
-            hasher: PasscodeHasher(cost: configuration.passcodeCost), logger: logger)
+            hasher: PasscodeHasher(cost: configuration.passcodeCost), origins: configuration.edge.allowedOrigins,
+            logger: logger)
     }
 
     /// Serves until it is told to stop, then stops gracefully and closes the store.

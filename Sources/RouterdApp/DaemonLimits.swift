@@ -96,6 +96,9 @@ package enum DaemonLimits {
     static let streamsPerCaller = 16
     /// How many seconds a refused stream is asked to wait.
     static let streamRetrySeconds = 10
+    /// The longest poll for deliveries, in seconds, and the deliveries acknowledged by one request.
+    static let pollSeconds: Int64 = 60
+    static let acksAtOnce = 1000
     /// Seconds of silence after which a stream sends a heartbeat, and how many untaken heartbeats end the connection of
     /// its client.
     static let heartbeatSeconds: Int64 = 15

@@ -16,10 +16,13 @@ final class StreamConnection {
     private var hasEnded = false
 
     /// Requests a stream, and reads the head of the answer; throws if the stream is refused.
+    ///
+    /// - Parameter query: The query of the stream of events, or the path of another stream.
     init(_ connection: RawConnection, _ query: String, _ headers: [String: String]) throws {
         self.connection = connection
         let lines = headers.map { "\($0): \($1)\r\n" }.joined()
-        connection.send("GET /v1/stream\(query) HTTP/1.1\r\nHost: localhost\r\n\(lines)\r\n")
+        let path = query.hasPrefix("/") ? query : "/v1/stream\(query)"
+        connection.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(lines)\r\n")
         head = try connection.answer()
     }
 

@@ -171,7 +171,7 @@ func withDaemon<Value>(
     let api = API(
         host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
-        streams: options.streams, logger: options.logger)
+        streams: options.streams, origins: options.edge.allowedOrigins, logger: options.logger)
     let application = Hummingbird.Application(
         router: api.router(), server: .edge(options.edge, api.authenticator), logger: options.logger)
     await host.start()

@@ -128,6 +128,12 @@ package struct DeliveryStateMachine: Hashable, Sendable {
             return failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
         case .backPressure(let seconds), .transient(let seconds):
             return failed(next, at: now, policy: policy, atLeast: seconds, using: &generator)
+        case .unreachable(.streamEnded):
+            let action = failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
+            guard case .retry(var next) = action else { return action }
+            // The next connection is the time to try again.
+            next.notBefore = nil
+            return .retry(next)
         case .misdirected, .unauthorized, .unreachable:
             return failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
         }

@@ -116,6 +116,7 @@ extension ResponseClass {
         switch self {
         case .success, .rejected, .backPressure, .gone, .refused: .answered
         case .misdirected, .unauthorized, .transient: .failed(.status(status ?? 0))
+        case .unreachable(.streamEnded): .nothing
         case .unreachable(let kind): .failed(.failure(kind))
         case .unusable, .egressRefused, .payloadMissing, .formatFailed, .notSent: .nothing
         }

@@ -29,6 +29,8 @@ package struct Dispatcher: Sendable {
         case slowSlots
         /// A part of all slots that leaves enough of them to other applications.
         case share(ApplicationID)
+        /// The connection of a receiver that connects out. It has no wait list: one lane alone can be blocked on it.
+        case consumer(SessionKey)
     }
 
     /// The place of a blocked lane: a resource, and the class among the lanes blocked on it.
@@ -52,6 +54,7 @@ package struct Dispatcher: Sendable {
                 endpoint.application == application && endpoint.origin == origin
             case .slowSlots: isSlow
             case .share(let application): endpoint.application == application
+            case .consumer: false
             }
         }
     }
@@ -96,6 +99,8 @@ package struct Dispatcher: Sendable {
         self.caps = caps
         slots = DeliverySlots(caps)
     }
+
+    var latestTime: Timestamp { now }
 
     mutating func advance(to time: Timestamp) { now = max(now, time) }
 
@@ -242,7 +247,9 @@ package struct Dispatcher: Sendable {
         let block = Block(resource: resource, urgency: urgency)
         if blocked[key] != block {
             blocked[key] = block
-            if returned == resource {
+            if case .consumer = resource {
+                // Its connection looks at the lane again.
+            } else if returned == resource {
                 waitLists[resource, default: WaitList()].prepend(key, urgency)
             } else {
                 waitLists[resource, default: WaitList()].append(key, urgency)
@@ -250,7 +257,7 @@ package struct Dispatcher: Sendable {
             switch resource {
             case .slowSlots: slowLanes[endpoint, default: WaitList()].append(key, urgency)
             case .share, .originShare: if !crowded.contains(resource) { crowded.append(resource) }
-            case .endpoint, .origin: break
+            case .endpoint, .origin, .consumer: break
             }
         }
         if case .endpoint(let endpoint) = resource, case .wait(let until)? = endpoints[endpoint]?.admits(at: now) {
@@ -306,7 +313,7 @@ package struct Dispatcher: Sendable {
                 if Priority.ranked.contains(where: { hasShare(application, $0) }) { wakeNext(resource) }
             case .originShare(origin, let application):
                 if hasShare(application, at: origin) { wakeNext(resource) }
-            case .originShare, .endpoint, .origin, .slowSlots: break
+            case .originShare, .endpoint, .origin, .slowSlots, .consumer: break
             }
         }
     }

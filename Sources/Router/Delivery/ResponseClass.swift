@@ -44,7 +44,7 @@ package enum ResponseClass: Hashable, Sendable {
             case .egressRefused: self = .egressRefused
             case .payloadMissing: self = .payloadMissing
             case .formatFailed: self = .formatFailed
-            case .shuttingDown, .noSocket: self = .notSent
+            case .shuttingDown, .noSocket, .noConsumer: self = .notSent
             default: self = .unreachable(failure.kind)
             }
         }
@@ -104,9 +104,9 @@ extension TransferFailure.Kind {
     /// Whether the message may have arrived before it failed like this.
     package var isAmbiguous: Bool {
         switch self {
-        case .timedOut, .connectionLost, .garbled, .other: true
+        case .timedOut, .connectionLost, .garbled, .streamEnded, .other: true
         case .nameNotResolved, .connectFailed, .tlsFailed, .unusableURL, .egressRefused, .payloadMissing, .formatFailed,
-            .shuttingDown, .noSocket:
+            .shuttingDown, .noSocket, .noConsumer:
             false
         }
     }

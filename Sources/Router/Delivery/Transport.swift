@@ -116,6 +116,10 @@ package struct TransferFailure: Hashable, Sendable {
         /// The format of the endpoint cannot render it, now or later.
         case formatFailed = "format-failed"
         case shuttingDown = "shutting-down"
+        /// The receiver's connection ended without an acknowledgement.
+        case streamEnded = "stream-ended"
+        /// The receiver's connection ended before the message was written to it.
+        case noConsumer = "no-consumer"
         /// This machine had no socket or thread available: too many files are open, memory is short, or too many
         /// look-ups of names wait for an answer.
         case noSocket = "no-socket"

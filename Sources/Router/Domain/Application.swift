@@ -98,7 +98,22 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible, CustomRefl
         parts = Parts(url, keys, format)
     }
 
-    /// An absolute http or https URL, checked when it was registered.
+    /// An endpoint whose receivers connect out and acknowledge.
+    ///
+    /// - Parameter secret: Kept for the day on which the endpoint gets a URL; nothing that goes over a stream is signed.
+    package static func stream(secret: String) -> Endpoint { Endpoint(url: streamURL, keys: SigningKeys(secret)) }
+
+    /// The text in the place of the URL of a stream; no client can register it as a URL.
+    package static let streamURL = "stream:"
+
+    /// Whether receivers connect out, instead of being called.
+    package var isStream: Bool { parts.url.utf8.count == 7 && parts.url.isSame(as: Self.streamURL) }
+
+    /// The address of one receiver: every session that is reached by a stream has an address of its own, and with it its
+    /// own breaker.
+    package func address(of session: SessionID) -> String { isStream ? url + session.text : url }
+
+    /// An absolute http or https URL, checked when it was registered, or `streamURL`.
     package var url: String {
         get { parts.url }
         set { parts = Parts(newValue, keys, format) }

@@ -39,6 +39,12 @@ package enum Command: Sendable {
     case cancelReplay(ReplayID)
     /// Tries the deliveries now that wait in the session's lane for their next attempt.
     case resume(SessionKey)
+    /// A receiver that connects out is connected, under a number that grows with each connection.
+    case attachConsumer(SessionKey, epoch: Int64)
+    /// That connection has ended.
+    case detachConsumer(SessionKey, epoch: Int64)
+    /// A receiver acknowledges a delivery that has no attempt under way.
+    case acknowledge(Acknowledgement)
     /// An attempt has come to its end.
     case attemptFinished(FinishedAttempt)
     /// Work that the engine has set itself.
@@ -55,6 +61,8 @@ package enum FollowUp: Hashable, Sendable {
     case drain(SessionKey)
     /// The session has not been heard of in time.
     case lapseLease(SessionKey)
+    /// The session has not been connected to its stream in time.
+    case lapsePresence(SessionKey)
     /// Decide the notifications that wait for an open gate again.
     case releaseGated(GateKey)
     /// An application has been left for long enough.
@@ -169,11 +177,13 @@ package struct EndpointPatch: Hashable, Sendable {
     /// The endpoint afterwards; nil if neither says where it is.
     package func applied(to existing: Endpoint?) -> Endpoint? {
         guard let url = url ?? existing?.url else { return nil }
+        // A stream has keys that no client has seen.
+        let known = existing?.isStream == true ? nil : existing
         let keys =
             switch keys {
             case .set(let keys): keys
             case .remove: SigningKeys(freshSecret)
-            case nil: existing?.keys ?? SigningKeys(freshSecret)
+            case nil: known?.keys ?? SigningKeys(freshSecret)
             }
         let format =
             switch format {
@@ -288,6 +298,24 @@ package struct FinishedAttempt: Sendable {
     }
 }
 
+/// A receiver's late or repeated word on a delivery.
+package struct Acknowledgement: Sendable {
+    package var session: SessionKey
+    package var notification: NotificationID
+    /// Whether the receiver has taken it; otherwise nothing is changed, and the reply tells whether it is known.
+    package var isTaken: Bool
+    package var answer: ReceiverAnswer?
+
+    package init(
+        session: SessionKey, notification: NotificationID, isTaken: Bool = true, answer: ReceiverAnswer? = nil
+    ) {
+        self.session = session
+        self.notification = notification
+        self.isTaken = isTaken
+        self.answer = answer
+    }
+}
+
 /// The engine's answer when a command has been committed.
 package enum Reply: Sendable {
     case accepted(NewNotification)
@@ -308,6 +336,10 @@ package enum Reply: Sendable {
     /// Called back: cancelled, or in flight and not to be tried again.
     case cancelled(NotificationState)
     case resumed
+    /// The connection has the deliveries of its session from now on.
+    case attached
+    /// The delivery has come to its end, now or before, or goes on where the receiver could not take it.
+    case acknowledged
     /// The replay as it stands now.
     case replay(Replay)
     /// The gate as it stands now.
@@ -326,6 +358,10 @@ package enum Refusal: Error, Hashable, Sendable {
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
     case unknownReplay(ReplayID)
+    /// The session has no such delivery, or has not been sent it yet.
+    case unknownDelivery(String)
+    /// The session is reached at a URL.
+    case notAStream(SessionKey)
     case source(SourceRefusal)
     /// A resource of a set, by its place, and the reason.
     indirect case resource(Int, Refusal)
@@ -370,6 +406,8 @@ package enum Refusal: Error, Hashable, Sendable {
     /// The userInfo or the restoration activity would grow beyond the limit.
     case tooMuchUserInfo(limit: Int)
     case storeUnavailable(StoreError)
+    /// As many commands wait as may wait.
+    case overloaded
     /// No session of the application is on the device. `isElsewhere` tells whether a session of another application is, as
     /// long as there are no more than `RouterLimits.applicationsAsked`.
     case unknownDevice(isElsewhere: Bool)

@@ -163,6 +163,7 @@ extension Engine {
         } else if known?.leaseExpiresAt != nil {
             timers.cancel(.lease(session.key))
         }
+        if session.activationState != .unattached { watchPresence(of: session, at: planner.latestTime) }
         if let end = session.farewellEndsAt {
             timers.set(.farewell(session.key), at: end)
             planner.leave(session.key)

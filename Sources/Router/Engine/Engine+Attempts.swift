@@ -45,10 +45,10 @@ extension Engine {
     ) -> (attempts: [AttemptStart], followUps: [FollowUp]) {
         var attempts: [AttemptStart] = []
         var followUps: [FollowUp] = []
-        let tenants = tenants
+        let (tenants, consumers) = (tenants, consumers)
         while attempts.count < limit, followUps.count < limit {
             let step = planner.next(
-                at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
+                at: now, terms: { tenants[$0.application]?.terms(of: $0, consumers) },
                 weight: { tenants[$0]?.application.delivery.weight ?? 1 })
             guard let step else { break }
             switch step {
@@ -73,9 +73,17 @@ extension Engine {
             case .replay(let id): followUps.append(.replay(id))
             case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
-                guard let end = session(key)?.leaseExpiresAt else { break }
-                if end <= now { followUps.append(.lapseLease(key)) } else { timers.set(.lease(key), at: end) }
+                guard let session = session(key), let end = session.leaseExpiresAt else { break }
+                if consumers.isConnected(key), let seconds = session.leaseSeconds {
+                    // A connection is a request that goes on.
+                    timers.set(.lease(key), at: max(end, now.advanced(byMilliseconds: Int64(seconds) * 1000)))
+                } else if end <= now {
+                    followUps.append(.lapseLease(key))
+                } else {
+                    timers.set(.lease(key), at: end)
+                }
             case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
+            case .presence(let key): if let followUp = presenceIsDue(key, at: now) { followUps.append(followUp) }
             case .farewell(let key):
                 // A session that was discarded under the same name since has a timer of its own.
                 if mayFinishDiscard(key, at: now) {
@@ -143,12 +151,19 @@ extension Tenant {
         return !isOpen(for: session.device)
     }
 
+    /// The terms of a lane, as far as they depend on the connection of its receiver too.
+    func terms(of key: SessionKey, _ consumers: Consumers) -> LaneTerms? {
+        var terms = terms(of: key.session)
+        if terms?.isStream == true { terms?.lacksConsumer = !consumers.isConnected(key) }
+        return terms
+    }
+
     /// The application's terms for the lane of a session; nil if there is no session, or no endpoint.
     func terms(of id: SessionID) -> LaneTerms? {
         let session = scene(id)
         guard let endpoint = id.isDelegate ? application.delegate : session.flatMap(endpoint) else { return nil }
         return LaneTerms(
-            url: endpoint.url, maxInFlight: application.delivery.maxInFlightPerSession,
+            url: endpoint.address(of: id), maxInFlight: application.delivery.maxInFlightPerSession,
             overtakenAfter: application.delivery.headOfLine.overtakenAfter,
             connects: application.delivery.lifeCycleEvents && session?.activationState == .unattached,
             isGated: isGated(session))

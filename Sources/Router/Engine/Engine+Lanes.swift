@@ -82,7 +82,9 @@ extension Engine {
     private func session(at endpoint: EndpointKey, perhaps known: SessionKey?) -> SessionKey? {
         if let known, self.endpoint(of: known) == endpoint { return known }
         guard let tenant = tenants[endpoint.application] else { return nil }
-        return tenant.sessions.values.first { tenant.endpoint(of: $0)?.url.isSame(as: endpoint.url) == true }?.key
+        return tenant.sessions.values.first {
+            tenant.endpoint(of: $0)?.address(of: $0.key.session).isSame(as: endpoint.url) == true
+        }?.key
     }
 
     /// The endpoint of a receiver.

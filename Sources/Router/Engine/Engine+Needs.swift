@@ -17,10 +17,11 @@ extension Engine {
         case .deleteSession(let key, _): needs(questionAbout: key) + needs(endOf: key)
         case .activate(let request): needs(answerTo: request.once?.key)
         case .cancel(let id): [.notification(id)]
+        case .acknowledge(let word): [.notification(word.notification)]
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
         case .putSource, .deleteSource, .putApplication, .deleteApplication, .disconnectSession, .refreshSession, .gate,
-            .passcode, .replay, .cancelReplay, .resume:
+            .passcode, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }
     }
@@ -66,7 +67,7 @@ extension Engine {
         case .finishDiscard(let key): needs(endOf: key)
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
         case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
-        case .lapseLease, .lock, .forgetPasscodes: []
+        case .lapseLease, .lapsePresence, .lock, .forgetPasscodes: []
         }
     }
 

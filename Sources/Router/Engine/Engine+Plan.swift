@@ -41,6 +41,9 @@ extension Engine {
         case .cancelReplay(let id): replaying.cancel(id, in: &plan)
         case .cancel(let id): try cancel(id, in: &plan)
         case .resume(let key): resume(key, in: &plan)
+        case .attachConsumer(let key, let epoch): attach(key, epoch: epoch, in: &plan)
+        case .detachConsumer(let key, let epoch): detach(key, epoch: epoch, in: &plan)
+        case .acknowledge(let word): try acknowledge(word, in: &plan)
         case .attemptFinished(let attempt): try finish(attempt, in: &plan)
         case .followUp(let followUp): try decide(followUp, in: &plan)
         case .beginBatch, .putSession, .patchSession, .deleteSession, .disconnectSession, .activate, .refreshSession:
@@ -75,6 +78,7 @@ extension Engine {
         case .drain(let key): try rerouting(in: key.application).drain(key, in: &plan)
         case .releaseGated(let key): try rerouting(in: key.application).release(gatedAt: key, in: &plan)
         case .lapseLease(let key): scenes(key.application)?.lapse(key.session, in: &plan)
+        case .lapsePresence(let key): lapsePresence(key, in: &plan)
         case .finishDiscard(let key): try scenes(key.application)?.finishDiscard(key.session, in: &plan)
         case .lock(let key): gates(key.application)?.relock(key, in: &plan)
         case .forgetPasscodes(let id): gates(id)?.forgetPasscodes(in: &plan)
@@ -128,7 +132,7 @@ extension Engine {
         knows(id, &plan) ? gates(id) : nil
     }
 
-    private func scenes(_ id: ApplicationID) -> SceneLifeCycle? {
+    func scenes(_ id: ApplicationID) -> SceneLifeCycle? {
         tenants[id].map {
             SceneLifeCycle(
                 tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit, limits: settings.pipeline.registration)

@@ -22,6 +22,7 @@ package struct Engine: Sendable {
     var replaying: Replays
     var retention: Retention
     var timers = TimerQueue()
+    var consumers = Consumers()
     /// Changes of endpoints and sessions that have not been reported yet.
     var events: [DeliveryEvent] = []
     var ids: Identities
@@ -64,6 +65,10 @@ package struct Engine: Sendable {
             tenants[session.key.application]?.put(session)
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
+            if tenants[session.key.application]?.isPresentByStream(session) == true {
+                // Its grace period begins when the timer fires, for the first time.
+                timers.set(.presence(session.key), at: Timestamp(milliseconds: 0))
+            }
         }
         for source in state.sources { catalog.put(source) }
         for set in state.resourceSets { catalog.put(set) }

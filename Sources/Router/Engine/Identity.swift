@@ -45,6 +45,12 @@ package enum Identity {
         "dlv_" + notification.text.dropFirst(notificationPrefix.utf8.count)
     }
 
+    /// The notification of a delivery's id; nil if the text is no such id.
+    package static func notification(ofDelivery text: String) -> NotificationID? {
+        guard text.utf8.starts(with: "dlv_".utf8) else { return nil }
+        return NotificationID(unchecked: notificationPrefix + text.dropFirst(4))
+    }
+
     private static let notificationPrefix = "ntf_"
 }
 

@@ -76,7 +76,7 @@ struct Outcomes {
     }
 
     private func isReached(_ session: SceneSession, at url: String) -> Bool {
-        tenant?.endpoint(of: session)?.url.isSame(as: url) ?? false
+        tenant?.endpoint(of: session)?.address(of: session.key.session).isSame(as: url) ?? false
     }
 }
 

@@ -15,6 +15,8 @@ package struct TimerQueue: Sendable {
         case hold(NotificationSequence)
         /// A lease ends unless it was renewed.
         case lease(SessionKey)
+        /// A session without a connection has been waited for long enough.
+        case presence(SessionKey)
         /// A session that was discarded has been waited for long enough.
         case farewell(SessionKey)
         /// Something may have been kept for long enough.

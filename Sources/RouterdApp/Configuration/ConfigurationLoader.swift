@@ -23,7 +23,7 @@ package struct ConfigurationLoader {
         "/log": ["level"],
         "/http": [
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
-            "requestsPerSecondPerAddress",
+            "requestsPerSecondPerAddress", "allowedOrigins",
         ],
         "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
@@ -129,7 +129,25 @@ package struct ConfigurationLoader {
         read("http.requestsPerSecondPerAddress") {
             edge.requestsPerSecondPerAddress = try Self.integer($0, 1...DaemonLimits.requestsPerSecondMaximum)
         }
+        for (place, value) in elements("http/allowedOrigins") {
+            if let origin = value.asString, Self.isOrigin(origin) {
+                edge.allowedOrigins.insert(origin)
+            } else {
+                guard let file else { continue }
+                let message = "An origin is a scheme, a host and perhaps a port, such as https://app.example."
+                faults.append(file.fault("/http/allowedOrigins/\(place)", message))
+            }
+        }
         return edge
+    }
+
+    /// Whether the text is an origin as browsers send it.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let scheme = text.firstRange(of: "://") else { return false }
+        let isHTTP = text.hasPrefix("https://") || text.hasPrefix("http://")
+        let rest = text[scheme.upperBound...]
+        let isPlain = rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !"/?#@*".utf8.contains($0) }
+        return isHTTP && !rest.isEmpty && isPlain && text == text.lowercased()
     }
 
     mutating func passcodeCost() -> PasscodeHash.Cost {

@@ -11,37 +11,53 @@ import RouterPlugin
 struct AttemptSender: Sendable {
     let store: any Store
     let transport: any Transport
+    let streams: StreamHub
     let webhooks: WebhookSender
     let clock: SteadyClock
     let logger: Logger
     private let queue = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
 
-    init(store: any Store, transport: any Transport, webhooks: WebhookSender, clock: SteadyClock, logger: Logger) {
+    init(
+        store: any Store, transport: any Transport, streams: StreamHub, webhooks: WebhookSender, clock: SteadyClock,
+        logger: Logger
+    ) {
         self.store = store
         self.transport = transport
+        self.streams = streams
         self.webhooks = webhooks
         self.clock = clock
         self.logger = logger
     }
 
-    /// - Parameter finish: Called once, on any thread, when the attempt is over.
-    func send(_ attempt: AttemptStart, at now: Timestamp, finish: @escaping @Sendable (FinishedAttempt) -> Void) {
+    /// - Parameter finish: Called on any thread when the attempt is over; again only after an outcome that was refused, and
+    ///   with whose answer a receiver waits.
+    func send(
+        _ attempt: AttemptStart, at now: Timestamp,
+        finish: @escaping @Sendable (FinishedAttempt, (@Sendable (Reply) -> Void)?) -> Bool
+    ) {
         queue.async {
-            transmit(attempt) { result in
+            transmit(attempt) { result, answer in
                 finish(
                     FinishedAttempt(
                         sequence: attempt.notification.sequence, number: attempt.number,
-                        session: attempt.receiver.session, url: attempt.endpoint.url, startedAt: now, result: result,
+                        session: attempt.receiver.session, url: attempt.endpoint.address(of: attempt.receiver.session),
+                        startedAt: now, result: result,
                         connects: attempt.connects,
-                        answer: AnswerReader.read(result, to: attempt.notification.event?.kind)))
+                        answer: AnswerReader.read(result, to: attempt.notification.event?.kind)), answer)
             }
         }
     }
 
-    private func transmit(_ attempt: AttemptStart, _ finish: @escaping @Sendable (TransferResult) -> Void) {
+    private func transmit(_ attempt: AttemptStart, _ report: @escaping StreamHub.Finish) {
+        let finish: @Sendable (TransferResult) -> Void = { _ = report($0, nil) }
         do {
             guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
                 return finish(WebhookSender.payloadMissing)
+            }
+            if attempt.endpoint.isStream {
+                return streams.start(
+                    try webhooks.message(for: attempt, payload: payload), to: attempt.receiver,
+                    timeoutSeconds: attempt.timeoutSeconds, finish: report)
             }
             transport.start(try webhooks.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
         } catch let error as WebhookSecretError {

@@ -24,6 +24,12 @@ extension EngineHost {
         offer(Inbox.Entry(commands: [command]) { replies in answer(replies.first ?? .none) })
     }
 
+    /// Commits the outcome of an attempt; false if a client waits for the answer, and there is no room for its command.
+    nonisolated func finish(_ attempt: FinishedAttempt, answer: (@Sendable (Reply) -> Void)?) -> Bool {
+        guard let answer else { return offer(Inbox.Entry(commands: [.attemptFinished(attempt)], answer: nil)) }
+        return offer(Inbox.Entry(commands: [.attemptFinished(attempt)]) { answer($0.first ?? .none) })
+    }
+
     @discardableResult
     nonisolated func offer(_ entry: Inbox.Entry) -> Bool {
         let offered = inbox.offer(entry)

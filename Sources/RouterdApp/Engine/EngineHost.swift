@@ -20,6 +20,8 @@ package actor EngineHost {
     nonisolated let store: any Store
     nonisolated let sender: AttemptSender
     nonisolated let clock: SteadyClock
+    /// Receivers that connect out.
+    nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
     var loop: EngineLoop
     var reports: EngineReports
@@ -50,7 +52,8 @@ package actor EngineHost {
         (self.store, self.clock, self.logger) = (store, clock, logger)
         startedAt = clock.wall
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
-        sender = AttemptSender(store: store, transport: transport, webhooks: webhooks, clock: clock, logger: logger)
+        sender = AttemptSender(
+            store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, logger: logger)
         (contradictions, contradict) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)
@@ -111,9 +114,7 @@ package actor EngineHost {
         case .start(let attempts):
             let now = clock.now
             for attempt in attempts {
-                sender.send(attempt, at: now) { [weak self] finished in
-                    self?.offer(Inbox.Entry(commands: [.attemptFinished(finished)], answer: nil))
-                }
+                sender.send(attempt, at: now) { [weak self] in self?.finish($0, answer: $1) ?? false }
             }
         case .report(let report): reports.add(report, at: clock.now)
         case .rest(let due):

@@ -28,6 +28,14 @@ package struct WebhookSender: Sendable {
         return request
     }
 
+    /// The message that goes over a stream.
+    func message(for attempt: AttemptStart, payload: MessagePayload) throws -> StreamMessage {
+        let message = DeliveryMessage(attempt, payload)
+        let rendered = try formats.format(.standard).render(message)
+        if let fault = rendered.fault { throw fault }
+        return StreamMessage(id: message.id, attempt: message.attempt, envelope: rendered.body)
+    }
+
     /// The request that brings a message to an endpoint.
     package func request(
         of message: DeliveryMessage, to endpoint: Endpoint, signedBy keys: [SigningKey], timeoutSeconds: Int,

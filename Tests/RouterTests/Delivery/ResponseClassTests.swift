@@ -44,8 +44,9 @@ struct ResponseClassTests {
             case .egressRefused: .egressRefused
             case .payloadMissing: .payloadMissing
             case .formatFailed: .formatFailed
-            case .shuttingDown, .noSocket: .notSent
-            case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .other:
+            case .shuttingDown, .noSocket, .noConsumer: .notSent
+            case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .streamEnded,
+                .other:
                 .unreachable(kind)
             }
         #expect(ResponseClass(TransferResult.failure(kind).outcome) == expected)

@@ -99,7 +99,8 @@ struct Workbench {
         .attemptFinished(
             FinishedAttempt(
                 sequence: attempt.notification.sequence, number: attempt.number, session: attempt.receiver.session,
-                url: attempt.endpoint.url, startedAt: now, result: result, connects: attempt.connects, answer: answer))
+                url: attempt.endpoint.address(of: attempt.receiver.session), startedAt: now, result: result,
+                connects: attempt.connects, answer: answer))
     }
 
     /// Advances the time; due work is done.

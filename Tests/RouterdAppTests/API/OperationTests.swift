@@ -12,10 +12,11 @@ import Testing
 struct OperationTests {
     @Test func everyOperationAnswersAsItsSchemaSays() async throws {
         try await withReceiver { receiver in
-            try await withDaemon(TestDaemon.Options()) { daemon in
+            try await withDaemon(TestDaemon.Options(isLive: true)) { daemon in
                 var calls = Calls(daemon: daemon)
                 try await calls.prepare(receiver)
                 try await calls.useSessions(receiver)
+                try await calls.useStreams()
                 try await calls.useGate()
                 try await calls.useNotifications()
                 try await calls.useSources()
@@ -127,6 +128,23 @@ private struct Calls {
         try await call("postActivation", "\(gallery)/activations", #"{"session":"win-1"}"#)
         try await call("disconnectSession", "\(gallery)/sessions/win-3/disconnect")
         try await call("deleteSession", "\(gallery)/sessions/win-3?dismissal=standard")
+    }
+
+    mutating func useStreams() async throws {
+        let session = "\(gallery)/sessions/stream"
+        try await call(
+            "putSession", session,
+            """
+            {"endpoint":{"stream":true},"activationConditions":
+             {"prefersToActivateForTargetContentIdentifierPredicate":"SELF == 'stream'"}}
+            """)
+        try await call("postNotification", "\(gallery)/notifications", #"{"notification-content-id":"stream"}"#)
+        let polled = try await call("streamDeliveries", "\(session)/deliveries?waitSeconds=60")
+        let id = try #require(polled["deliveries"].asArray?.first?["id"]?.asString)
+        try await call("refuseDelivery", "\(session)/deliveries/\(id)/nack", #"{"retryAfterSeconds":3600}"#)
+        try await call("acknowledgeDelivery", "\(session)/deliveries/\(id)/ack")
+        try await call("acknowledgeDeliveries", "\(session)/deliveries:ack", #"{"ids":["\(id)"]}"#)
+        try await call("deleteSession", session)
     }
 
     mutating func useGate() async throws {

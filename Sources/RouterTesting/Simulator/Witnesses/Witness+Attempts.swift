@@ -244,6 +244,8 @@ extension Witness {
             case .waitForOthers:
                 require(watch.underWay(at: endpoint) > 0, "P8 \(head) waits for others at \(endpoint), where nobody is")
             }
+        case .consumer(let key):
+            fail("P8 \(head) waits for a connection of \(key), and the simulator has no streams")
         case .origin(let origin):
             require(watch.underWay(at: origin) >= caps.perOrigin, "P8 \(head) waits for an origin with room")
         case .originShare(let origin, let application):

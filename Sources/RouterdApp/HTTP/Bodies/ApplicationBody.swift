@@ -43,6 +43,11 @@ package enum ApplicationBody {
         }
         application.observers = try scope.observers(&reader) ?? []
         let delegate = try reader.endpoint("delegate", within: scope)
+        guard delegate?.url.isSame(as: Endpoint.streamURL) != true else {
+            throw Problem(
+                .unprocessableContent, "invalid-field", "A delegate has a URL: only sessions are reached by a stream.",
+                pointer: reader.pointer(to: "delegate") + "/stream")
+        }
         try reader.finish()
         return ApplicationDraft(application: application, delegate: delegate, endpoints: endpoints)
     }

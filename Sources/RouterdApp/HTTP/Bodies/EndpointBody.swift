@@ -11,6 +11,7 @@ package enum EndpointBody {
     package static func write(
         _ endpoint: Endpoint, issuing freshSecret: String?, to object: inout JSONObjectWriter
     ) {
+        guard !endpoint.isStream else { return object.field("stream", true) }
         object.field("url", endpoint.url)
         if let freshSecret, endpoint.keys.contains(freshSecret) { object.field("secret", freshSecret) }
         if !endpoint.format.isStandard { object.field("format", JSONValue.object(endpoint.format.json)) }

@@ -15,6 +15,11 @@ extension ObjectReader {
     package mutating func endpointPatch(_ key: String, within scope: EndpointScope) throws(Problem) -> EndpointPatch? {
         guard var reader = try object(key) else { return nil }
         if case .null = reader.presence("url") { throw reader.missing("url") }
+        if try reader.isStream() {
+            try reader.finish()
+            return EndpointPatch(
+                url: Endpoint.streamURL, keys: .remove, freshSecret: Self.freshSecret(), format: .remove)
+        }
         let url = try reader.endpointURL(within: scope)
         var isRemoved = false
         for name in ["secret", "signingKeys"] { if case .null = reader.presence(name) { isRemoved = true } }
@@ -36,11 +41,27 @@ extension ObjectReader {
         _ reader: ObjectReader, within scope: EndpointScope
     ) throws(Problem) -> EndpointDraft {
         var reader = reader
+        if try reader.isStream() {
+            try reader.finish()
+            return EndpointDraft(url: Endpoint.streamURL, keys: nil, freshSecret: freshSecret())
+        }
         guard let url = try reader.endpointURL(within: scope) else { throw reader.missing("url") }
         let keys = try reader.signingKeys(at: scope.now)
         let format = try reader.format(within: scope) ?? .standard
         try reader.finish()
         return EndpointDraft(url: url, keys: keys, freshSecret: freshSecret(), format: format)
+    }
+
+    /// Whether the endpoint is a stream: `{"stream": true}`, and nothing else.
+    private mutating func isStream() throws(Problem) -> Bool {
+        guard let value = value("stream") else { return false }
+        guard case .bool(true) = value else {
+            throw Problem(
+                .unprocessableContent, "invalid-field",
+                "The field stream is true, or left out for an endpoint with a URL.",
+                pointer: pointer(to: "stream"))
+        }
+        return true
     }
 
     /// The name of a format, or an object with the name and options; nil if the member is missing or null.

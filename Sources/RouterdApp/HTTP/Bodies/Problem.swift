@@ -134,6 +134,20 @@ extension Problem {
             side: side, offset: error.span.offset, length: error.span.length, caret: error.caret(in: text))
     }
 
+    static func unknownDelivery(_ id: String) -> Problem {
+        Problem(.notFound, "unknown-delivery", "The session has no delivery \(id), or was not sent it yet.")
+    }
+
+    /// A refusal about a receiver that connects out.
+    private static func ofStream(_ refusal: Refusal) -> Problem {
+        switch refusal {
+        case .unknownDelivery(let id): .unknownDelivery(id)
+        case .notAStream(let key):
+            Problem(.conflict, "not-a-stream", "The session \(key.session) is reached at a URL, not by a stream.")
+        default: .overloaded
+        }
+    }
+
     package init(_ refusal: Refusal) {
         switch refusal {
         case .unknownApplication(let id):
@@ -144,6 +158,7 @@ extension Problem {
             self.init(.notFound, "unknown-notification", "There is no notification \(id).")
         case .unknownReplay(let id):
             self.init(.notFound, "unknown-replay", "There is no replay \(id).")
+        case .overloaded, .unknownDelivery, .notAStream: self = .ofStream(refusal)
         case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
         case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)

@@ -150,6 +150,7 @@ extension API {
         switch resource {
         case .endpoint: "endpoint"
         case .origin: "origin"
+        case .consumer: "consumer"
         case .slowSlots: "slowSlots"
         case .originShare, .share: "share"
         }

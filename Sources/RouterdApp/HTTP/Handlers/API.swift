@@ -19,11 +19,13 @@ package struct API: Sendable {
     /// Where registered endpoints may be.
     let egress: EgressPolicy
     let streams: StreamSettings
+    /// Origins whose pages may read answers.
+    let origins: Set<String>
     let logger: Logger
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
-        hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), logger: Logger
+        hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), origins: Set<String> = [], logger: Logger
     ) {
         self.host = host
         readers = StoreReaders(store)
@@ -34,12 +36,14 @@ package struct API: Sendable {
         self.egress = egress
         self.hasher = hasher
         self.streams = streams
+        self.origins = origins
         self.logger = logger
     }
 
     /// The router of ``Operation/all``.
     package func router() -> Hummingbird.Router<RouterdContext> {
         let router = Hummingbird.Router(context: RouterdContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: CrossOriginMiddleware(origins: origins))
         router.add(middleware: ProblemMiddleware())
         for operation in Operation.all { on(router, operation) }
         refuseOtherMethods(on: router)

@@ -101,7 +101,7 @@ package struct Operation: Sendable {
 
     /// The operations of the API, in the order of docs/API.md.
     package static let all: [Operation] =
-        applications + sessions + activations + gates + notifications + replays + sources + operating
+        applications + sessions + deliveries + activations + gates + notifications + replays + sources + operating
 
     /// The resource of the path, by which documents group operations.
     package var group: String {

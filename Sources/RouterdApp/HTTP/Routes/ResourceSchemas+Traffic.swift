@@ -190,11 +190,20 @@ extension ResourceSchemas {
                     "application": .named("ApplicationId"), "session": .text.orNull, "waiting": .count,
                     "inFlight": .count, "oldestReceivedAt": .time.orNull, "attempts": .count,
                     "nextAttemptAt": .time.orNull, "disabled": .text.orNull,
-                    "waitsFor": .oneOf(["endpoint", "origin", "slowSlots", "share"]).orNull,
+                    "waitsFor": .oneOf(["endpoint", "origin", "slowSlots", "share", "consumer"]).orNull,
                     "breaker": .object([
                         "state": .text, "since": .time.orNull, "reason": .text.orNull, "nextProbeAt": .time.orNull,
                         "gatedUntil": .time.orNull, "inFlightLimit": .count.orNull, "slow": .flag,
                     ]),
+                ])
+            ),
+            (
+                "Deliveries",
+                .object([
+                    "deliveries": .list(
+                        of: .object([
+                            "id": .text, "attempt": .count, "epoch": .count, "envelope": .document,
+                        ]))
                 ])
             ),
             (

@@ -15,23 +15,29 @@ package enum ResourceSchemas {
     private static let endpoints: [(String, JSONSchema)] = [
         (
             "EndpointDraft",
-            .request(
-                [
-                    "secret": .text, "format": .anyOf([.text, .document]),
-                    "signingKeys": .list(
-                        of: .request(["notBefore": .time, "notAfter": .time], required: ["secret": .text])),
-                ], required: ["url": .text])
+            .anyOf([
+                .request(
+                    [
+                        "secret": .text, "format": .anyOf([.text, .document]),
+                        "signingKeys": .list(
+                            of: .request(["notBefore": .time, "notAfter": .time], required: ["secret": .text])),
+                    ], required: ["url": .text]),
+                .request([:], required: ["stream": .flag]),
+            ])
         ),
         (
             "Endpoint",
-            .object(
-                [
-                    "url": .text,
-                    "signingKeys": .list(
-                        of: .object(
-                            ["version": .oneOf(["v1", "v1a"])],
-                            optional: ["publicKey": .text, "notBefore": .time, "notAfter": .time])),
-                ], optional: ["secret": .text, "format": .document])
+            .anyOf([
+                .object(
+                    [
+                        "url": .text,
+                        "signingKeys": .list(
+                            of: .object(
+                                ["version": .oneOf(["v1", "v1a"])],
+                                optional: ["publicKey": .text, "notBefore": .time, "notAfter": .time])),
+                    ], optional: ["secret": .text, "format": .document]),
+                .object(["stream": .flag]),
+            ])
         ),
         (
             "SecretRotation",

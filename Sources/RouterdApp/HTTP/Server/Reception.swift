@@ -34,6 +34,7 @@ final class Reception: Sendable {
     func endStreams() {
         guard case .open(let api, _) = state.withLock({ $0 }) else { return }
         api.host.feed.end()
+        api.host.streams.end()
     }
 
     func respond(to request: Request, _ context: RouterdContext) async throws -> Response {

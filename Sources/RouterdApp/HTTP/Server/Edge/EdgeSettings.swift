@@ -16,6 +16,8 @@ package struct EdgeSettings: Equatable, Sendable {
     /// How many bytes of bodies are held at once, over all connections.
     package var bodyBytesHeld = DaemonLimits.bodyBytesHeld
     package var times = ConnectionTimes()
+    /// Origins whose pages may read answers.
+    package var allowedOrigins: Set<String> = []
 
     package init() {}
 }

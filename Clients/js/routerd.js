@@ -1,0 +1,107 @@
+// Makes a tab a scene session of routerd. No dependencies; one module.
+//
+//   const scene = await connectScene({
+//     server: "https://push.example", application: "com.example.Gallery", session: "tab-1", token: "rs_…",
+//     conditions: {preferring: ["doc/42"]}, onDelivery: async ({envelope}) => show(envelope.data),
+//   });
+//
+// A delivery is acknowledged when `onDelivery` returns; an object that it returns is the answer. An error with
+// `retryAfterSeconds` asks for another attempt at that time. The stream is read by fetch, because EventSource sends no
+// Authorization header.
+
+export class Refused extends Error {
+  constructor(status, problem) {
+    super(`${status}: ${problem.detail ?? ""}`);
+    Object.assign(this, {status, code: problem.code});
+  }
+}
+
+export async function connectScene({
+  server = "", application, session, token, conditions, fields = {}, onDelivery, onSuperseded = () => {},
+  onError = () => {}, signal,
+}) {
+  const path = `${server}/v1/applications/${encodeURIComponent(application)}/sessions/${encodeURIComponent(session)}`;
+  const stop = new AbortController();
+  signal?.addEventListener("abort", () => stop.abort());
+
+  // A function gives a fresh token when the old one has ended.
+  const call = async (method, suffix, body, headers = {}) => {
+    const secret = typeof token === "function" ? await token() : token;
+    const answer = await fetch(path + suffix, {
+      method, signal: stop.signal, cache: "no-store",
+      headers: {
+        ...(secret && {authorization: `Bearer ${secret}`}), ...(body && {"content-type": "application/json"}), ...headers,
+      },
+      body: body && JSON.stringify(body), keepalive: method === "PATCH",
+    });
+    if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
+    return answer;
+  };
+
+  const state = () => document.visibilityState === "hidden" ? "background"
+    : document.hasFocus() ? "foregroundActive" : "foregroundInactive";
+  let known;
+  // The states of UIKit follow one another; a report that is refused is made again at the next change.
+  const report = async () => {
+    if (state() === known || stop.signal.aborted) return;
+    known = state();
+    try { await call("PATCH", "", {activationState: known}); } catch (error) { known = undefined; onError(error); }
+  };
+  const register = async () => {
+    known = state();
+    await call("PUT", "", {
+      endpoint: {stream: true}, activationState: known, ...(conditions && {activationConditions: conditions}), ...fields,
+    });
+  };
+
+  const settle = async (delivery) => {
+    let verb = "ack", body;
+    try { body = await onDelivery(delivery) ?? undefined; } catch (error) {
+      [verb, body] = ["nack", {reason: String(error).slice(0, 500)}];
+      if (error?.retryAfterSeconds !== undefined) body.retryAfterSeconds = error.retryAfterSeconds;
+    }
+    await call("POST", `/deliveries/${delivery.id}/${verb}`, body);
+  };
+
+  // One connection; true if another one has taken over.
+  const listen = async () => {
+    const answer = await call("GET", "/deliveries", undefined, {accept: "text/event-stream"});
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const {done, value} = await reader.read();
+      if (done) return false;
+      const events = (rest + value).split("\n\n");
+      rest = events.pop();
+      for (const event of events) {
+        const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+        if (field("event") === "superseded") return true;
+        if (field("event") === "delivery") await settle(JSON.parse(field("data")));
+      }
+    }
+  };
+
+  await register();
+  const events = [[document, "visibilitychange"], [window, "focus"], [window, "blur"]];
+  for (const [target, name] of events) target.addEventListener(name, report);
+  const close = () => {
+    for (const [target, name] of events) target.removeEventListener(name, report);
+    stop.abort();
+  };
+
+  (async () => {
+    for (let failures = 0; !stop.signal.aborted;) {
+      const began = Date.now();
+      try {
+        if (await listen()) { close(); return onSuperseded(); }
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        onError(error);
+        if (error.status === 404) await register().catch(onError);
+      }
+      failures = Date.now() - began > 15_000 ? 0 : failures + 1;
+      await new Promise((done) => setTimeout(done, Math.random() * Math.min(15_000, 250 * 2 ** failures)));
+    }
+  })();
+  return {close, report, patch: (change) => call("PATCH", "", change)};
+}

@@ -1,0 +1,172 @@
+"""A receiver of routerd that connects out: asyncio, standard library only.
+
+    async def show(delivery):
+        print(delivery["envelope"]["data"]["payload"])
+
+    asyncio.run(connect_scene("http://127.0.0.1:8080", "com.example.Gallery", "win-7", show, token="rk_..."))
+
+A delivery is acknowledged when the handler returns; a dict that it returns is the answer, as a webhook may give it. A
+handler that raises `Nack` asks for another attempt; any other exception is a refusal without a time.
+"""
+
+import asyncio
+import json
+import random
+import ssl
+from urllib.parse import quote, urlsplit
+
+__all__ = ["Nack", "Refused", "Superseded", "Scene", "connect_scene"]
+
+
+class Nack(Exception):
+    """The handler cannot take the delivery now."""
+
+    def __init__(self, reason="", retry_after=None):
+        super().__init__(reason)
+        self.reason, self.retry_after = reason, retry_after
+
+
+class Refused(Exception):
+    """The daemon refuses a request; another attempt would be refused too."""
+
+    def __init__(self, status, body):
+        super().__init__(f"{status}: {body.decode(errors='replace').strip()}")
+        self.status, self.body = status, body
+
+
+class Superseded(Exception):
+    """Another connection has taken the deliveries of the session."""
+
+
+class Scene:
+    """A scene session that is reached by a stream."""
+
+    def __init__(self, server, application, session, token=None):
+        self.url = urlsplit(server)
+        self.path = f"{self.url.path.rstrip('/')}/v1/applications/{quote(application, safe='')}/sessions/{quote(session, safe='')}"
+        self.token = token
+
+    async def put(self, **fields):
+        """Registers the session, such as with activationConditions and activationState."""
+        return await self.call("PUT", "", {"endpoint": {"stream": True}, **fields})
+
+    async def patch(self, **fields):
+        return await self.call("PATCH", "", fields, "application/merge-patch+json")
+
+    async def ack(self, delivery, answer=None):
+        await self.call("POST", f"/deliveries/{delivery['id']}/ack", answer)
+
+    async def nack(self, delivery, reason="", retry_after=None):
+        body = {"reason": reason} if retry_after is None else {"reason": reason, "retryAfterSeconds": retry_after}
+        await self.call("POST", f"/deliveries/{delivery['id']}/nack", body)
+
+    async def deliveries(self):
+        """The deliveries of one connection; ends with it, and raises Superseded if another one takes over."""
+        reader, writer = await self._send("GET", "/deliveries", None, "text/event-stream")
+        try:
+            status, headers = await _head(reader)
+            if status != 200:
+                raise Refused(status, await _body(reader, headers))
+            event = data = ""
+            async for line in _lines(reader):
+                if line.startswith("event: "):
+                    event = line[7:]
+                elif line.startswith("data: "):
+                    data = line[6:]
+                elif not line:
+                    if event == "superseded":
+                        raise Superseded()
+                    if event == "delivery":
+                        yield json.loads(data)
+                    event = data = ""
+        finally:
+            writer.close()
+
+    async def run(self, handler, *, attempts=None):
+        """Handles deliveries, one after another; connects again after a random wait of up to 15 s."""
+        failures = 0
+        while attempts is None or failures < attempts:
+            try:
+                async for delivery in self.deliveries():
+                    failures = 0
+                    await self._handle(handler, delivery)
+            except Refused as error:
+                if error.status < 500 and error.status not in (408, 429):
+                    raise
+            except (OSError, asyncio.IncompleteReadError):
+                pass
+            failures += 1
+            await asyncio.sleep(random.uniform(0, min(15, 0.25 * 2**failures)))
+
+    async def _handle(self, handler, delivery):
+        try:
+            answer = await handler(delivery)
+        except Nack as error:
+            return await self.nack(delivery, error.reason, error.retry_after)
+        except Exception as error:  # The lane goes on by its schedule.
+            return await self.nack(delivery, f"{type(error).__name__}: {error}"[:500])
+        await self.ack(delivery, answer)
+
+    async def call(self, method, path, body=None, content_type="application/json"):
+        reader, writer = await self._send(method, path, body, "application/json", content_type)
+        try:
+            status, headers = await _head(reader)
+            answer = await _body(reader, headers)
+        finally:
+            writer.close()
+        if status >= 400:
+            raise Refused(status, answer)
+        return json.loads(answer) if answer else None
+
+    async def _send(self, method, path, body, accept, content_type="application/json"):
+        secure = self.url.scheme == "https"
+        port = self.url.port or (443 if secure else 80)
+        context = ssl.create_default_context() if secure else None
+        reader, writer = await asyncio.open_connection(self.url.hostname, port, ssl=context)
+        data = b"" if body is None else json.dumps(body).encode()
+        lines = [f"{method} {self.path}{path} HTTP/1.1", f"host: {self.url.netloc}", f"accept: {accept}"]
+        if self.token:
+            lines.append(f"authorization: Bearer {self.token}")
+        if body is not None:
+            lines.append(f"content-type: {content_type}")
+        if method != "GET":
+            lines.append(f"content-length: {len(data)}")
+        writer.write("\r\n".join(lines + ["", ""]).encode() + data)
+        await writer.drain()
+        return reader, writer
+
+
+async def connect_scene(server, application, session, handler, *, token=None, **fields):
+    """Registers a session and handles its deliveries until another connection takes over."""
+    scene = Scene(server, application, session, token)
+    await scene.put(**({"activationState": "foregroundActive"} | fields))
+    await scene.run(handler)
+
+
+async def _head(reader):
+    status = int((await reader.readline()).split()[1])
+    headers = {}
+    while line := (await reader.readline()).strip():
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.lower()] = value.strip()
+    return status, headers
+
+
+async def _chunks(reader):
+    while size := int((await reader.readline()).split(b";")[0] or b"0", 16):
+        yield await reader.readexactly(size)
+        await reader.readexactly(2)
+
+
+async def _body(reader, headers):
+    if headers.get("transfer-encoding") == "chunked":
+        return b"".join([chunk async for chunk in _chunks(reader)])
+    return await reader.readexactly(int(headers.get("content-length", 0)))
+
+
+async def _lines(reader):
+    rest = b""
+    async for chunk in _chunks(reader):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode()

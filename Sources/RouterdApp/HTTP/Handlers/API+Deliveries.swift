@@ -1,0 +1,159 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Router
+import RouterPlugin
+
+/// Receivers that connect out: their streams, and their acknowledgements.
+extension API {
+    /// Streams the deliveries of a session, or answers with those that arrive within a time.
+    @Sendable func streamDeliveries(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        let key = try context.sessionKey()
+        let query = try request.query("waitSeconds")
+        var wait: Int64?
+        if let text = query["waitSeconds"] {
+            guard let seconds = Int64(text), (0...DaemonLimits.pollSeconds).contains(seconds) else {
+                throw Problem(
+                    .badRequest, "invalid-parameter", "waitSeconds must be 0 to \(DaemonLimits.pollSeconds).")
+            }
+            wait = seconds
+        }
+        // A head has no deliveries, and takes none from a receiver.
+        guard request.method == .get else { return Response(status: .ok) }
+        let consumer = StreamConsumer(session: key, isPoll: wait != nil, loop: context.channel.eventLoop)
+        try await attach(consumer, over: context.channel)
+        if let wait { return await poll(consumer, for: wait) }
+        var headers: HTTPFields = [.contentType: EventStream.contentType, .cacheControl: "no-store"]
+        // A buffering proxy would hold the events back.
+        if let name = HTTPField.Name("x-accel-buffering") { headers[name] = "no" }
+        let stream = DeliveryStream(consumer: consumer, settings: streams, channel: context.channel)
+        return Response(status: .ok, headers: headers, body: ResponseBody(asyncSequence: stream))
+    }
+
+    private func attach(_ consumer: StreamConsumer, over channel: any Channel) async throws {
+        let hub = host.streams
+        let host = host
+        let tell: StreamHub.Tell = { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
+        guard let epoch = hub.attach(consumer, at: host.now, tell: tell) else {
+            throw Problem(.serviceUnavailable, "shutting-down", "The daemon is about to stop.", retryAfter: 1)
+        }
+        do {
+            guard case .attached = try await submit(.attachConsumer(consumer.session, epoch: epoch)) else {
+                throw Problem.unexpectedReply
+            }
+        } catch {
+            hub.detach(consumer, tell: tell)
+            throw error
+        }
+        channel.closeFuture.whenComplete { [weak consumer] _ in
+            if let consumer { hub.detach(consumer, tell: tell) }
+        }
+    }
+
+    private func poll(_ consumer: StreamConsumer, for seconds: Int64) async -> Response {
+        let timer = consumer.loop.scheduleTask(in: .seconds(seconds)) { consumer.nudge() }
+        let step = await consumer.next()
+        timer.cancel()
+        let (hub, host) = (host.streams, host)
+        hub.detach(consumer) { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
+        guard case .messages(let messages) = step else {
+            if case .superseded = step {
+                return Problem(
+                    .conflict, "superseded", "Another connection has taken the deliveries of the session."
+                ).response
+            }
+            return Response(status: .noContent)
+        }
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                body.array("deliveries") { list in
+                    for message in messages { list.object { message.write(epoch: consumer.epoch, to: &$0) } }
+                }
+            })
+    }
+
+    /// A receiver has taken a delivery; the body is the answer that a webhook may give.
+    @Sendable func acknowledge(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let key = try context.sessionKey()
+        let id = try delivery(context.parameters.get("delivery"))
+        let body = try await request.bytes(atMost: RouterLimits.answerBytes)
+        if !body.isEmpty { _ = try Request.parse(body) }
+        try await acknowledge(id, of: key, body: body)
+        return Response(status: .noContent)
+    }
+
+    /// A receiver has taken several deliveries.
+    @Sendable func acknowledgeAll(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let key = try context.sessionKey()
+        var reader = try ObjectReader(try await request.json())
+        guard let ids = try reader.strings("ids", atMost: DaemonLimits.acksAtOnce) else { throw reader.missing("ids") }
+        try reader.finish()
+        for id in ids { _ = try delivery(id) }
+        var unknown: [String] = []
+        for id in ids where try await !isAcknowledged(id, of: key) { unknown.append(id) }
+        guard !unknown.isEmpty else { return Response(status: .noContent) }
+        throw Problem(
+            .notFound, "unknown-delivery",
+            "The session has no such deliveries: \(unknown.joined(separator: ", ")). The others are acknowledged.")
+    }
+
+    /// Acknowledges a delivery; false if the session has no such one.
+    private func isAcknowledged(_ id: String, of key: SessionKey) async throws(Problem) -> Bool {
+        do {
+            try await acknowledge(id, of: key, body: [])
+            return true
+        } catch {
+            if error.status == .notFound { return false }
+            throw error
+        }
+    }
+
+    private func acknowledge(_ id: String, of key: SessionKey, body: [UInt8]) async throws(Problem) {
+        let response = ReceivedResponse(
+            status: body.isEmpty ? 204 : 200, contentType: body.isEmpty ? nil : "application/json", body: body)
+        if let reply = await host.streams.settle(id, of: key, with: response) {
+            if case .refused(let refusal) = reply { throw Problem(refusal) }
+            return
+        }
+        let answer = AnswerReader.read(TransferResult(outcome: .response(response)), to: nil)
+        try await settleLate(id, of: key, isTaken: true, answer)
+    }
+
+    /// A receiver cannot take a delivery now.
+    @Sendable func refuseDelivery(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let key = try context.sessionKey()
+        let id = try delivery(context.parameters.get("delivery"))
+        let body = try await request.bytes(atMost: RouterLimits.answerBytes)
+        var reader = try ObjectReader(body.isEmpty ? .object(JSONObject()) : try Request.parse(body))
+        let reason = try reader.string("reason")
+        let seconds = try reader.integer("retryAfterSeconds", in: 0...Int64(RouterLimits.retryAfterSeconds))
+        try reader.finish()
+        let response = ReceivedResponse(
+            status: 503, retryAfterSeconds: seconds, contentType: "text/plain", body: Array((reason ?? "").utf8))
+        if let reply = await host.streams.settle(id, of: key, with: response) {
+            if case .refused(let refusal) = reply { throw Problem(refusal) }
+        } else {
+            try await settleLate(id, of: key, isTaken: false, nil)
+        }
+        return Response(status: .noContent)
+    }
+
+    private func settleLate(
+        _ id: String, of key: SessionKey, isTaken: Bool, _ answer: ReceiverAnswer?
+    ) async throws(Problem) {
+        guard let notification = Identity.notification(ofDelivery: id) else {
+            throw Problem(.unknownDelivery(id))
+        }
+        let word = Acknowledgement(session: key, notification: notification, isTaken: isTaken, answer: answer)
+        guard case .acknowledged = try await submit(.acknowledge(word)) else { throw Problem.unexpectedReply }
+    }
+
+    private func delivery(_ raw: String?) throws(Problem) -> String {
+        guard let text = raw?.percentDecoded, Identity.notification(ofDelivery: text) != nil, text.utf8.count <= 64
+        else { throw Problem(.unknownDelivery(raw ?? "")) }
+        return text
+    }
+}

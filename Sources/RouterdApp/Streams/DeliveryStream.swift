@@ -1,0 +1,72 @@
+import NIOCore
+import RouterPlugin
+import Synchronization
+
+/// The messages of one connection as server-sent events.
+///
+///     id: dlv_01J…
+///     event: delivery
+///     data: {"id":"dlv_01J…","attempt":1,"epoch":1795674000123,"envelope":{…}}
+///
+/// The next messages are taken when the client has read the ones before. A client that reads nothing for some heartbeats
+/// counts as gone, and its connection is closed.
+struct DeliveryStream: AsyncSequence, Sendable {
+    let consumer: StreamConsumer
+    let settings: StreamSettings
+    let channel: any Channel
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let stream: DeliveryStream
+        let beat: Beat
+
+        @concurrent mutating func next() async -> ByteBuffer? {
+            beat.taken()
+            return stream.buffer(for: await stream.consumer.next())
+        }
+    }
+
+    /// Nudges the connection periodically until it is deallocated.
+    final class Beat: Sendable {
+        final class Count: Sendable { let value = Atomic(0) }
+
+        private let count = Count()
+        private let timer: RepeatedTask
+
+        init(_ stream: DeliveryStream) {
+            let (count, consumer, channel) = (count, stream.consumer, stream.channel)
+            let most = stream.settings.heartbeatsInVain
+            timer = channel.eventLoop.scheduleRepeatedTask(
+                initialDelay: stream.settings.heartbeat, delay: stream.settings.heartbeat
+            ) { [weak consumer] _ in
+                let untaken = count.value.add(1, ordering: .relaxed).newValue
+                if untaken <= most { consumer?.nudge() } else { channel.close(promise: nil) }
+            }
+        }
+
+        deinit { timer.cancel() }
+
+        func taken() { count.value.store(0, ordering: .relaxed) }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        // The head is sent at once.
+        consumer.nudge()
+        return AsyncIterator(stream: self, beat: Beat(self))
+    }
+
+    private func buffer(for step: StreamConsumer.Step) -> ByteBuffer? {
+        var buffer = ByteBuffer()
+        switch step {
+        case .messages(let messages):
+            for message in messages {
+                buffer.writeString("id: \(message.id)\nevent: delivery\ndata: ")
+                buffer.writeBytes(JSONWriter.object { message.write(epoch: consumer.epoch, to: &$0) })
+                buffer.writeString("\n\n")
+            }
+        case .nudged: buffer.writeString(":\n\n")
+        case .superseded: buffer.writeString("event: superseded\ndata: {\"epoch\":\(consumer.epoch)}\n\n")
+        case .ended: return nil
+        }
+        return buffer
+    }
+}

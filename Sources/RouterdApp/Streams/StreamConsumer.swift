@@ -1,0 +1,133 @@
+import NIOCore
+import Router
+import RouterPlugin
+import Synchronization
+
+/// A delivery as it goes over a stream.
+struct StreamMessage: Sendable {
+    /// The delivery's id, as `webhook-id` over HTTP.
+    let id: String
+    let attempt: Int
+    /// The message in the standard format.
+    let envelope: [UInt8]
+
+    func write(epoch: Int64, to object: inout JSONObjectWriter) {
+        object.field("id", id)
+        object.field("attempt", attempt)
+        object.field("epoch", epoch)
+        object.raw("envelope", envelope)
+    }
+}
+
+/// One connection of a receiver: the messages that are not written yet, and one task that waits for them.
+///
+/// It holds as many messages as a lane may have under way, because only attempts under way are in it.
+final class StreamConsumer: Sendable {
+    enum Step: Sendable {
+        case messages([StreamMessage])
+        case nudged
+        /// Another connection has taken over. The next step is `ended`.
+        case superseded
+        case ended
+    }
+
+    private struct State {
+        var epoch: Int64 = 0
+        var messages: [StreamMessage] = []
+        var isNudged = false
+        var isSuperseded = false
+        var isEnded = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    let session: SessionKey
+    /// Whether it answers one request with what there is; its messages are acknowledged after its end.
+    let isPoll: Bool
+    let loop: any EventLoop
+    private let state = Mutex(State())
+
+    init(session: SessionKey, isPoll: Bool, loop: any EventLoop) {
+        self.session = session
+        self.isPoll = isPoll
+        self.loop = loop
+    }
+
+    /// The number of the connection; 0 until it is attached.
+    var epoch: Int64 { state.withLock { $0.epoch } }
+
+    func begin(_ epoch: Int64) { state.withLock { $0.epoch = epoch } }
+
+    func push(_ message: StreamMessage) { change { $0.messages.append(message) } }
+
+    /// Takes a message back; false if it was written already.
+    func withdraw(_ id: String) -> Bool {
+        state.withLock { state in
+            guard let place = state.messages.firstIndex(where: { $0.id == id }) else { return false }
+            state.messages.remove(at: place)
+            return true
+        }
+    }
+
+    func nudge() { change { $0.isNudged = true } }
+
+    func supersede() {
+        change { state in
+            state.isSuperseded = true
+            state.messages = []
+        }
+    }
+
+    func end() {
+        change { state in
+            state.isEnded = true
+            state.messages = []
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let waiter = state.withLock { state in
+            body(&state)
+            let waiter = state.waiter
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// The next step; one task at a time waits for it.
+    func next() async -> Step {
+        while true {
+            if let step = take() { return step }
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if Self.hasStep(state) { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+    }
+
+    private static func hasStep(_ state: State) -> Bool {
+        !state.messages.isEmpty || state.isNudged || state.isSuperseded || state.isEnded
+    }
+
+    private func take() -> Step? {
+        state.withLock { state in
+            if state.isEnded { return .ended }
+            if state.isSuperseded {
+                state.isEnded = true
+                return .superseded
+            }
+            if !state.messages.isEmpty {
+                let messages = state.messages
+                state.messages = []
+                return .messages(messages)
+            }
+            guard state.isNudged else { return nil }
+            state.isNudged = false
+            return .nudged
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPTypes
+import HummingbirdTesting
+import Router
+import RouterPlugin
+import RouterdApp
+import Testing
+
+@testable import DaemonTesting
+
+/// Receivers that connect out, over sockets.
+@Suite("Delivery streams", .timeLimit(.minutes(5)))
+struct DeliveryStreamTests {
+    private static let path = "\(TestDaemon.gallery)/sessions/A/deliveries"
+
+    private func withStream(
+        _ delivery: String = #""retrySchedule":[0],"timeoutSeconds":300,"lifeCycleEvents":false"#,
+        _ body: @Sendable (TestDaemon, Int) async throws -> Void
+    ) async throws {
+        try await withDaemon(TestDaemon.Options(isLive: true)) { daemon in
+            try await daemon.putGallery(#"{"delivery":{\#(delivery)}}"#)
+            let put = try await daemon.call(
+                .put, "\(TestDaemon.gallery)/sessions/A",
+                #"{"endpoint":{"stream":true},"activationState":"foregroundActive"}"#)
+            #expect(put.status == 201 && put["endpoint"] == ["stream": true])
+            try await body(daemon, try #require(daemon.client.port))
+        }
+    }
+
+    @Test func aDeliveryIsBroughtAndAcknowledged() async throws {
+        try await withStream { daemon, port in
+            let events = try await StreamConnection.follow(port, Self.path) { stream in
+                #expect(stream.head.headers["content-type"] == "text/event-stream")
+                return try stream.events(1)
+            } while: {
+                try await daemon.post(#"{"notification-content-id":"doc/1"}"#)
+            }
+            let event = try #require(events.first)
+            #expect(event.type == "delivery" && event.data["attempt"] == 1)
+            #expect(event.data["envelope"]?["type"] == "scene.notification")
+            #expect(event.data["envelope"]?["data"]?["payload"]?["notification-content-id"] == "doc/1")
+        }
+    }
+
+    @Test func acknowledgementsAreKeptAndRepeated() async throws {
+        try await withStream { daemon, port in
+            let id = try await daemon.post("{}").id
+            let polled = try await daemon.call(.get, "\(Self.path)?waitSeconds=30")
+            #expect(polled.status == 200)
+            let delivery = try #require(polled["deliveries"].asArray?.first?["id"]?.asString)
+            #expect(delivery == "dlv_" + id.dropFirst(4))
+            let ack = "\(Self.path)/\(delivery)/ack"
+            let answer = #"{"session":{"activationState":"background"}}"#
+            #expect(try await daemon.call(.post, ack, answer).status == 204)
+            #expect(try await daemon.notification(id)["state"] == "delivered")
+            #expect(try await daemon.session("A")["activationState"] == "background")
+            #expect(try await daemon.call(.post, ack).status == 204, "again")
+            let many = #"{"ids":["\#(delivery)"]}"#
+            #expect(try await daemon.call(.post, "\(Self.path):ack", many).status == 204)
+            let unknown = try await daemon.call(.post, "\(Self.path)/dlv_01J/ack")
+            #expect(unknown.status == 404 && unknown["code"] == "unknown-delivery")
+            #expect(try await daemon.call(.get, "\(Self.path)?waitSeconds=0").status == 204)
+        }
+    }
+
+    @Test func aRefusalIsRetried() async throws {
+        try await withStream { daemon, port in
+            _ = try await daemon.post("{}")
+            let first = try await daemon.call(.get, "\(Self.path)?waitSeconds=30")
+            let delivery = try #require(first["deliveries"].asArray?.first?["id"]?.asString)
+            let body = #"{"reason":"busy","retryAfterSeconds":60}"#
+            #expect(try await daemon.call(.post, "\(Self.path)/\(delivery)/nack", body).status == 204)
+            // A connection asks for it before the minute is over, but the receiver's pause stands.
+            #expect(try await daemon.call(.get, "\(Self.path)?waitSeconds=0").status == 204)
+        }
+    }
+
+    @Test func aSecondConnectionTakesOver() async throws {
+        try await withStream { daemon, port in
+            let events = try await StreamConnection.follow(port, Self.path) { stream in
+                let superseded = try stream.events(1)
+                #expect(try stream.next() == nil, "the stream has ended")
+                return superseded
+            } while: {
+                try await StreamConnection.open(port, Self.path) { _ = try $0.next() }
+            }
+            #expect(events.map(\.type) == ["superseded"])
+        }
+    }
+
+    @Test func whatWasNotAcknowledgedComesAgain() async throws {
+        try await withStream { daemon, port in
+            _ = try await daemon.post("{}")
+            let first = try await StreamConnection.open(port, Self.path) { try $0.events(1) }
+            let second = try await StreamConnection.open(port, Self.path) { try $0.events(1) }
+            #expect(first[0].id == second[0].id)
+            #expect(first[0].data["attempt"] == 1 && second[0].data["attempt"] == 2)
+        }
+    }
+
+    @Test func onlyStreamsAreStreamed() async throws {
+        try await withStream { daemon, port in
+            try await daemon.putSession("B", at: "http://127.0.0.1:9/")
+            let refused = try await daemon.call(.get, "\(TestDaemon.gallery)/sessions/B/deliveries?waitSeconds=0")
+            #expect(refused.status == 409 && refused["code"] == "not-a-stream")
+            let missing = try await daemon.call(.get, "\(TestDaemon.gallery)/sessions/C/deliveries?waitSeconds=0")
+            #expect(missing.status == 404)
+            let delegate = try await daemon.putGallery(#"{"delegate":{"stream":true}}"#)
+            #expect(delegate.status == 422)
+        }
+    }
+
+    @Test(arguments: ["https://app.example", "https://app.example.evil", "null"])
+    func onlyNamedOriginsMayRead(origin: String) async throws {
+        var options = TestDaemon.Options()
+        options.edge.allowedOrigins = ["https://app.example"]
+        options.keys = [APIKey(name: "pages", key: "rk_pages", scopes: [.sessions], application: nil)]
+        try await withDaemon(options) { daemon in
+            let asked = try await daemon.call(
+                .options, Self.path, headers: ["origin": origin, "access-control-request-method": "GET"])
+            let answered = try await daemon.call(.get, Self.path, headers: ["origin": origin])
+            let isNamed = origin == "https://app.example"
+            #expect((asked.status == 204) == isNamed)
+            #expect(answered.status == 401)
+            #expect(answered.headers[.accessControlAllowOrigin] == (isNamed ? origin : nil))
+            #expect(answered.headers[.vary] == "Origin")
+        }
+    }
+}
