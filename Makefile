@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install uninstall check-sources check-apns check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -39,6 +39,9 @@ release: setup
 
 install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and the completions of bash, zsh and fish.
 	@Scripts/install.sh $(RELEASE) "$(DESTDIR)$(PREFIX)"
+
+deb: release  ## Make a Debian package in .build/deb.
+	@Scripts/deb.sh $(RELEASE) .build/deb
 
 uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
@@ -58,6 +61,8 @@ test: check build-tests  ## Everything that a change must pass: the fast tests, 
 	$(MAKE) check-clients ROUTERD=.build/debug/routerd
 	$(MAKE) check-sources ROUTERD=.build/debug/routerd
 	$(MAKE) check-apns ROUTERD=.build/debug/routerd
+	$(MAKE) check-console ROUTERD=.build/debug/routerd
+	$(MAKE) check-metrics ROUTERD=.build/debug/routerd
 	$(MAKE) check-chaos ROUTERD=.build/debug/routerd
 	$(MAKE) check-built
 
@@ -76,6 +81,7 @@ build-tests: setup
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks
 	python3 Scripts/tidy.py
+	python3 Scripts/embed.py --check
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
 	@$(BENCHMARKS)
@@ -134,6 +140,14 @@ check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders
 check-apns:  ## Push by provider libraries of APNs, from PyPI, to the daemon and to apns-sandbox.
 	@Scripts/setup.sh python3-venv curl
 	python3 Tests/apns/run.py --routerd $(ROUTERD)
+
+check-console:  ## Open every page of the console in a headless Chromium; pictures go to .build/console.
+	@Scripts/setup.sh python3-venv chromium
+	python3 Tests/console/run.py --routerd $(ROUTERD)
+
+check-metrics:  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
+	@Scripts/setup.sh prometheus
+	python3 Tests/metrics/run.py --routerd $(ROUTERD)
 
 check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=120 says how long.
 	@Scripts/setup.sh python3-venv

@@ -200,4 +200,8 @@ package enum DaemonLimits {
     static let providerTopics = 1000
     /// Maximum size of a file with certificates or keys.
     static let pemFileBytes = 1024 * 1024
+    /// How many lanes a scrape of metrics looks at.
+    package static let lanesExamined = 10_000
+    /// How many sessions of an explanation show their predicates part by part.
+    package static let explainedParts = 50
 }

@@ -21,6 +21,36 @@ struct Printer {
         throw PredicateError(.textTooLong, message, at: span)
     }
 
+    /// A piece of the canonical text.
+    enum Piece {
+        case text(String)
+        /// A constant or a comparison, with its text.
+        case leaf(Predicate.Tree, String)
+    }
+
+    /// Writes the canonical text of a tree in pieces.
+    static func write(_ tree: Predicate.Tree, _ take: (Piece) -> Void) { write(tree, within: .or, take) }
+
+    private static func write(_ tree: Predicate.Tree, within binding: Binding, _ take: (Piece) -> Void) {
+        func join(_ terms: [Predicate.Tree], _ connective: String, _ own: Binding) {
+            let needsParentheses = own.rawValue < binding.rawValue
+            if needsParentheses { take(.text("(")) }
+            for (index, term) in terms.enumerated() {
+                if index > 0 { take(.text(connective)) }
+                write(term, within: own, take)
+            }
+            if needsParentheses { take(.text(")")) }
+        }
+        switch tree {
+        case .constant, .comparison: take(.leaf(tree, text(of: tree)))
+        case .not(let operand):
+            take(.text("NOT "))
+            write(operand, within: .not, take)
+        case .and(let terms): join(terms, " AND ", .and)
+        case .or(let terms): join(terms, " OR ", .or)
+        }
+    }
+
     /// The connective around a tree, loosest first: a tree needs parentheses where its own connective is looser.
     private enum Binding: Int {
         case or, and, not

@@ -8,6 +8,13 @@ struct DeliveryEventLog {
     let logger: Logger
     private var counts: [String: Int] = [:]
 
+    /// All kinds, in order of their names.
+    static let names = [
+        "breakerClosed", "breakerDisabled", "breakerHalfOpened", "breakerOpened", "certificateRefused",
+        "credentialsRefused", "endpointRedirects", "payloadMissing", "sessionDisabled", "sessionEnabled",
+        "storeContradicted",
+    ]
+
     init(logger: Logger) { self.logger = logger }
 
     /// The number of events of each kind since the start, in order of the kinds' names.

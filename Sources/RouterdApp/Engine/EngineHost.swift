@@ -97,7 +97,7 @@ package actor EngineHost {
     private func step() -> [EngineLoop.Effect] {
         guard loop.isAboutToAccept else { return loop.next(at: clock.now) }
         let start = ContinuousClock.now
-        defer { reports.planningTimes.add(start.duration(to: .now)) }
+        defer { reports.planned(in: start.duration(to: .now)) }
         return loop.next(at: clock.now)
     }
 
@@ -114,6 +114,7 @@ package actor EngineHost {
         case .start(let attempts):
             let now = clock.now
             for attempt in attempts {
+                reports.meters.started(attempt, at: now)
                 sender.send(attempt, at: now) { [weak self] in self?.finish($0, answer: $1) ?? false }
             }
         case .report(let report): reports.add(report, at: clock.now)
@@ -134,8 +135,9 @@ package actor EngineHost {
     private func commit(_ transaction: EngineLoop.Transaction) -> [EngineLoop.Effect] {
         do {
             if !transaction.changes.isEmpty {
+                let start = ContinuousClock.now
                 try store.commit(transaction.changes)
-                reports.storeCommitted()
+                reports.storeCommitted(transaction.changes.count, in: start.duration(to: .now))
             }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {

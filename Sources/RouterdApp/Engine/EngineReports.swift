@@ -10,7 +10,9 @@ struct EngineReports {
     private var events: DeliveryEventLog
     private var clockWatch = ClockWatch()
     /// Planning times of new notifications.
-    var planningTimes = RecentTimes()
+    private(set) var planningTimes = RecentTimes()
+    /// Counts and durations for metrics.
+    var meters = EngineMeters()
 
     /// - Parameter clock: The daemon's clock, which may be held back from the start.
     init(_ clock: SteadyClock, logger: Logger) {
@@ -30,12 +32,22 @@ struct EngineReports {
     /// Logs why the daemon ends.
     mutating func giveUp(because error: StoreError) { health.gaveUp(because: error) }
 
-    mutating func storeCommitted() { health.committed() }
+    mutating func storeCommitted(_ changes: Int, in duration: Duration) {
+        health.committed()
+        meters.committed(changes, in: duration)
+    }
+
+    mutating func planned(in duration: Duration) {
+        planningTimes.add(duration)
+        meters.planned(in: duration)
+    }
 
     mutating func add(_ report: EngineLoop.Report, at now: Timestamp) {
         switch report {
         case .events(let happened): events.add(happened)
-        case .outcome(let result, of: let session, let statuses): endpoints.add(result, of: session, statuses, at: now)
+        case .outcome(let result, of: let session, let statuses):
+            meters.ended(result)
+            endpoints.add(result, of: session, statuses, at: now)
         case .deletion(let session): endpoints.forget(session)
         case .storeFault(let error): health.refused(because: error, at: now)
         case .contradiction(let error): events.addContradiction(error)

@@ -201,7 +201,8 @@ private struct Calls {
     }
 
     mutating func useNotifications() async throws {
-        try await call("explain", "\(gallery)/explain?limit=2&priority=5", #"{"notification-content-id":"closed"}"#)
+        try await call(
+            "explain", "\(gallery)/explain?limit=2&priority=5&parts=true", #"{"notification-content-id":"closed"}"#)
         try await call("explain", "\(gallery)/explain", "{}")
         let posted = try await call(
             "postNotification", "\(gallery)/notifications", #"{"notification-content-id":"closed","aps":{}}"#)
@@ -241,12 +242,15 @@ private struct Calls {
     mutating func operate() async throws {
         try await call("apply", "/v1/apply?dryRun=true", #"{"kind":"Application","id":"com.example.b","spec":{}}"#)
         try await call("getStatus", "/v1/status")
+        try await call("getMetrics", "/metrics")
         try await call("confirmClock", "/v1/clock/confirm")
         // A stream that is accepted does not end.
         try await call("stream", "/v1/stream", headers: ["last-event-id": "none"], mayBeRefused: true)
         try await call("getHealth", "/healthz")
         try await call("getReadiness", "/readyz")
         try await call("getOpenAPI", "/openapi.json")
+        try await call("getConsole", "/console/")
+        try await call("getConsoleFile", "/console/app.js")
         try await call("deleteApplication", gallery)
     }
 }

@@ -1,3 +1,4 @@
+import PredicateEngine
 package import Router
 package import RouterPlugin
 
@@ -129,7 +130,10 @@ package enum NotificationBody {
 
 /// Explanations on the wire.
 package enum ExplanationBody {
-    package static func write(_ explained: Explanation, _ notification: NotificationView) -> [UInt8] {
+    /// - Parameter parts: The conditions of the first sessions, to be shown part by part.
+    package static func write(
+        _ explained: Explanation, _ notification: NotificationView, parts: [ActivationConditions?] = []
+    ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("targetContentIdentifier", notification.contentID)
             body.object("decision") { decision in
@@ -143,7 +147,28 @@ package enum ExplanationBody {
             }
             body.field("sessionsInScope", explained.sessionsInScope)
             body.array("candidates") { list in
-                for considered in explained.considered { list.object { write(considered, to: &$0) } }
+                for (place, considered) in explained.considered.enumerated() {
+                    list.object { candidate in
+                        write(considered, to: &candidate)
+                        guard parts.indices.contains(place), let conditions = parts[place] else { return }
+                        let subject = notification.contentID?.text
+                        write(conditions.canActivate, "canParts", for: subject, to: &candidate)
+                        write(conditions.prefersToActivate, "prefersParts", for: subject, to: &candidate)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(
+        _ predicate: Predicate, _ name: String, for subject: String?, to candidate: inout JSONObjectWriter
+    ) {
+        candidate.array(name) { list in
+            for part in predicate.parts(for: subject) {
+                list.object {
+                    $0.field("text", part.text)
+                    $0.field("holds", part.holds)
+                }
             }
         }
     }

@@ -44,7 +44,7 @@ extension API {
 
 extension Dictionary where Key == String, Value == String {
     /// A parameter that is true, false or left out.
-    fileprivate func flag(_ name: String) throws(Problem) -> Bool {
+    func flag(_ name: String) throws(Problem) -> Bool {
         switch self[name] {
         case nil, "false"?: false
         case "true"?, ""?: true

@@ -24,7 +24,10 @@ extension API {
     ) async throws -> Response {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
         let accept = try await accept(request, context, device, by: source)
-        switch try await submit(.accept(accept)) {
+        let start = ContinuousClock.now
+        let reply = try await submit(.accept(accept))
+        accepting.add(start.duration(to: .now))
+        switch reply {
         case .accepted(let accepted):
             return .json(.accepted, NotificationBody.answer(accepted))
         case .duplicate(let receipt):
@@ -34,7 +37,7 @@ extension API {
     }
 
     @Sendable func explain(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        let query = try request.query("device", "limit", "priority", "at")
+        let query = try request.query("device", "limit", "priority", "at", "parts")
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
         let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         let accept = try await accept(request, context, device, by: Self.pushSource)
@@ -43,16 +46,21 @@ extension API {
             application: accept.application, device: accept.device, contentID: accept.notification.contentID,
             priority: try query.priority("priority") ?? accept.notification.priority,
             payload: accept.notification.payload)
-        let explained = try await host.read { engine throws(Problem) in
+        let showsParts = try query.flag("parts")
+        let (explained, conditions) = try await host.read {
+            (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
             guard let tenant = engine.tenants[accept.application] else {
                 throw Problem(.unknownApplication(accept.application))
             }
             guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))
             }
-            return chooser.explain(view, from: tenant, at: now, limit: limit)
+            let explained = chooser.explain(view, from: tenant, at: now, limit: limit)
+            // Predicates are evaluated when the engine has gone on.
+            let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
+            return (explained, shown.map { tenant.sessions[$0.session]?.conditions })
         }
-        return .json(.ok, ExplanationBody.write(explained, view))
+        return .json(.ok, ExplanationBody.write(explained, view, parts: conditions))
     }
 
     @Sendable func getNotification(

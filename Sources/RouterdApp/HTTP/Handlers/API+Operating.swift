@@ -161,7 +161,7 @@ extension Caller {
     /// Refuses the key of one application.
     ///
     /// - Parameter subject: The subject of the refusal's sentence.
-    fileprivate func expectAllApplications(_ subject: String) throws(Problem) {
+    func expectAllApplications(_ subject: String) throws(Problem) {
         guard key?.application == nil else {
             throw Problem(
                 .forbidden, "key-of-one-application", "\(subject) is of all applications; the key is for one.")

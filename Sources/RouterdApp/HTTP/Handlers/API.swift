@@ -12,6 +12,7 @@ package struct API: Sendable {
     let chooser: Chooser
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
+    let accepting = AcceptMeter()
     let sourceRuns: SourceRuns
     let passcodeChecks = SharedRates<ApplicationID>()
     let sessionTests = SharedRates<ApplicationID>()

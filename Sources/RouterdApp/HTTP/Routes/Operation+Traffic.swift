@@ -27,7 +27,7 @@ extension Operation {
             "Shows the decision that a payload would get, and every session considered for it.",
             query: [
                 .device, Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))),
-                Parameter("priority", .oneOf(["1", "5", "10"])), Parameter("at", .time),
+                Parameter("priority", .oneOf(["1", "5", "10"])), Parameter("at", .time), Parameter("parts", .flag),
             ],
             body: .json(.document), .ok(.named("Explanation"))
         ) { $0.explain },
@@ -159,6 +159,10 @@ extension Operation {
             .get, "/v1/status", .scope(.admin), "getStatus", "Shows the figures of the daemon.", .ok(.named("Status"))
         ) { $0.status },
         Operation(
+            .get, "/metrics", .scope(.admin), "getMetrics", "Shows metrics in the text format of Prometheus.",
+            .other("text/plain")
+        ) { $0.metrics },
+        Operation(
             .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
             .ok(.object(["clock": .object(["trusted": .flag])]))
         ) { $0.confirmClock },
@@ -185,6 +189,13 @@ extension Operation {
             .get, "/openapi.json", .open, "getOpenAPI", "Shows this API as an OpenAPI 3.1 document.",
             .ok(.document)
         ) { _ in { _, _, _ in .json(.ok, OpenAPIDocument.bytes) } },
+        Operation(.get, "/console", .open, "getConsole", "Shows the console.", .other("text/html")) { _ in
+            API.console
+        },
+        Operation(.get, "/console/{file}", .open, "getConsoleFile", "Shows a file of the console.", .other("*/*")) {
+            _ in
+            API.console
+        },
     ]
 }
 

@@ -43,16 +43,16 @@ extension ResourceSchemas {
             .object([
                 "targetContentIdentifier": .text.orNull, "decision": .named("Decision"), "sessionsInScope": .count,
                 "candidates": .list(
-                    of: .object([
-                        "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
-                        "prefers": .flag.orNull,
-                        "activationState": .activationState, "preferenceLevel": .whole,
-                        "lastActivatedAt": .time.orNull,
-                        "verdicts": .list(
-                            of: .object(
-                                ["rule": .text, "verdict": .text],
-                                optional: ["reason": .text, "session": .text, "until": .time.orNull])),
-                    ])),
+                    of: .object(
+                        [
+                            "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
+                            "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
+                            "lastActivatedAt": .time.orNull,
+                            "verdicts": .list(
+                                of: .object(
+                                    ["rule": .text, "verdict": .text],
+                                    optional: ["reason": .text, "session": .text, "until": .time.orNull])),
+                        ], optional: ["canParts": parts, "prefersParts": parts])),
             ])
         ),
         (
@@ -112,6 +112,8 @@ extension ResourceSchemas {
             .object(["dryRun": .flag, "filter": .named("ReplayFilter"), "perSecond": .count, "matched": .count])
         ),
     ]
+
+    private static let parts = JSONSchema.list(of: .object(["text": .text, "holds": .flag.orNull]))
 
     private static let filter = JSONSchema.object(
         [:],
