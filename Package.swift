@@ -72,6 +72,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CPluginChild"),
         .target(
             name: "DeliveryCurl",
             dependencies: [
@@ -115,7 +116,8 @@ let package = Package(
         .target(
             name: "RouterdCommands",
             dependencies: [
-                "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
+                "CPluginChild", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp",
+                "RouterdBench",
                 "StoreSQLite",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -33,7 +33,7 @@ IMPORTS = {
     "RouterdApp": {"DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "StoreSQLite"},
     "RouterdBench": {"DeliveryCurl", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "StoreSQLite"},
     "RouterdCommands": {
-        "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
+        "CPluginChild", "DeliveryCurl", "Plugins", "PredicateEngine", "Router", "RouterPlugin", "RouterdApp", "RouterdBench",
         "StoreSQLite"},
     "routerd": {"RouterdCommands"},
 }

@@ -35,6 +35,8 @@ public enum BuiltInPlugins: Sendable {
     public static let ruleKinds: [RoutingRuleKind] = [
         QuietHoursRule.kind,
         StateFloorRule.kind,
+        RemoteRule.process,
+        RemoteRule.callOut,
     ]
 
     /// The observers that a configuration may name.

@@ -68,11 +68,7 @@ package struct Pipeline: Sendable {
 
     /// The sessions that can have the notification. The registry finds them as far as the choice asks for them.
     static func match(_ request: AcceptRequest, in tenant: Tenant) -> Candidates {
-        let view = NotificationView(
-            kind: request.notification.kind, application: request.application, device: request.device,
-            contentID: request.notification.contentID, priority: request.notification.priority,
-            payload: request.notification.payload)
-        return Candidates(for: view, under: tenant.application.routing)
+        Candidates(for: request.view, under: tenant.application.routing)
     }
 
     /// Whether the chosen session may have the notification now.

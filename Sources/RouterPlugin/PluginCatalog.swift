@@ -42,7 +42,7 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             return (nil, [error])
         }
         var faults: [PluginConfigurationError] = []
-        if !used.insert(kind.id).inserted {
+        if !kind.isRepeatable, !used.insert(kind.id).inserted {
             let message = "The \(noun) \(kind.id) is configured twice."
             faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
         }

@@ -61,6 +61,13 @@ public struct PluginConfiguration: Sendable {
         return number
     }
 
+    /// The truth value of a field, nil if the field is missing.
+    public func boolean(_ field: String) throws(PluginConfigurationError) -> Bool? {
+        guard let value = value(field) else { return nil }
+        guard case .bool(let flag) = value else { throw wrongType(of: field, expected: "true or false") }
+        return flag
+    }
+
     /// The texts of a field that is an array of strings, nil if the field is missing.
     public func strings(_ field: String) throws(PluginConfigurationError) -> [String]? {
         guard let value = value(field) else { return nil }

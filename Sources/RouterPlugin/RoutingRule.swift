@@ -48,6 +48,8 @@ public struct NotificationView: Sendable {
     public let priority: Priority
     /// The bytes as received.
     public let payload: [UInt8]
+    /// The answers of remote rules, if there are any.
+    package var answers: RuleAnswers?
 
     /// All parts at once.
     public init(

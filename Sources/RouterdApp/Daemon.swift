@@ -20,6 +20,7 @@ package struct Daemon: Sendable {
     private let recovered = Recovered<EngineHost>()
     private let transport: CurlTransport
     private let plugins: PluginRegistry
+    private let desk: RuleDesk?
 
     /// Opens everything; nothing is served yet.
     ///
@@ -45,6 +46,7 @@ package struct Daemon: Sendable {
             path: configuration.database, configuration: storeConfiguration,
             sealing: configuration.secretKeys?.sealing)
         transport = try CurlTransport(configuration: configuration.transport)
+        desk = try RuleDesk(configuration, transport: transport, logger: logger)
     }
 
     /// The engine, from the call of `run`'s `onListening` on.
@@ -121,13 +123,14 @@ package struct Daemon: Sendable {
                 store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
                 retention: configuration.retention, registration: configuration.registration,
                 userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
-                observers: plugins.observers, logger: logger
+                observers: plugins.observers, desk: desk, logger: logger
             ) { progress in
                 reception.show(progress)
                 log.tell(progress)
             }
         }
         guard !Task.isCancelled else { return false }
+        await desk?.start()
         recovered.set(host)
         reception.open(api)
         await host.start()
@@ -160,6 +163,7 @@ package struct Daemon: Sendable {
 
     /// Closes all that `run` would close; for a daemon that never ran.
     package func close() async {
+        await desk?.stop()
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
     }

@@ -204,4 +204,13 @@ package enum DaemonLimits {
     package static let lanesExamined = 10_000
     /// How many sessions of an explanation show their predicates part by part.
     package static let explainedParts = 50
+    /// Lines that a plugin's process may write into the log, and bytes of each.
+    static let pluginLogLines = 200
+    static let pluginLogBytes = 1024
+    /// Maximum number of cached answers of a call-out.
+    static let pluginCacheEntries = 10_000
+    /// Commands that wait for the answers of remote rules.
+    static let commandsAsking = 4096
+    /// Candidates that remote rules are asked about, page by page, while all of a page are vetoed.
+    static let candidatesAsked = 256
 }

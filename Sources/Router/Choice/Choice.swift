@@ -96,7 +96,9 @@ package struct Chooser: Sendable {
         let version = tenant.registry.version
         switch ending {
         case .taken(let session, let tier, let because):
-            let reason = because ?? Self.reason(session.conditions, tier, contentIsNamed: notification.contentID != nil)
+            let isNamed = notification.contentID != nil
+            let matched = because ?? Self.reason(session.conditions, tier, contentIsNamed: isNamed)
+            let reason = reason(matched, without: notification)
             let decision = Decision(
                 tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
                 registryVersion: version)
@@ -121,7 +123,8 @@ package struct Chooser: Sendable {
         // after it.
         guard vetoes.isEmpty else {
             let decision = Decision(
-                tier: .undeliverable, session: nil, reason: "every session that can have it was vetoed",
+                tier: .undeliverable, session: nil,
+                reason: reason("every session that can have it was vetoed", without: notification),
                 vetoes: vetoes, registryVersion: version)
             return (.undeliverable, decision)
         }

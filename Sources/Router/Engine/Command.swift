@@ -91,6 +91,8 @@ package struct AcceptRequest: Sendable {
     /// such as a counter of deliveries, may change.
     package var isRepeatedByKey: Bool
     package var deviceDemand: DeviceDemand
+    /// The answers of remote rules, which were asked before the plan.
+    package var answers: RuleAnswers?
 
     /// The demand of a request on its device.
     package enum DeviceDemand: Hashable, Sendable {

@@ -113,7 +113,8 @@ struct Replays: Sendable {
                 replay.skipped += 1
                 continue
             }
-            let request = AcceptRequest(replaying: earlier)
+            var request = AcceptRequest(replaying: earlier)
+            request.answers = pipeline.chooser.keptAnswers(of: earlier.decision, isHeld: false)
             plan.reads += [.application(request.application), .newSession(request.application)]
             let routed = try pipeline.accept(request, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
             guard case .fresh(let decision, let placement, let newSession) = routed else { continue }

@@ -10,10 +10,15 @@ public struct PluginKind<Plugin: Sendable>: Sendable {
     /// The effect of the plugin in one line.
     public var summary: String { manifest.summary }
 
+    /// Whether a configuration may use it more than once: its plugins have names of their own.
+    package let isRepeatable: Bool
+
     fileprivate init(
-        _ manifest: PluginManifest, _ make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
+        _ manifest: PluginManifest, isRepeatable: Bool = false,
+        _ make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
     ) {
         self.manifest = manifest
+        self.isRepeatable = isRepeatable
         self.make = make
     }
 }
@@ -31,6 +36,18 @@ extension RoutingRuleKind {
         self.init(
             PluginManifest(
                 id: id, version: version, kind: .rule, summary: summary, status: status, fields: fields), make)
+    }
+}
+
+extension RoutingRuleKind {
+    /// A kind whose rules have names of their own, so that a configuration may use it more than once.
+    package init(
+        id: PluginID, summary: String, fields: [PluginField], isRepeatable: Bool,
+        make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any RoutingRule
+    ) {
+        let manifest = PluginManifest(
+            id: id, version: "1.0.0", kind: .rule, summary: summary, status: .experimental, fields: fields)
+        self.init(manifest, isRepeatable: isRepeatable, make)
     }
 }
 

@@ -17,7 +17,7 @@ package struct ConfigurationLoader {
     private static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
-            "passcodes", "apns",
+            "passcodes", "apns", "plugins",
             "apiKeys", "rules", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
@@ -30,6 +30,7 @@ package struct ConfigurationLoader {
         "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
+        "/plugins": ["folder"],
         "/passcodes": ["logRounds", "parallelism"],
         "/apns": [
             "listen", "cleartextListen", "certificateFile", "privateKeyFile", "clientCertificateAuthorityFile",

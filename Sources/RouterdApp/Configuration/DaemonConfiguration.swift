@@ -40,6 +40,10 @@ package struct DaemonConfiguration: Sendable {
     /// How the APNs provider API is served.
     package var apns = APNsSettings()
     package var rules: [any RoutingRule] = []
+    /// The folder with the working folders of plugins; nil takes `plugins` beside the database.
+    package var pluginFolder: String?
+    /// The program whose command `plugin-child` confines plugins.
+    package var pluginLauncher = "/proc/self/exe"
     package var passcodeValidators: [any PasscodeValidator] = []
     package var observers: [any SceneObserver] = []
 
@@ -108,6 +112,7 @@ package struct DaemonConfiguration: Sendable {
             _ = try PEMFile.certificates($0)
             configuration.certificateAuthorityFile = $0
         }
+        loader.read("plugins.folder") { configuration.pluginFolder = try ConfigurationLoader.nonEmpty($0) }
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
         configuration.registration = loader.registration()

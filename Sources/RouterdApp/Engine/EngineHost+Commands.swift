@@ -32,7 +32,14 @@ extension EngineHost {
 
     @discardableResult
     nonisolated func offer(_ entry: Inbox.Entry) -> Bool {
-        let offered = inbox.offer(entry)
+        guard let desk, desk.concerns(entry.commands) else { return insert(entry) }
+        return desk.take(entry, for: self)
+    }
+
+    /// Puts commands into the inbox whose remote rules have been asked, or that have none.
+    @discardableResult
+    nonisolated func insert(_ entry: Inbox.Entry, isAdmitted: Bool = false) -> Bool {
+        let offered = inbox.offer(entry, isAdmitted: isAdmitted)
         if offered == .takenWakeOwner { executor.queue.async { self.assumeIsolated { $0.drain() } } }
         return offered != .full
     }

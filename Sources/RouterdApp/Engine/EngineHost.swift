@@ -19,6 +19,7 @@ package actor EngineHost {
     nonisolated let inbox = Inbox(limit: DaemonLimits.commandsWaiting)
     nonisolated let store: any Store
     nonisolated let sender: AttemptSender
+    nonisolated let desk: RuleDesk?
     nonisolated let clock: SteadyClock
     /// Receivers that connect out.
     nonisolated let streams = StreamHub()
@@ -46,10 +47,10 @@ package actor EngineHost {
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
-        observerLimits: ObserverLimits = ObserverLimits(), logger: Logger,
+        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
-        (self.store, self.clock, self.logger) = (store, clock, logger)
+        (self.store, self.clock, self.logger, self.desk) = (store, clock, logger, desk)
         startedAt = clock.wall
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(

@@ -35,9 +35,13 @@ final class Inbox: Sendable {
 
     /// Adds an entry. An entry without an answer is always accepted: it is work that the engine has scheduled for
     /// itself.
-    func offer(_ entry: Entry) -> Offered {
+    ///
+    /// - Parameter isAdmitted: Whether the entry was counted elsewhere, and is taken beyond the limit.
+    func offer(_ entry: Entry, isAdmitted: Bool = false) -> Offered {
         state.withLock { state in
-            if entry.answer != nil, state.commands + entry.commands.count > limit, state.commands > 0 { return .full }
+            if entry.answer != nil, !isAdmitted, state.commands + entry.commands.count > limit, state.commands > 0 {
+                return .full
+            }
             state.entries.append(entry)
             state.commands += entry.commands.count
             defer { state.ownerIsAwake = true }

@@ -243,6 +243,8 @@ private struct Calls {
         try await call("apply", "/v1/apply?dryRun=true", #"{"kind":"Application","id":"com.example.b","spec":{}}"#)
         try await call("getStatus", "/v1/status")
         try await call("getMetrics", "/metrics")
+        try await call("listPlugins", "/v1/plugins")
+        try await call("enablePlugin", "/v1/plugins/com.example.rule.none/enable", mayBeRefused: true)
         try await call("confirmClock", "/v1/clock/confirm")
         // A stream that is accepted does not end.
         try await call("stream", "/v1/stream", headers: ["last-event-id": "none"], mayBeRefused: true)

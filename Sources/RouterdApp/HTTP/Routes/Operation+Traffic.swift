@@ -163,6 +163,14 @@ extension Operation {
             .other("text/plain")
         ) { $0.metrics },
         Operation(
+            .get, "/v1/plugins", .scope(.admin), "listPlugins", "Lists the plugins in use, with their faults.",
+            .ok(.object(["plugins": .list(of: .named("Plugin"))]))
+        ) { $0.listPlugins },
+        Operation(
+            .post, "/v1/plugins/{plugin}/enable", .scope(.admin), "enablePlugin",
+            "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
+        ) { $0.enablePlugin },
+        Operation(
             .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
             .ok(.object(["clock": .object(["trusted": .flag])]))
         ) { $0.confirmClock },

@@ -218,6 +218,16 @@ extension ResourceSchemas {
                     ], optional: ["clock": .document])
             ),
             (
+                "Plugin",
+                .object(
+                    ["id": .text, "kind": .text, "rung": .text, "state": .text],
+                    optional: [
+                        "version": .text.orNull, "workers": .list(of: .text), "calls": .count,
+                        "faults": .map(of: .count), "lastFault": .object(["fault": .text, "at": .time]),
+                        "quarantinedAt": .time.orNull, "cacheHits": .count.orNull, "latency": .document,
+                    ])
+            ),
+            (
                 "Applied",
                 .object([
                     "dryRun": .flag, "adopted": .count,

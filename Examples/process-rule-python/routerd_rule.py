@@ -1,0 +1,31 @@
+"""The protocol of routerd's process rules: length-prefixed JSON on standard input and output."""
+import json
+import struct
+import sys
+
+
+def serve(plugin, version, decide):
+    """Calls decide(notification, candidates, settings) for each question; it returns a list of verdicts."""
+    settings = {}
+    while (message := read(sys.stdin.buffer)) is not None:
+        if message["type"] == "hello":
+            if message["protocol"] != 1:
+                sys.exit("this plugin speaks version 1 of the protocol")
+            settings = message["settings"]
+            write({"type": "ready", "protocol": 1, "kind": "rule", "plugin": plugin, "version": version})
+        elif message["type"] == "rule":
+            verdicts = decide(message["notification"], message["candidates"], settings)
+            write({"type": "verdicts", "id": message["id"], "verdicts": verdicts})
+
+
+def read(stream):
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    return json.loads(stream.read(struct.unpack(">I", head)[0]))
+
+
+def write(message):
+    body = json.dumps(message).encode()
+    sys.stdout.buffer.write(struct.pack(">I", len(body)) + body)
+    sys.stdout.buffer.flush()

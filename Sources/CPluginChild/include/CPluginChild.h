@@ -1,0 +1,13 @@
+#pragma once
+
+// The confinement of a plugin's process.
+//
+//     PROGRAM plugin-child MEBIBYTES PROCESSES SECONDS network|none FOLDER COMMAND…
+//
+//     daemon ──pipe──▶ supervisor ──fork──▶ child: limits, no privileges, execve
+//
+// A program with this module that is started in this way becomes the supervisor before its `main` and before any thread: a
+// process with threads can neither change its user nor make namespaces for all of them. The supervisor waits for the child, and
+// for the end of the pipe at descriptor 3, which the daemon holds: if either ends, both end. In a namespace of processes of its
+// own the child is the first process, so that its end ends all of its descendants. A failure is written to standard error, and
+// the status is 126 or 127.

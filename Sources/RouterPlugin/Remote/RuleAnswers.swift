@@ -1,0 +1,48 @@
+/// The answers of remote rules to one notification: facts that a decision is planned with.
+///
+/// Remote rules run in a process of their own or behind a URL. They are asked before the decision, about the best
+/// candidates at that time; the decision itself asks nothing, so that the same facts give it again.
+package final class RuleAnswers: Sendable {
+    private let byRule: [PluginID: RuleAnswer]
+
+    package init(_ byRule: [PluginID: RuleAnswer]) {
+        self.byRule = byRule
+    }
+
+    /// The answer of a rule; a rule that was not asked has none.
+    package subscript(rule: PluginID) -> RuleAnswer? { byRule[rule] }
+}
+
+/// The answer of one remote rule.
+package enum RuleAnswer: Hashable, Sendable {
+    /// The verdict on each session that it was asked about.
+    case verdicts([SessionID: RoutingVerdict])
+    /// The notification was held, and the hold is over: the rule has no objection to other sessions than these.
+    case released([SessionID: RoutingVerdict])
+    /// The rule gave no answer that can be used.
+    case fault(RuleFault)
+}
+
+/// The reason why a remote rule has no answer.
+package enum RuleFault: String, Error, CaseIterable, Hashable, Sendable {
+    /// No answer within the time limit.
+    case late
+    /// The process ended.
+    case ended
+    /// The process could not be started, or did not say that it is ready.
+    case unready
+    /// An answer that breaks the protocol.
+    case malformed
+    /// A message beyond the limit of bytes.
+    case tooLarge = "too-large"
+    /// The process speaks another version of the protocol.
+    case wrongProtocol = "wrong-protocol"
+    /// The process is a plugin of another kind, or another plugin.
+    case wrongPlugin = "wrong-plugin"
+    /// The call-out found no server, or was refused by it.
+    case unreachable
+    /// Too many questions wait for the rule.
+    case overloaded
+    /// The rule is out of use after too many faults.
+    case quarantined
+}

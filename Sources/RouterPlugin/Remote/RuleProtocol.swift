@@ -1,0 +1,161 @@
+/// The messages between the router and a remote rule, version 1.
+///
+///     router ──▶ {"type": "hello", "protocol": 1, "kind": "rule", "plugin": "…", "settings": {…}}
+///     plugin ──▶ {"type": "ready", "protocol": 1, "kind": "rule", "plugin": "…", "version": "1.0.0"}
+///     router ──▶ {"type": "rule", "id": 7, "at": "…", "notification": {…}, "candidates": [{…}, …]}
+///     plugin ──▶ {"type": "verdicts", "id": 7, "verdicts": [{"session": "…", "verdict": "veto", "reason": "…"}]}
+///
+/// On standard input and output each message is preceded by its length: 4 bytes, most significant first. Questions are
+/// sent without waiting for answers, which may come in any order. A candidate that the answer leaves out is accepted.
+package enum RuleProtocol {
+    package static let version = 1
+    /// The most candidates of one question.
+    package static let candidates = RoutingLimits.lookAhead
+    /// The most bytes of an answer.
+    package static let answerBytes = 64 * 1024
+    private static let limits = JSONLimits(maximumBytes: answerBytes, maximumDepth: 8, maximumNumberLength: 32)
+
+    /// A message of a plugin.
+    package enum Incoming: Hashable, Sendable {
+        case ready(version: String)
+        case verdicts(id: Int64, [SessionID: RoutingVerdict])
+    }
+
+    package static func hello(_ rule: RemoteRule) -> [UInt8] {
+        JSONWriter.object { message in
+            message.field("type", "hello")
+            message.field("protocol", version)
+            message.field("kind", "rule")
+            message.field("plugin", rule.id)
+            message.field("settings", rule.settings)
+        }
+    }
+
+    package static func question(
+        _ id: Int64, _ notification: NotificationView, _ candidates: [Candidate], at now: Timestamp,
+        with settings: JSONValue? = nil
+    ) -> [UInt8] {
+        JSONWriter.object { message in
+            message.field("type", "rule")
+            message.field("protocol", version)
+            message.field("id", id)
+            message.field("at", now)
+            if let settings { message.field("settings", settings) }
+            message.object("notification") { write(notification, to: &$0) }
+            message.array("candidates") { list in
+                for candidate in candidates { list.object { write(candidate, to: &$0) } }
+            }
+        }
+    }
+
+    private static func write(_ notification: NotificationView, to object: inout JSONObjectWriter) {
+        object.field("kind", notification.kind.rawValue)
+        object.field("application", notification.application)
+        object.field("device", notification.device)
+        object.field("contentId", notification.contentID)
+        object.field("priority", notification.priority.rawValue)
+        if (try? JSONValue(parsing: notification.payload)) != nil {
+            object.raw("payload", notification.payload)
+        } else {
+            object.field("payloadBase64", Base64.encode(notification.payload))
+        }
+    }
+
+    private static func write(_ candidate: Candidate, to object: inout JSONObjectWriter) {
+        object.field("session", candidate.session)
+        object.field("device", candidate.device)
+        object.field("role", candidate.role)
+        object.field("configuration", candidate.configuration)
+        object.field("activationState", candidate.activationState.name)
+        object.field("lastActivatedAt", candidate.lastActivatedAt)
+        object.field("preferenceLevel", candidate.preferenceLevel)
+        object.field("tier", candidate.tier.rawValue)
+    }
+
+    /// The message with its length before it.
+    package static func framed(_ message: [UInt8]) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: message.count >> (24 - 8 * $0)) } + message
+    }
+
+    /// Reads a message of the plugin.
+    ///
+    /// - Parameters:
+    ///   - plugin: The id that the plugin must bear.
+    ///   - time: Reads a time in RFC 3339.
+    package static func read(
+        _ bytes: [UInt8], from plugin: PluginID, time: (String) -> Timestamp?
+    ) throws(RuleFault) -> Incoming {
+        guard bytes.count <= answerBytes else { throw .tooLarge }
+        guard let message = try? JSONValue(parsing: bytes, limits: limits) else { throw .malformed }
+        switch message["type"]?.asString {
+        case "ready":
+            guard message["protocol"]?.asInt64 == Int64(version) else { throw .wrongProtocol }
+            guard message["kind"]?.asString == "rule" else { throw .wrongPlugin }
+            if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
+            guard let version = message["version"]?.asString, version.utf8.count <= 64 else { throw .malformed }
+            return .ready(version: version)
+        case "verdicts":
+            guard let id = message["id"]?.asInt64, let list = message["verdicts"]?.asArray, list.count <= 4 * candidates
+            else { throw .malformed }
+            var verdicts: [SessionID: RoutingVerdict] = [:]
+            for entry in list {
+                guard let name = entry["session"]?.asString, let session = try? SessionID(name),
+                    verdicts[session] == nil
+                else { throw .malformed }
+                verdicts[session] = try verdict(entry, time)
+            }
+            return .verdicts(id: id, verdicts)
+        default: throw .malformed
+        }
+    }
+
+    private static func verdict(_ entry: JSONValue, _ time: (String) -> Timestamp?) throws(RuleFault) -> RoutingVerdict
+    {
+        let kind = entry["verdict"]?.asString
+        if kind == "accept" { return .accept }
+        guard let reason = entry["reason"]?.asString, isReason(reason) else { throw .malformed }
+        switch kind {
+        case "prefer": return .prefer(reason: reason)
+        case "veto": return .veto(reason: reason)
+        case "drop": return .drop(reason: reason)
+        case "redirect":
+            guard let name = entry["to"]?.asString, let session = try? SessionID(name) else { throw .malformed }
+            return .redirect(to: session, reason: reason)
+        case "hold":
+            guard let text = entry["until"]?.asString, let until = time(text) else { throw .malformed }
+            return .hold(until: until, reason: reason)
+        default: throw .malformed
+        }
+    }
+
+    /// One line of 1 to 200 bytes.
+    private static func isReason(_ text: String) -> Bool {
+        (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}
+
+/// Takes messages out of a stream of bytes.
+package struct FrameReader: Sendable {
+    private var buffer: [UInt8] = []
+    private let limit: Int
+
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Takes further bytes; returns the messages that are complete.
+    package mutating func take(_ bytes: some Collection<UInt8>) throws(RuleFault) -> [[UInt8]] {
+        buffer += bytes
+        var messages: [[UInt8]] = []
+        var start = 0
+        while buffer.count - start >= 4 {
+            let length = buffer[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard length <= limit else { throw .tooLarge }
+            guard buffer.count - start - 4 >= length else { break }
+            messages.append(Array(buffer[start + 4..<start + 4 + length]))
+            start += 4 + length
+        }
+        buffer.removeFirst(start)
+        return messages
+    }
+}

@@ -1,0 +1,78 @@
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// The plugins in use, with the state and the figures of those that run apart from the daemon.
+extension API {
+    @Sendable func listPlugins(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response
+    {
+        _ = try request.query()
+        try caller.expectAllApplications("The list of plugins")
+        var remote: [PluginID: RemoteRuleStatus] = [:]
+        for member in host.desk?.members ?? [] { remote[member.rule.id] = await member.transport.status() }
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                body.array("plugins") { list in
+                    for rule in plugins.rules {
+                        list.object { Self.write(rule.id, "rule", remote[rule.id], to: &$0) }
+                    }
+                    for validator in plugins.passcodeValidators {
+                        list.object { Self.write(validator.id, "validator", nil, to: &$0) }
+                    }
+                    for observer in plugins.observers {
+                        list.object { Self.write(observer.id, "observer", nil, to: &$0) }
+                    }
+                }
+            })
+    }
+
+    /// Takes a plugin into use again that was put into quarantine; harmless for any other one.
+    @Sendable func enablePlugin(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws
+        -> Response
+    {
+        _ = try request.query()
+        try caller.expectAllApplications("The list of plugins")
+        let name = context.parameters.get("plugin") ?? ""
+        guard let member = host.desk?.members.first(where: { $0.rule.id == PluginID(unchecked: name) }) else {
+            throw Problem(.notFound, "unknown-plugin", "No process or call-out has this name: \(name.prefix(255)).")
+        }
+        await member.transport.enable()
+        let status = await member.transport.status()
+        return .json(.ok, JSONWriter.object { Self.write(member.rule.id, "rule", status, to: &$0) })
+    }
+
+    private static func write(
+        _ id: PluginID, _ kind: String, _ status: RemoteRuleStatus?, to plugin: inout JSONObjectWriter
+    ) {
+        plugin.field("id", id)
+        plugin.field("kind", kind)
+        plugin.field("rung", status?.rung ?? "compiled")
+        plugin.field("state", status?.state ?? "ready")
+        guard let status else { return }
+        plugin.field("version", status.version)
+        if !status.workers.isEmpty {
+            plugin.array("workers") { for worker in status.workers { $0.element(worker) } }
+        }
+        plugin.field("calls", status.calls)
+        plugin.object("faults") { faults in
+            for fault in RuleFault.allCases {
+                if let count = status.faults[fault] { faults.field(fault.rawValue, count) }
+            }
+        }
+        if let (fault, time) = status.lastFault {
+            plugin.object("lastFault") { last in
+                last.field("fault", fault.rawValue)
+                last.field("at", time)
+            }
+        }
+        plugin.field("quarantinedAt", status.quarantinedAt)
+        plugin.field("cacheHits", status.cacheHits)
+        plugin.object("latency") { latency in
+            let found = status.times.percentiles([0.5, 0.99, 0.999])
+            for (place, name) in ["microsecondsP50", "microsecondsP99", "microsecondsP999"].enumerated() {
+                latency.field(name, (found?[place]).map { Int($0) / 1000 })
+            }
+        }
+    }
+}

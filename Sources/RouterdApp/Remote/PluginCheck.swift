@@ -1,0 +1,141 @@
+import RouterPlugin
+
+/// The conformance suite of remote rules: the same questions for a process and for a call-out.
+package struct PluginCheck: Sendable {
+    /// A law, and how the plugin breaks it; nil if it keeps it.
+    package struct Finding: Hashable, Sendable {
+        package let law: String
+        package let violation: String?
+    }
+
+    private static let rounds = 200
+    private let transport: any RuleTransport
+    private let timeoutMilliseconds: Int
+    private let afterGarbage: @Sendable () async -> String?
+    private let now = Timestamp(milliseconds: 1_767_225_600_000)
+
+    /// - Parameter afterGarbage: Sends a message that is no JSON; returns the violation, if there is one.
+    package init(
+        _ transport: any RuleTransport, timeoutMilliseconds: Int,
+        afterGarbage: @escaping @Sendable () async -> String? = { nil }
+    ) {
+        self.afterGarbage = afterGarbage
+        self.transport = transport
+        self.timeoutMilliseconds = timeoutMilliseconds
+    }
+
+    package func run() async -> [Finding] {
+        await transport.start()
+        let first = await ask(Self.notification(), Self.candidates(1))
+        guard case .verdicts = first else {
+            await transport.stop()
+            return [Finding(law: "answers", violation: "the first question: \(Self.word(first))")]
+        }
+        var findings = [Finding(law: "answers", violation: nil)]
+        findings.append(Finding(law: "garbage", violation: await afterGarbage()))
+        findings.append(Finding(law: "bounds", violation: await bounds()))
+        findings.append(Finding(law: "determinism", violation: await determinism()))
+        findings.append(Finding(law: "parallel calls", violation: await parallel()))
+        findings.append(Finding(law: "time budget", violation: await timeBudget()))
+        await transport.stop()
+        return findings
+    }
+
+    private func ask(_ notification: NotificationView, _ candidates: [Candidate]) async -> RuleAnswer {
+        await withCheckedContinuation { continuation in
+            transport.ask(notification, candidates, at: now) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Hostile payloads and names, no content, and every number of candidates up to the greatest.
+    private func bounds() async -> String? {
+        let payloads: [[UInt8]] = [
+            [], [0xFF, 0xFE], Array("null".utf8), Array(#"{"a":"\u0000"}"#.utf8),
+            Array(repeating: 0x61, count: 256 * 1024),
+            Array((String(repeating: "[", count: 60) + String(repeating: "]", count: 60)).utf8),
+        ]
+        for payload in payloads {
+            for count in [1, RuleProtocol.candidates] {
+                for contentID in [nil, "myapp://doc/42", "日本語 👩‍👩‍👧‍👦"] as [String?] {
+                    let answer = await ask(Self.notification(payload, contentID), Self.candidates(count))
+                    if let fault = violation(of: answer) {
+                        return "payload of \(payload.count) bytes, \(count) candidates: \(fault)"
+                    }
+                }
+            }
+        }
+        return nil
+    }
+
+    private func determinism() async -> String? {
+        var questions: [(NotificationView, [Candidate])] = []
+        for number in 0..<32 {
+            let payload = Array(#"{"number":\#(number)}"#.utf8)
+            questions.append((Self.notification(payload, "doc/\(number)"), Self.candidates(1 + number % 7)))
+        }
+        var answers: [RuleAnswer] = []
+        for (notification, candidates) in questions { answers.append(await ask(notification, candidates)) }
+        for place in questions.indices.reversed() {
+            let again = await ask(questions[place].0, questions[place].1)
+            guard again == answers[place] else { return "asked twice, question \(place) has two answers" }
+        }
+        return nil
+    }
+
+    private func parallel() async -> String? {
+        let wanted = await ask(Self.notification(), Self.candidates(3))
+        return await withTaskGroup(of: RuleAnswer.self) { group in
+            for _ in 0..<32 { group.addTask { await ask(Self.notification(), Self.candidates(3)) } }
+            for await answer in group where answer != wanted { return "asked in parallel: \(Self.word(answer))" }
+            return nil
+        }
+    }
+
+    private func timeBudget() async -> String? {
+        var times = RecentTimes()
+        for _ in 0..<Self.rounds {
+            let began = ContinuousClock.now
+            let answer = await ask(Self.notification(), Self.candidates(8))
+            times.add(began.duration(to: .now))
+            if case .fault(let fault) = answer { return fault.rawValue }
+        }
+        let slowest = Int(times.percentiles([0.99])?[0] ?? 0) / 1000
+        return slowest > 1000 * timeoutMilliseconds / 2
+            ? "99 of 100 answers take up to \(slowest) µs, more than half of the time limit" : nil
+    }
+
+    private func violation(of answer: RuleAnswer) -> String? {
+        guard case .verdicts(let verdicts) = answer else { return Self.word(answer) }
+        for case .hold(let until, _) in verdicts.values where until <= now {
+            return "hold: the time is not later than now"
+        }
+        return nil
+    }
+
+    private static func word(_ answer: RuleAnswer) -> String {
+        switch answer {
+        case .fault(let fault): fault.rawValue
+        case .verdicts: "another answer"
+        case .released: "released"
+        }
+    }
+
+    private static func notification(
+        _ payload: [UInt8] = Array(#"{"aps":{"alert":"x"}}"#.utf8), _ contentID: String? = "doc/1"
+    ) -> NotificationView {
+        NotificationView(
+            application: ApplicationID(unchecked: "com.example.Gallery"), device: nil,
+            contentID: contentID.map { ContentID(unchecked: $0) }, priority: .high, payload: payload)
+    }
+
+    private static func candidates(_ count: Int) -> [Candidate] {
+        (0..<count).map { number in
+            Candidate(
+                session: SessionID(unchecked: "win-\(number)"), device: nil,
+                role: number % 5 == 4 ? "a \"role\" – 役" : "windowApplication", configuration: "Default Configuration",
+                activationState: ActivationState.allCases[number % 4],
+                lastActivatedAt: number % 3 == 0 ? nil : Timestamp(milliseconds: Int64(number)),
+                preferenceLevel: number % 2 == 0 ? 0 : -number, tier: number % 2 == 0 ? .prefers : .can)
+        }
+    }
+}

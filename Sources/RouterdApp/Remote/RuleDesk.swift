@@ -1,0 +1,253 @@
+import DequeModule
+import Dispatch
+package import Router
+package import RouterPlugin
+import Synchronization
+
+/// Asks remote rules about notifications before the engine plans them.
+///
+///     commands ──▶ line of the application ──▶ candidates, read on the engine's queue ──▶ rules ──▶ answers ──▶ inbox
+///
+/// The answers come in any order, the commands of one application enter the inbox in the order in which they came. Other
+/// applications do not wait for them.
+package actor RuleDesk {
+    nonisolated let executor = QueueExecutor(label: "routerd.rules")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// A rule and the way to it.
+    package struct Member: Sendable {
+        package let rule: RemoteRule
+        package let transport: any RuleTransport
+
+        package init(_ rule: RemoteRule, _ transport: any RuleTransport) {
+            (self.rule, self.transport) = (rule, transport)
+        }
+    }
+
+    /// Commands that wait for answers.
+    private final class Waiting {
+        var commands: [Command]
+        let answer: (@Sendable ([Reply]) -> Void)?
+        let host: EngineHost
+        /// Nil while rules are being asked.
+        var questionsLeft: Int?
+
+        init(_ entry: Inbox.Entry, _ host: EngineHost) {
+            (commands, answer, self.host) = (entry.commands, entry.answer, host)
+        }
+    }
+
+    /// One notification that is asked about.
+    private final class Inquiry {
+        let question: RemoteQuestion
+        let members: [Member]
+        let now: Timestamp
+        let completion: (RuleAnswers?) -> Void
+        /// How many of the candidates have been asked about.
+        var asked = 0
+        var answers: [PluginID: RuleAnswer] = [:]
+        var page: [Candidate] = []
+        var left = 0
+
+        init(
+            _ question: RemoteQuestion, _ members: [Member], _ now: Timestamp,
+            _ completion: @escaping (RuleAnswers?) -> Void
+        ) {
+            (self.question, self.members, self.now, self.completion) = (question, members, now, completion)
+        }
+
+        /// Whether a rule vetoes the session.
+        func vetoes(_ session: SessionID) -> Bool {
+            answers.values.contains { answer in
+                guard case .verdicts(let verdicts) = answer, case .veto? = verdicts[session] else { return false }
+                return true
+            }
+        }
+    }
+
+    package nonisolated let members: [Member]
+    private nonisolated let admitted = Atomic<Int>(0)
+    private var lines: [ApplicationID: Deque<Waiting>] = [:]
+    private var inquiries: [Int: Inquiry] = [:]
+    private var lastInquiry = 0
+
+    package init(_ members: [Member]) {
+        self.members = members
+    }
+
+    /// Whether a remote rule decides on one of the commands.
+    nonisolated func concerns(_ commands: [Command]) -> Bool {
+        commands.contains { $0.accepted.contains { request in concerns(request.application) } }
+    }
+
+    private nonisolated func concerns(_ application: ApplicationID) -> Bool {
+        members.contains { $0.rule.applies(to: application) }
+    }
+
+    /// Takes commands, and gives them to the host when their rules have answered.
+    ///
+    /// - Returns: False if too many commands wait already.
+    nonisolated func take(_ entry: Inbox.Entry, for host: EngineHost) -> Bool {
+        let count = entry.commands.count
+        guard admitted.add(count, ordering: .relaxed).newValue <= DaemonLimits.commandsAsking else {
+            admitted.subtract(count, ordering: .relaxed)
+            return false
+        }
+        executor.queue.async { self.assumeIsolated { $0.begin(entry, host) } }
+        return true
+    }
+
+    /// The answers to a notification that is explained.
+    package func answers(
+        to question: RemoteQuestion, at now: Timestamp
+    ) async -> RuleAnswers? {
+        await withCheckedContinuation { continuation in
+            ask(question, at: now) { continuation.resume(returning: $0) }
+        }
+    }
+
+    package func start() async { for member in members { await member.transport.start() } }
+
+    package func stop() async { for member in members { await member.transport.stop() } }
+
+    private func begin(_ entry: Inbox.Entry, _ host: EngineHost) {
+        guard let application = entry.commands.lazy.flatMap(\.accepted).first?.application else { return }
+        let waiting = Waiting(entry, host)
+        lines[application, default: []].append(waiting)
+        let requests = entry.commands.flatMap(\.accepted)
+        let place = ObjectIdentifier(waiting)
+        host.questions(about: requests) { [executor] questions, now in
+            executor.queue.async {
+                self.assumeIsolated { $0.ask(questions, of: place, in: application, at: now) }
+            }
+        }
+    }
+
+    private func ask(
+        _ questions: [RemoteQuestion?], of place: ObjectIdentifier, in application: ApplicationID, at now: Timestamp
+    ) {
+        guard let waiting = lines[application]?.first(where: { ObjectIdentifier($0) == place }) else { return }
+        waiting.questionsLeft = questions.count
+        for (number, question) in questions.enumerated() {
+            guard let question else {
+                finish(number, nil, place, application)
+                continue
+            }
+            ask(question, at: now) { [weak self] answers in
+                self?.assumeIsolated { $0.finish(number, answers, place, application) }
+            }
+        }
+    }
+
+    private func finish(
+        _ number: Int, _ answers: RuleAnswers?, _ place: ObjectIdentifier, _ application: ApplicationID
+    ) {
+        guard let waiting = lines[application]?.first(where: { ObjectIdentifier($0) == place }) else { return }
+        if let answers { waiting.commands.setAnswers(answers, ofRequest: number) }
+        waiting.questionsLeft = waiting.questionsLeft.map { $0 - 1 }
+        while let first = lines[application]?.first, first.questionsLeft == 0 {
+            lines[application]?.removeFirst()
+            admitted.subtract(first.commands.count, ordering: .relaxed)
+            first.host.insert(Inbox.Entry(commands: first.commands, answer: first.answer), isAdmitted: true)
+        }
+        if lines[application]?.isEmpty == true { lines[application] = nil }
+    }
+
+    // MARK: - One notification
+
+    private func ask(_ question: RemoteQuestion, at now: Timestamp, _ completion: @escaping (RuleAnswers?) -> Void) {
+        let concerned = members.filter { $0.rule.applies(to: question.notification.application) }
+        // Without candidates there is nothing to have a verdict on.
+        guard !concerned.isEmpty, !question.candidates.isEmpty else {
+            let none = concerned.map { ($0.rule.id, RuleAnswer.verdicts([:])) }
+            return completion(RuleAnswers(Dictionary(uniqueKeysWithValues: none)))
+        }
+        lastInquiry += 1
+        inquiries[lastInquiry] = Inquiry(question, concerned, now, completion)
+        askPage(of: lastInquiry)
+    }
+
+    private func askPage(of number: Int) {
+        guard let inquiry = inquiries[number] else { return }
+        inquiry.page = Array(inquiry.question.candidates.dropFirst(inquiry.asked).prefix(RuleProtocol.candidates))
+        inquiry.asked += inquiry.page.count
+        inquiry.left = inquiry.members.count
+        for member in inquiry.members {
+            member.transport.ask(inquiry.question.notification, inquiry.page, at: inquiry.now) { [executor] answer in
+                executor.queue.async { self.assumeIsolated { $0.answered(member.rule.id, answer, number) } }
+            }
+        }
+    }
+
+    private func answered(_ rule: PluginID, _ answer: RuleAnswer, _ number: Int) {
+        guard let inquiry = inquiries[number] else { return }
+        switch (inquiry.answers[rule], answer) {
+        case (.verdicts(let earlier)?, .verdicts(let further)):
+            inquiry.answers[rule] = .verdicts(earlier.merging(further) { first, _ in first })
+        case (.verdicts?, _): break
+        default: inquiry.answers[rule] = answer
+        }
+        inquiry.left -= 1
+        guard inquiry.left == 0 else { return }
+        let isExhausted = inquiry.asked >= inquiry.question.candidates.count
+        if !isExhausted, inquiry.page.allSatisfy({ candidate in inquiry.vetoes(candidate.session) }) {
+            askPage(of: number)
+        } else {
+            inquiries[number] = nil
+            inquiry.completion(RuleAnswers(inquiry.answers))
+        }
+    }
+}
+
+extension Command {
+    /// The notifications that the command accepts.
+    fileprivate var accepted: [AcceptRequest] {
+        switch self {
+        case .accept(let request): [request]
+        case .acceptAll(let requests): requests
+        default: []
+        }
+    }
+}
+
+extension [Command] {
+    /// Gives answers to a notification, by its place among all notifications of the commands.
+    fileprivate mutating func setAnswers(_ answers: RuleAnswers, ofRequest number: Int) {
+        var first = 0
+        for place in indices {
+            switch self[place] {
+            case .accept(var request):
+                if first == number {
+                    request.answers = answers
+                    self[place] = .accept(request)
+                }
+                first += 1
+            case .acceptAll(var requests):
+                if (first..<first + requests.count).contains(number) {
+                    requests[number - first].answers = answers
+                    self[place] = .acceptAll(requests)
+                }
+                first += requests.count
+            default: break
+            }
+        }
+    }
+}
+
+extension EngineHost {
+    /// Reads the candidates of notifications; `answer` is called on the engine's queue. An unknown application has none.
+    nonisolated func questions(
+        about requests: [AcceptRequest], _ answer: @escaping @Sendable ([RemoteQuestion?], Timestamp) -> Void
+    ) {
+        executor.queue.async {
+            self.assumeIsolated { host in
+                let questions = requests.map { request in
+                    host.loop.engine.tenants[request.application].map {
+                        RemoteQuestion(about: request.view, in: $0, limit: DaemonLimits.candidatesAsked)
+                    }
+                }
+                answer(questions, host.clock.now)
+            }
+        }
+    }
+}

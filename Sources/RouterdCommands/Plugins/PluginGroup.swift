@@ -1,0 +1,140 @@
+import ArgumentParser
+import DeliveryCurl
+import Foundation
+import Glibc
+import Logging
+import Router
+import RouterPlugin
+import RouterdApp
+
+/// `routerd plugin`.
+struct PluginGroup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plugin",
+        abstract: "Start, check and operate plugins that run in a process of their own or behind a URL.",
+        discussion: """
+            EXAMPLES
+              routerd plugin new shift --language python
+              routerd plugin check --plugin com.example.rule.shift -- /usr/bin/python3 /srv/shift/rule.py
+              routerd plugin list
+              routerd plugin enable com.example.rule.shift
+            """,
+        subcommands: [ListUsedPlugins.self, EnablePlugin.self, NewPlugin.self, CheckPlugin.self])
+}
+
+struct ListUsedPlugins: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the plugins that a running daemon uses, with their faults.",
+        discussion: """
+            EXAMPLES
+              routerd plugin list
+              routerd plugin list --json
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var table: TableOptions
+
+    func run() async throws {
+        let plugins = try await server.list("/v1/plugins", [], of: "plugins")
+        guard !server.json else { return }
+        let columns = [
+            "id", "rung", "version", "state", "calls", "latency.microsecondsP50", "latency.microsecondsP99",
+            "lastFault.fault", "quarantinedAt",
+        ]
+        Table(columns, of: plugins, wide: table.wide).show(nothing: "The daemon uses no plugin.")
+    }
+}
+
+struct EnablePlugin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable", abstract: "Take a plugin into use again that was put into quarantine.",
+        discussion: """
+            EXAMPLES
+              routerd plugin enable com.example.rule.shift
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @Argument(help: "The id of the plugin.")
+    var plugin: String
+
+    func run() async throws {
+        let answer = try await server.send(path: "/v1/plugins/\(encoded(plugin))/enable")
+        guard !server.json else { return }
+        Console.print("\(plugin): \(answer["state"]?.asString ?? "enabled")")
+    }
+}
+
+struct CheckPlugin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Run the conformance suite against a process or a URL.",
+        discussion: """
+            The process is confined as the daemon confines it. The status is 0 if the plugin conforms, and 1 if not.
+
+            EXAMPLES
+              routerd plugin check --plugin com.example.rule.shift -- /usr/bin/python3 /srv/shift/rule.py
+              routerd plugin check --plugin com.example.rule.shift --url http://127.0.0.1:9100/rule
+            """)
+
+    @Option(help: "The id of the plugin.")
+    var plugin: String
+    @Option(help: "The URL of a call-out, in place of a command.")
+    var url: String?
+    @Option(help: "The settings that the plugin receives, as a JSON object.")
+    var settings = "{}"
+    @Option(help: "The time limit of an answer in milliseconds.")
+    var timeout = 1000
+    @Flag(help: "Print JSON.")
+    var json = false
+    @Argument(help: "The program and its arguments, after --.")
+    var command: [String] = []
+
+    func validate() throws {
+        guard (url == nil) != command.isEmpty else { throw ValidationError("Name either a command or --url.") }
+        guard (try? PluginID(plugin)) != nil else { throw ValidationError("--plugin is not the id of a plugin.") }
+        guard (try? JSONValue(parsing: Array(settings.utf8)))?.asObject != nil else {
+            throw ValidationError("--settings is not a JSON object.")
+        }
+        guard (1...30_000).contains(timeout) else { throw ValidationError("--timeout must be from 1 to 30000.") }
+    }
+
+    func run() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("routerd-check-\(getpid())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let transport = try transport(folder)
+        let check = PluginCheck(transport, timeoutMilliseconds: timeout) {
+            await (transport as? ProcessRule)?.violationAfterGarbage()
+        }
+        let findings = await check.run()
+        let conforms = findings.allSatisfy { $0.violation == nil }
+        if json {
+            let list = findings.map { finding -> JSONValue in
+                ["law": .string(finding.law), "violation": finding.violation.map { .string($0) } ?? .null]
+            }
+            Console.print(indented: ["plugin": .string(plugin), "conforms": .bool(conforms), "findings": .array(list)])
+        } else {
+            for finding in findings { Console.print("\(finding.law): \(finding.violation ?? "ok")") }
+            Console.print(conforms ? "\(plugin) conforms" : "\(plugin) does not conform")
+        }
+        if !conforms { throw ExitCode(1) }
+    }
+
+    private func transport(_ folder: String) throws -> any RuleTransport {
+        let id = try PluginID(plugin)
+        let settings = try JSONValue(parsing: Array(settings.utf8))
+        if let url {
+            let callOut = CallOutSettings(url: url)
+            let rule = RemoteRule(
+                id: id, transport: .callOut(callOut), timeoutMilliseconds: timeout, settings: settings)
+            let curl = CurlConfiguration(egress: EgressPolicy(grants: EgressGrant.loopback))
+            return CallOutRule(rule, callOut, transport: try CurlTransport(configuration: curl), clock: SteadyClock())
+        }
+        var process = ProcessSettings(command: command)
+        process.workers = 2
+        let rule = RemoteRule(id: id, transport: .process(process), timeoutMilliseconds: timeout, settings: settings)
+        var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
+        logger.logLevel = json ? .warning : .info
+        return ProcessRule(
+            rule, process, launcher: "/proc/self/exe", folder: try PluginFolder.make(for: id, in: folder),
+            clock: SteadyClock(), logger: logger)
+    }
+}

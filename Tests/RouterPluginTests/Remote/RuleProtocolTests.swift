@@ -1,0 +1,128 @@
+import Testing
+
+@testable import RouterPlugin
+
+@Suite("RuleProtocol")
+struct RuleProtocolTests {
+    private let plugin = PluginID(unchecked: "com.example.rule.x")
+
+    private func read(_ text: String) throws(RuleFault) -> RuleProtocol.Incoming {
+        try RuleProtocol.read(Array(text.utf8), from: plugin) { text in
+            Int64(text).map { Timestamp(milliseconds: $0) }
+        }
+    }
+
+    @Test func readyHasAVersion() throws {
+        let text = #"{"type":"ready","protocol":1,"kind":"rule","plugin":"com.example.rule.x","version":"1.2.0"}"#
+        #expect(try read(text) == .ready(version: "1.2.0"))
+    }
+
+    @Test func everyVerdictIsRead() throws {
+        let text = """
+            {"type":"verdicts","id":7,"verdicts":[{"session":"a","verdict":"accept"},
+            {"session":"b","verdict":"prefer","reason":"p"},{"session":"c","verdict":"veto","reason":"v"},
+            {"session":"d","verdict":"redirect","to":"a","reason":"r"},
+            {"session":"e","verdict":"hold","until":"5","reason":"h"},{"session":"f","verdict":"drop","reason":"d"}]}
+            """
+        let wanted: [SessionID: RoutingVerdict] = [
+            SessionID(unchecked: "a"): .accept, SessionID(unchecked: "b"): .prefer(reason: "p"),
+            SessionID(unchecked: "c"): .veto(reason: "v"),
+            SessionID(unchecked: "d"): .redirect(to: SessionID(unchecked: "a"), reason: "r"),
+            SessionID(unchecked: "e"): .hold(until: Timestamp(milliseconds: 5), reason: "h"),
+            SessionID(unchecked: "f"): .drop(reason: "d"),
+        ]
+        #expect(try read(text) == .verdicts(id: 7, wanted))
+    }
+
+    @Test(arguments: [
+        ("", RuleFault.malformed), ("[]", .malformed), (#"{"type":"other"}"#, .malformed),
+        (#"{"type":"ready","protocol":2,"kind":"rule","version":"1.0.0"}"#, .wrongProtocol),
+        (#"{"type":"ready","protocol":1,"kind":"source","version":"1.0.0"}"#, .wrongPlugin),
+        (#"{"type":"ready","protocol":1,"kind":"rule","plugin":"a.b.c","version":"1.0.0"}"#, .wrongPlugin),
+        (#"{"type":"verdicts","id":1}"#, .malformed),
+        (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto"}]}"#, .malformed),
+        (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"maybe","reason":"x"}]}"#, .malformed),
+        (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto","reason":"a\nb"}]}"#, .malformed),
+        (
+            #"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"accept"},{"session":"a","verdict":"accept"}]}"#,
+            .malformed
+        ),
+        (
+            #"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"hold","until":"soon","reason":"x"}]}"#,
+            .malformed
+        ),
+        (#"{"a":"# + String(repeating: "[", count: 9) + String(repeating: "]", count: 9) + "}", .malformed),
+        (String(repeating: " ", count: RuleProtocol.answerBytes + 1), .tooLarge),
+    ])
+    func aBadMessageIsAFault(text: String, fault: RuleFault) {
+        #expect(throws: fault) { try read(text) }
+    }
+
+    @Test func framesAreTakenHoweverTheyAreCut() throws {
+        let messages = [[UInt8]("one".utf8), [], Array(repeating: 7, count: 300)]
+        let stream = messages.flatMap { RuleProtocol.framed($0) }
+        for size in [1, 2, 3, 5, 100, stream.count] {
+            var reader = FrameReader(limit: 300)
+            var found: [[UInt8]] = []
+            for start in stride(from: 0, to: stream.count, by: size) {
+                found += try reader.take(stream[start..<min(stream.count, start + size)])
+            }
+            #expect(found == messages)
+        }
+    }
+
+    @Test func aFrameBeyondTheLimitIsRefusedByItsLength() {
+        var reader = FrameReader(limit: 10)
+        #expect(throws: RuleFault.tooLarge) { try reader.take([0, 0, 0, 11]) }
+    }
+
+    @Test func aPayloadThatIsNoJSONIsSentInBase64() throws {
+        let view = NotificationView(
+            application: ApplicationID(unchecked: "a.b"), device: nil, contentID: nil, priority: .high, payload: [0xFF])
+        let question = RuleProtocol.question(1, view, [], at: Timestamp(milliseconds: 0))
+        let message = try JSONValue(parsing: question)
+        #expect(message["notification"]?["payloadBase64"] == "/w==")
+        #expect(message["notification"]?["payload"] == nil)
+    }
+
+    // MARK: - The rule as a value
+
+    private func verdict(_ answer: RuleAnswer?, failure: RemoteRule.Failure) -> RoutingVerdict {
+        let rule = RemoteRule(id: plugin, transport: .callOut(CallOutSettings(url: "http://a")), failure: failure)
+        var view = NotificationView(
+            application: ApplicationID(unchecked: "a.b"), device: nil, contentID: nil, priority: .high, payload: [])
+        view.answers = answer.map { RuleAnswers([plugin: $0]) }
+        let candidate = Candidate(
+            session: SessionID(unchecked: "a"), device: nil, role: "r", configuration: "c",
+            activationState: .background,
+            lastActivatedAt: nil, preferenceLevel: 0, tier: .can)
+        return rule.verdict(on: candidate, for: view, at: Timestamp(milliseconds: 0))
+    }
+
+    @Test func aMissingAnswerHasTheConfiguredConsequence() {
+        let named = RuleAnswer.verdicts([SessionID(unchecked: "a"): .drop(reason: "d")])
+        let other = RuleAnswer.verdicts([SessionID(unchecked: "b"): .drop(reason: "d")])
+        #expect(verdict(named, failure: .open) == .drop(reason: "d"))
+        #expect(verdict(other, failure: .open) == .accept)
+        #expect(verdict(.fault(.late), failure: .open) == .accept)
+        #expect(verdict(nil, failure: .open) == .accept)
+        #expect(verdict(.fault(.late), failure: .closed) == .veto(reason: "no answer: late"))
+        #expect(verdict(nil, failure: .closed) == .veto(reason: "no answer: not asked"))
+        #expect(verdict(.released([:]), failure: .closed) == .accept)
+    }
+
+    @Test func configurationsAreRead() throws {
+        let object: JSONValue = [
+            "id": "routerd.rule.process", "plugin": "com.example.rule.x", "command": ["/bin/cat"], "workers": 2,
+            "failure": "closed", "timeoutMilliseconds": 50, "network": true, "settings": ["a": 1],
+        ]
+        let rule = try #require(try RemoteRule.process.make(object) as? RemoteRule)
+        #expect(rule.id == plugin && rule.failure == .closed && rule.timeoutMilliseconds == 50)
+        guard case .process(let process) = rule.transport else { return #expect(Bool(false)) }
+        #expect(process.command == ["/bin/cat"] && process.workers == 2 && process.network)
+        #expect(throws: PluginConfigurationError.self) { try RemoteRule.process.make(["plugin": "com.example.rule.x"]) }
+        #expect(throws: PluginConfigurationError.self) {
+            try RemoteRule.callOut.make(["plugin": "com.example.rule.x", "url": "ftp://x"])
+        }
+    }
+}
