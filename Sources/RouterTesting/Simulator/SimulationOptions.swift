@@ -1,5 +1,4 @@
 package import Router
-package import RouterPlugin
 
 /// The parameters of a simulation. All of them follow from the seed, so that a report needs only the seed.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
@@ -12,8 +11,6 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var retrySchedule: [Int]
     package var moveLimit: Int
     package var rules: [SimulatedRule.Kind]
-    /// The consequence of a missing answer of the remote rule; nil without a remote rule.
-    package var remote: RemoteRule.Failure?
     package var retention: RetentionPolicy
     /// Chances per tick, in per mille.
     package var ingest: Int
@@ -76,7 +73,6 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         gated = draw(0, 0, 500, 1000)
         passcode = draw(100, 400, 800)
         locked = draw(0, 500, 1000)
-        remote = [nil, nil, .open, .closed].randomElement(using: &generator) ?? nil
         refusal = draw(0, 50, 300)
         stop = draw(0, 10, 40)
     }

@@ -130,12 +130,7 @@ extension Witness {
         let entry = LedgerEntry(accepted)
         // No choice is made for an event of a session's life, nor for the content of an activation.
         if accepted.event == nil, accepted.source != .lifeCycle {
-            // A replay asks nothing: it is decided with what the first decision kept.
-            let earlier = accepted.replayOf.flatMap { ledger.sequences[$0] }.flatMap { ledger.entries[$0]?.decision }
-            let answers =
-                earlier.map { SimulatedRemote.answers(after: $0, isHeld: false) }
-                ?? SimulatedRemote.answers(to: accepted.payload.bytes)
-            check(entry.decision, entry.placement, of: entry, before, at: now, with: answers)
+            check(entry.decision, entry.placement, of: entry, before, at: now)
         }
         ledger.insert(entry)
     }
@@ -237,10 +232,7 @@ extension Witness {
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
         check(
-            decision, settlement ?? placement, of: entry, before, at: now,
-            with: SimulatedRemote.answers(
-                after: entry.decision, isHeld: entry.heldUntil != nil || entry.heldBy != nil),
-            avoiding: isExhausted ? entry.tried : [])
+            decision, settlement ?? placement, of: entry, before, at: now, avoiding: isExhausted ? entry.tried : [])
         ledger.entries[sequence]?.decision = decision
         ledger.entries[sequence]?.isAmbiguous = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
@@ -305,7 +297,7 @@ extension Witness {
     /// The decision equals the brute-force choice among the sessions of its own application.
     private mutating func check(
         _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp,
-        with answers: RuleAnswers?, avoiding tried: Set<SessionID> = []
+        avoiding tried: Set<SessionID> = []
     ) {
         let accepted = entry.accepted
         guard let application = before.applications[accepted.application] else {
@@ -314,9 +306,7 @@ extension Witness {
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)
-        var view = entry.view
-        view.answers = answers
-        let expected = oracle.expectation(for: view)
+        let expected = oracle.expectation(for: entry.view)
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)

@@ -32,9 +32,8 @@ extension World {
         if happens(200) { notification.collapseID = pick(["score", "news"]) }
         if happens(400) { notification.dedupeKeys = ["key-\(number)"] }
         if happens(50) { notification.dedupeKeys.append("other-\(number)") }
-        var request = AcceptRequest(
+        let request = AcceptRequest(
             application: application, source: Self.source, device: device, notification: notification)
-        if options.remote != nil { request.answers = SimulatedRemote.answers(to: notification.payload) }
         sent.append(request)
         let content = notification.contentID?.text ?? "-"
         ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
