@@ -107,8 +107,8 @@ class Scene:
             return await self.nack(delivery, f"{type(error).__name__}: {error}"[:500])
         await self.ack(delivery, answer)
 
-    async def call(self, method, path, body=None, content_type="application/json"):
-        reader, writer = await self._send(method, path, body, "application/json", content_type)
+    async def call(self, method, path, body=None, content_type="application/json", headers=None):
+        reader, writer = await self._send(method, path, body, "application/json", content_type, headers)
         try:
             status, headers = await _head(reader)
             answer = await _body(reader, headers)
@@ -118,13 +118,14 @@ class Scene:
             raise Refused(status, answer)
         return json.loads(answer) if answer else None
 
-    async def _send(self, method, path, body, accept, content_type="application/json"):
+    async def _send(self, method, path, body, accept, content_type="application/json", headers=None):
         secure = self.url.scheme == "https"
         port = self.url.port or (443 if secure else 80)
         context = ssl.create_default_context() if secure else None
         reader, writer = await asyncio.open_connection(self.url.hostname, port, ssl=context)
         data = b"" if body is None else json.dumps(body).encode()
         lines = [f"{method} {self.path}{path} HTTP/1.1", f"host: {self.url.netloc}", f"accept: {accept}"]
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         if self.token:
             lines.append(f"authorization: Bearer {self.token}")
         if body is not None:
@@ -144,7 +145,10 @@ async def connect_scene(server, application, session, handler, *, token=None, **
 
 
 async def _head(reader):
-    status = int((await reader.readline()).split()[1])
+    line = (await reader.readline()).split()
+    if len(line) < 2:
+        raise ConnectionError("the connection ended before an answer")
+    status = int(line[1])
     headers = {}
     while line := (await reader.readline()).strip():
         name, _, value = line.decode("latin-1").partition(":")
@@ -153,7 +157,7 @@ async def _head(reader):
 
 
 async def _chunks(reader):
-    while size := int((await reader.readline()).split(b";")[0] or b"0", 16):
+    while size := int((await reader.readline()).split(b";")[0].strip() or b"0", 16):
         yield await reader.readexactly(size)
         await reader.readexactly(2)
 

@@ -22,7 +22,7 @@ struct Routerd: AsyncParsableCommand {
             Apply.self, Diff.self, Export.self,
             Applications.self, Sessions.self, SourceCommands.self, Send.self, Explain.self, Notifications.self,
             Lanes.self, Replays.self,
-            Gates.self, Status.self, Clock.self, Tail.self,
+            Gates.self, Status.self, Clock.self, Tail.self, Attach.self,
             Eval.self, Decide.self, Bench.self,
         ])
 }

@@ -21,7 +21,7 @@ struct HelpTests {
         "keys", "keys new", "bench load", "database", "database init", "database check",
         "database backup", "database vacuum", "bench", "bench decide", "bench echo",
         "bench store",
-        "bench post", "apns-sandbox",
+        "bench post", "apns-sandbox", "attach",
     ])
     func isAsRecorded(command: String) async throws {
         let words = command.split(separator: " ").map(String.init)

@@ -39,6 +39,8 @@ final class StreamHub: Sendable {
         var slots: [SessionKey: Slot] = [:]
         var lastEpoch: Int64 = 0
         var isStopping = false
+        /// The last receiver of each connection that has had one: polls follow one another on a connection.
+        var last: [ObjectIdentifier: StreamConsumer] = [:]
 
         mutating func removeAll(of key: SessionKey) -> [Pending] {
             defer { slots[key]?.pending = [:] }
@@ -129,7 +131,7 @@ final class StreamHub: Sendable {
 
     /// Makes a connection that of its session; the one before it is told that it is superseded. The engine is to be told
     /// by `attachConsumer`.
-    func attach(_ consumer: StreamConsumer, at now: Timestamp, tell: Tell) -> Int64? {
+    func attach(_ consumer: StreamConsumer, at now: Timestamp) -> Int64? {
         let key = consumer.session
         let (epoch, old, lost): (Int64?, StreamConsumer?, [Pending]) = state.withLock { state in
             guard !state.isStopping else { return (nil, nil, []) }
@@ -161,6 +163,17 @@ final class StreamHub: Sendable {
         tell(.detachConsumer(key, epoch: consumer.epoch))
         end(lost, of: consumer)
         consumer.end()
+    }
+
+    /// Detaches a receiver when its connection closes. A connection has one callback, however many polls come over it.
+    func watch(_ consumer: StreamConsumer, over channel: any Channel, tell: @escaping Tell) {
+        let id = ObjectIdentifier(channel)
+        let isFirst = state.withLock { $0.last.updateValue(consumer, forKey: id) == nil }
+        guard isFirst else { return }
+        channel.closeFuture.whenComplete { [weak self] _ in
+            guard let self, let last = state.withLock({ $0.last.removeValue(forKey: id) }) else { return }
+            detach(last, tell: tell)
+        }
     }
 
     /// Ends all connections: the daemon is about to stop.

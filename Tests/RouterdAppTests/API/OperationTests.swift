@@ -138,12 +138,11 @@ private struct Calls {
             {"endpoint":{"stream":true},"activationConditions":
              {"prefersToActivateForTargetContentIdentifierPredicate":"SELF == 'stream'"}}
             """)
-        try await call("postNotification", "\(gallery)/notifications", #"{"notification-content-id":"stream"}"#)
         let polled = try await call("streamDeliveries", "\(session)/deliveries?waitSeconds=60")
         let id = try #require(polled["deliveries"].asArray?.first?["id"]?.asString)
         try await call("refuseDelivery", "\(session)/deliveries/\(id)/nack", #"{"retryAfterSeconds":3600}"#)
         try await call("acknowledgeDelivery", "\(session)/deliveries/\(id)/ack")
-        try await call("acknowledgeDeliveries", "\(session)/deliveries:ack", #"{"ids":["\(id)"]}"#)
+        try await call("acknowledgeDeliveries", "\(session)/deliveries:ack", #"{"ids":["\#(id)"]}"#)
         try await call("deleteSession", session)
     }
 

@@ -36,7 +36,7 @@ extension API {
         let hub = host.streams
         let host = host
         let tell: StreamHub.Tell = { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
-        guard let epoch = hub.attach(consumer, at: host.now, tell: tell) else {
+        guard let epoch = hub.attach(consumer, at: host.now) else {
             throw Problem(.serviceUnavailable, "shutting-down", "The daemon is about to stop.", retryAfter: 1)
         }
         do {
@@ -47,9 +47,7 @@ extension API {
             hub.detach(consumer, tell: tell)
             throw error
         }
-        channel.closeFuture.whenComplete { [weak consumer] _ in
-            if let consumer { hub.detach(consumer, tell: tell) }
-        }
+        hub.watch(consumer, over: channel, tell: tell)
     }
 
     private func poll(_ consumer: StreamConsumer, for seconds: Int64) async -> Response {
