@@ -93,6 +93,7 @@ extension ConsoleFile {
         }
 
         export function span(seconds) {
+          if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
           if (seconds < 60) return `${Math.round(seconds)} s`;
           if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
           if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;

@@ -29,7 +29,7 @@ extension ConsoleFile {
         a { color: var(--accent); }
         :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
         .skip { position: absolute; left: -99em; } .skip:focus { left: 1rem; top: .5rem; z-index: 2; background: var(--back); }
-        .row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 0 .7rem; }
+        .row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: end; margin: 0 0 .7rem; } .row > a { align-self: center; }
         label { display: inline-flex; flex-direction: column; gap: .15rem; color: var(--soft); font-size: .85rem; }
         label.scope { flex-direction: row; align-items: center; gap: .4rem; }
         label.wide { flex: 1 1 18rem; } label.block { display: flex; margin: 0 0 .6rem; }
@@ -42,6 +42,7 @@ extension ConsoleFile {
         table { border-collapse: collapse; width: 100%; } .scroll { overflow-x: auto; }
         th { text-align: left; color: var(--soft); font-weight: 500; font-size: .8rem; white-space: nowrap; }
         th, td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+        td code { display: inline-block; min-width: 8rem; } time { white-space: nowrap; }
         td.number { text-align: right; padding-right: 1.4rem; font-variant-numeric: tabular-nums; }
         code, pre, .mono { font-family: var(--mono); font-size: .86em; overflow-wrap: anywhere; }
         pre { background: var(--raised); border: 1px solid var(--line); border-radius: 4px; padding: .6rem; overflow: auto;
