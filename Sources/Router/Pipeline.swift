@@ -40,8 +40,9 @@ package struct Pipeline: Sendable {
         _ request: AcceptRequest, _ facts: Facts, in tenant: Tenant, naming ids: inout Identities, at now: Timestamp
     ) throws(MissingFacts) -> Routed {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
-        let candidates = Self.match(request, in: tenant)
-        let choice = chooser.choose(among: candidates, in: tenant, at: now)
+        let notification = request.view
+        let candidates = Self.match(notification, in: tenant)
+        let choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now)
         let closed = tenant.gate(before: choice.outcome, device: request.device)
         let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))
         return Self.enqueue(choice.decision, gated, in: tenant, device: request.device, naming: &ids, at: now)
@@ -67,8 +68,8 @@ package struct Pipeline: Sendable {
     }
 
     /// The sessions that can have the notification. The registry finds them as far as the choice asks for them.
-    static func match(_ request: AcceptRequest, in tenant: Tenant) -> Candidates {
-        Candidates(for: request.view, under: tenant.application.routing)
+    static func match(_ notification: NotificationView, in tenant: Tenant) -> RegistryQuery {
+        RegistryQuery(for: notification, under: tenant.application.routing)
     }
 
     /// Whether the chosen session may have the notification now.
@@ -76,12 +77,12 @@ package struct Pipeline: Sendable {
     /// - Parameters:
     ///   - gate: The gate that keeps the notification from the session; nil if it is open.
     ///   - hasRoom: Whether the application may have one session more.
-    static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?, hasRoom: Bool) -> Gated {
+    static func gate(_ outcome: ChoiceOutcome, behind gate: GateKey?, hasRoom: @autoclosure () -> Bool) -> Gated {
         switch outcome {
         case .session(let session): gate.map { .gated($0.device) } ?? .open(.existing(session))
         case .newSession(let configuration):
             gate.map { .gated($0.device) }
-                ?? (hasRoom ? .open(.new(configuration: configuration)) : .settled(.deadLettered(.noEligibleSession)))
+                ?? (hasRoom() ? .open(.new(configuration: configuration)) : .settled(.deadLettered(.noEligibleSession)))
         case .held(let until): .held(until: until)
         case .undeliverable: .settled(.deadLettered(.noEligibleSession))
         case .dropped: .settled(.deadLettered(.droppedByRule))

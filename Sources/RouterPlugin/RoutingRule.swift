@@ -49,7 +49,7 @@ public struct NotificationView: Sendable {
     /// The bytes as received.
     public let payload: [UInt8]
     /// The answers of remote rules, if there are any.
-    package var answers: RuleAnswers?
+    package let answers: RuleAnswers?
 
     /// All parts at once.
     public init(
@@ -62,5 +62,17 @@ public struct NotificationView: Sendable {
         self.contentID = contentID
         self.priority = priority
         self.payload = payload
+        answers = nil
+    }
+
+    /// A notification with the answers of remote rules. Most have none, and are made without a second copy.
+    package init(_ view: NotificationView, answers: RuleAnswers?) {
+        kind = view.kind
+        application = view.application
+        device = view.device
+        contentID = view.contentID
+        priority = view.priority
+        payload = view.payload
+        self.answers = answers
     }
 }

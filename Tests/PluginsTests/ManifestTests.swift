@@ -11,6 +11,17 @@ struct ManifestTests {
             "applications": ["com.example.Gallery"],
         ],
         "routerd.rule.state-floor": ["floor": "background", "atOrBelowPriority": 5],
+        "routerd.rule.process": [
+            "plugin": "com.example.rule.shift", "command": ["/usr/bin/python3", "shift.py"], "failure": "closed",
+            "timeoutMilliseconds": 50, "quarantineAfter": 3, "applications": ["com.example.Gallery"],
+            "settings": ["floor": 2], "workers": 2, "memoryMebibytes": 64, "processes": 8, "processorSeconds": 60,
+            "network": true,
+        ],
+        "routerd.rule.http": [
+            "plugin": "com.example.rule.shift", "url": "https://rules.example.com/shift", "failure": "closed",
+            "timeoutMilliseconds": 50, "quarantineAfter": 3, "applications": ["com.example.Gallery"],
+            "settings": ["floor": 2], "cacheBy": ["device", "contentId"], "cacheSeconds": 5,
+        ],
     ]
     private static let sourceExamples: [String: JSONValue] = [
         "routerd.source.cloudevents": [

@@ -196,12 +196,15 @@ struct BuiltInPluginsTests {
         let catalog = try RoutingRuleCatalog(BuiltInPlugins.ruleKinds)
         let rules = try catalog.rules(
             configuredBy: parsed(
-                #"[{"id":"routerd.rule.quiet-hours","start":"22:00","end":"07:00"},{"id":"routerd.rule.state-floor"}]"#
+                #"[{"id":"routerd.rule.quiet-hours","start":"22:00","end":"07:00"},{"id":"routerd.rule.state-floor"},"#
+                    + #"{"id":"routerd.rule.process","plugin":"com.example.rule.a","command":["/bin/rule"]},"#
+                    + #"{"id":"routerd.rule.http","plugin":"com.example.rule.b","url":"https://rules.example.com/"}]"#
             )
         )
         let registry = try PluginRegistry(sourceKinds: BuiltInPlugins.sourceKinds, rules: rules)
         #expect(registry.sourceKinds.map(\.id.text).prefix(2) == ["routerd.source.push", "routerd.source.scene"])
-        #expect(registry.rules.map(\.id) == catalog.kinds.map(\.id))
+        #expect(registry.rules.prefix(2).map(\.id) == catalog.kinds.prefix(2).map(\.id))
+        #expect(registry.rules.dropFirst(2).map(\.id.text) == ["com.example.rule.a", "com.example.rule.b"])
         #expect(registry.sourceKind(named: "push") != nil)
         #expect(catalog.kinds.allSatisfy { $0.summary.hasSuffix(".") })
     }

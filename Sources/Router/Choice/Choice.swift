@@ -14,19 +14,9 @@ package enum ChoiceOutcome: Hashable, Sendable {
     case dropped
 }
 
-/// The sessions that can have a notification, as a question to the registry of its application.
-package struct Candidates: Sendable {
-    package let notification: NotificationView
-    package let query: RegistryQuery
-
-    package init(for notification: NotificationView, under routing: RoutingSettings) {
-        self.notification = notification
-        query = RegistryQuery(for: notification, under: routing)
-    }
-}
-
 extension RegistryQuery {
-    fileprivate init(for notification: NotificationView, under routing: RoutingSettings) {
+    /// The sessions that can have a notification.
+    package init(for notification: NotificationView, under routing: RoutingSettings) {
         self.init(
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: routing.prefersRequiresCan)
@@ -56,20 +46,15 @@ package struct Chooser: Sendable {
         for notification: NotificationView, from tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         choose(
-            for: notification, RegistryQuery(for: notification, under: tenant.application.routing), from: tenant,
+            for: notification, among: RegistryQuery(for: notification, under: tenant.application.routing), in: tenant,
             at: now)
     }
 
     /// Chooses among the candidates of a notification.
-    package func choose(
-        among candidates: Candidates, in tenant: Tenant, at now: Timestamp
-    ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        choose(for: candidates.notification, candidates.query, from: tenant, at: now)
-    }
-
+    ///
     /// The notification and the query are apart, so that neither is retained to be put into a value.
-    private func choose(
-        for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant, at now: Timestamp
+    package func choose(
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         if rules.isEmpty {
             guard let best = tenant.registry.best(for: query),

@@ -99,12 +99,12 @@ struct Rerouting {
     private func view(of notification: UnsettledNotification, _ facts: Facts) throws(MissingFacts) -> NotificationView {
         let isRead = !pipeline.chooser.rules.isEmpty || notification.kind == .userActivity
         let payload = isRead ? try facts.payload(of: notification.sequence)?.bytes ?? [] : []
-        var view = NotificationView(
+        let view = NotificationView(
             kind: notification.kind, application: notification.application, device: notification.device,
             contentID: notification.contentID, priority: notification.priority, payload: payload)
         let isHeld = notification.heldUntil != nil || notification.heldBy != nil
-        view.answers = pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld)
-        return view
+        return NotificationView(
+            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld))
     }
 
     private func make(

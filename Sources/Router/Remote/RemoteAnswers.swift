@@ -10,7 +10,7 @@ package struct RemoteQuestion: Sendable {
     package init(about notification: NotificationView, in tenant: Tenant, limit: Int) {
         var candidates: [Candidate] = []
         var seen: Set<SessionID> = []
-        let query = Candidates(for: notification, under: tenant.application.routing).query
+        let query = RegistryQuery(for: notification, under: tenant.application.routing)
         for tier in MatchTier.allCases where candidates.count < limit {
             tenant.registry.visit(tier, for: query) { id in
                 if let session = tenant.sessions[id], seen.insert(id).inserted {
@@ -27,11 +27,10 @@ package struct RemoteQuestion: Sendable {
 extension AcceptRequest {
     /// The request as rules see it.
     package var view: NotificationView {
-        var view = NotificationView(
+        let view = NotificationView(
             kind: notification.kind, application: application, device: device, contentID: notification.contentID,
             priority: notification.priority, payload: notification.payload)
-        view.answers = answers
-        return view
+        return answers == nil ? view : NotificationView(view, answers: answers)
     }
 }
 

@@ -89,9 +89,11 @@ struct RuleProtocolTests {
 
     private func verdict(_ answer: RuleAnswer?, failure: RemoteRule.Failure) -> RoutingVerdict {
         let rule = RemoteRule(id: plugin, transport: .callOut(CallOutSettings(url: "http://a")), failure: failure)
-        var view = NotificationView(
-            application: ApplicationID(unchecked: "a.b"), device: nil, contentID: nil, priority: .high, payload: [])
-        view.answers = answer.map { RuleAnswers([plugin: $0]) }
+        let view = NotificationView(
+            NotificationView(
+                application: ApplicationID(unchecked: "a.b"), device: nil, contentID: nil, priority: .high,
+                payload: []),
+            answers: answer.map { RuleAnswers([plugin: $0]) })
         let candidate = Candidate(
             session: SessionID(unchecked: "a"), device: nil, role: "r", configuration: "c",
             activationState: .background,

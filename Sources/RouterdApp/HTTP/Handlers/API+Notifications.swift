@@ -42,14 +42,14 @@ extension API {
         let device = try query.identifier("device", of: IdentifierKinds.Device.self)
         let accept = try await accept(request, context, device, by: Self.pushSource)
         let now = try query.time("at") ?? host.now
-        var view = NotificationView(
+        let asked = NotificationView(
             application: accept.application, device: accept.device, contentID: accept.notification.contentID,
             priority: try query.priority("priority") ?? accept.notification.priority,
             payload: accept.notification.payload)
-        view.answers = await host.answers(about: view, at: now)
+        let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
         let showsParts = try query.flag("parts")
         let (explained, conditions) = try await host.read {
-            [view] (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
+            (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
             guard let tenant = engine.tenants[accept.application] else {
                 throw Problem(.unknownApplication(accept.application))
             }
