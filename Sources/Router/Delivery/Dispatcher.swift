@@ -90,6 +90,8 @@ package struct Dispatcher: Sendable {
     private var crowded: [Resource] = []
     /// Lanes blocked on a slow slot, by endpoint, as all lanes of an endpoint that is slow no longer are woken.
     private var slowLanes: [EndpointKey: WaitList] = [:]
+    /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
+    var consumers = Indirect(Consumers())
     /// Timers of endpoints to set.
     var wakeUps: [(endpoint: EndpointKey, at: Timestamp)] = []
     /// Changes of endpoints that are not reported yet.

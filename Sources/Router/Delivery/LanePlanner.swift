@@ -62,6 +62,12 @@ package struct LanePlanner: Sendable {
     /// The resource that the lane is blocked on; nil if it is not blocked.
     package func blockedOn(_ key: SessionKey) -> Dispatcher.Resource? { dispatcher.blockedOn(key) }
 
+    /// The connections of receivers that connect out.
+    var consumers: Consumers {
+        _read { yield dispatcher.consumers.value }
+        _modify { yield &dispatcher.consumers.value }
+    }
+
     /// The latest time that the caller has given.
     var latestTime: Timestamp { dispatcher.latestTime }
 
@@ -272,7 +278,9 @@ package struct LanePlanner: Sendable {
             return rest(key, at: now)
         }
         let endpoint = EndpointKey(application: key.application, url: terms.url)
-        let obstacle = terms.lacksConsumer ? .consumer(key) : dispatcher.obstacle(at: endpoint, urgency)
+        let obstacle =
+            terms.isStream && !consumers.isConnected(key)
+            ? .consumer(key) : dispatcher.obstacle(at: endpoint, urgency)
         let offer = lanes.update(key) { lane in
             lane.offer(
                 at: now, maxInFlight: terms.maxInFlight, overtakenAfter: terms.overtakenAfter, isGated: terms.isGated,

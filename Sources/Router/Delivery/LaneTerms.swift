@@ -8,8 +8,6 @@ package struct LaneTerms: Hashable, Sendable {
     package var connects: Bool
     /// Whether a gate is closed, so that nothing but events may start.
     package var isGated: Bool
-    /// Whether the receiver connects out, and is not connected: nothing may start.
-    package var lacksConsumer = false
 
     /// Whether the receiver connects out.
     var isStream: Bool { url.utf8.starts(with: Endpoint.streamURL.utf8) }

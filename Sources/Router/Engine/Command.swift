@@ -84,15 +84,27 @@ package struct AcceptRequest: Sendable {
     package var device: DeviceID?
     /// Of the request that brought it.
     package var traceparent: TraceParent?
-    /// The notification that is sent once more.
-    package var replayOf: NotificationID?
     package var notification: IncomingNotification
     /// Whether a key alone makes a request a repetition. Senders of sources name their events; what else they say of one,
     /// such as a counter of deliveries, may change.
     package var isRepeatedByKey: Bool
     package var deviceDemand: DeviceDemand
+    private var rare: Rare?
+
+    /// The parts that few requests have. They are optional together, so that a copy of another request looks at neither.
+    private struct Rare: Sendable {
+        var replayOf: NotificationID?
+        var answers: RuleAnswers?
+    }
+
+    /// The notification that is sent once more.
+    package var replayOf: NotificationID? { rare?.replayOf }
+
     /// The answers of remote rules, which were asked before the plan.
-    package var answers: RuleAnswers?
+    package var answers: RuleAnswers? {
+        get { rare?.answers }
+        set { rare = newValue == nil && replayOf == nil ? nil : Rare(replayOf: replayOf, answers: newValue) }
+    }
 
     /// The demand of a request on its device.
     package enum DeviceDemand: Hashable, Sendable {
@@ -115,7 +127,7 @@ package struct AcceptRequest: Sendable {
         self.source = source
         self.device = device
         self.traceparent = traceparent
-        self.replayOf = replayOf
+        rare = replayOf.map { Rare(replayOf: $0) }
         self.notification = notification
     }
 

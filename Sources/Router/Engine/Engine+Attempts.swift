@@ -45,10 +45,10 @@ extension Engine {
     ) -> (attempts: [AttemptStart], followUps: [FollowUp]) {
         var attempts: [AttemptStart] = []
         var followUps: [FollowUp] = []
-        let (tenants, consumers) = (tenants, consumers)
+        let tenants = tenants
         while attempts.count < limit, followUps.count < limit {
             let step = planner.next(
-                at: now, terms: { tenants[$0.application]?.terms(of: $0, consumers) },
+                at: now, terms: { tenants[$0.application]?.terms(of: $0.session) },
                 weight: { tenants[$0]?.application.delivery.weight ?? 1 })
             guard let step else { break }
             switch step {
@@ -74,7 +74,7 @@ extension Engine {
             case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let session = session(key), let end = session.leaseExpiresAt else { break }
-                if consumers.isConnected(key), let seconds = session.leaseSeconds {
+                if planner.consumers.isConnected(key), let seconds = session.leaseSeconds {
                     // A connection is a request that goes on.
                     timers.set(.lease(key), at: max(end, now.advanced(byMilliseconds: Int64(seconds) * 1000)))
                 } else if end <= now {
@@ -149,13 +149,6 @@ extension Tenant {
     private func isGated(_ session: SceneSession?) -> Bool {
         guard application.gates.onboarding != nil, let session else { return false }
         return !isOpen(for: session.device)
-    }
-
-    /// The terms of a lane, as far as they depend on the connection of its receiver too.
-    func terms(of key: SessionKey, _ consumers: Consumers) -> LaneTerms? {
-        var terms = terms(of: key.session)
-        if terms?.isStream == true { terms?.lacksConsumer = !consumers.isConnected(key) }
-        return terms
     }
 
     /// The application's terms for the lane of a session; nil if there is no session, or no endpoint.

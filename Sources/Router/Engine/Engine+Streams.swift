@@ -12,7 +12,7 @@ extension Engine {
         guard let tenant = tenants[key.application] else { return plan.refuse(.unknownApplication(key.application)) }
         guard let session = tenant.sessions[key.session] else { return plan.refuse(.unknownSession(key)) }
         guard tenant.endpoint(of: session)?.isStream == true else { return plan.refuse(.notAStream(key)) }
-        consumers.attach(key, epoch: epoch)
+        planner.consumers.attach(key, epoch: epoch)
         planner.reconsider(key)
         plan.reply = .attached
         plan.reads += [.application(key.application), .session(key)]
@@ -22,20 +22,20 @@ extension Engine {
 
     /// A connection has ended: nothing more starts, and after a grace period the session is unattached.
     mutating func detach(_ key: SessionKey, epoch: Int64, in plan: inout PlanDraft) {
-        guard consumers.detach(key, epoch: epoch, at: plan.time) else { return }
-        if tenants[key.application]?.sessions[key.session] == nil { return consumers.forget(key) }
-        timers.set(.presence(key), at: consumers.graceEnd(of: key, at: plan.time))
+        guard planner.consumers.detach(key, epoch: epoch, at: plan.time) else { return }
+        if tenants[key.application]?.sessions[key.session] == nil { return planner.consumers.forget(key) }
+        timers.set(.presence(key), at: planner.consumers.graceEnd(of: key, at: plan.time))
     }
 
     /// The follow-up of a presence timer; nil if the session is connected, or unattached already.
     mutating func presenceIsDue(_ key: SessionKey, at now: Timestamp) -> FollowUp? {
         guard let tenant = tenants[key.application], let session = tenant.sessions[key.session],
-            !consumers.isConnected(key), tenant.isPresentByStream(session)
+            !planner.consumers.isConnected(key), tenant.isPresentByStream(session)
         else {
-            consumers.forget(key)
+            planner.consumers.forget(key)
             return nil
         }
-        let end = consumers.graceEnd(of: key, at: now)
+        let end = planner.consumers.graceEnd(of: key, at: now)
         if end <= now { return .lapsePresence(key) }
         timers.set(.presence(key), at: end)
         return nil
@@ -43,15 +43,15 @@ extension Engine {
 
     /// A session counts as connected, and has to be connected to its stream within the grace period.
     mutating func watchPresence(of session: SceneSession, at now: Timestamp) {
-        guard session.activationState != .unattached, !consumers.isConnected(session.key),
+        guard session.activationState != .unattached, !planner.consumers.isConnected(session.key),
             tenants[session.key.application]?.isPresentByStream(session) == true
         else { return }
-        timers.set(.presence(session.key), at: consumers.graceEnd(of: session.key, at: now))
+        timers.set(.presence(session.key), at: planner.consumers.graceEnd(of: session.key, at: now))
     }
 
     mutating func lapsePresence(_ key: SessionKey, in plan: inout PlanDraft) {
-        guard !consumers.isConnected(key) else { return }
-        consumers.forget(key)
+        guard !planner.consumers.isConnected(key) else { return }
+        planner.consumers.forget(key)
         scenes(key.application)?.lapsePresence(key.session, in: &plan)
     }
 

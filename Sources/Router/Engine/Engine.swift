@@ -22,7 +22,6 @@ package struct Engine: Sendable {
     var replaying: Replays
     var retention: Retention
     var timers = TimerQueue()
-    var consumers = Consumers()
     /// Changes of endpoints and sessions that have not been reported yet.
     var events: [DeliveryEvent] = []
     var ids: Identities
