@@ -61,7 +61,7 @@ let package = Package(
         .target(
             name: "Plugins",
             dependencies: [
-                "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
+                "Router", "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
             swiftSettings: settings
@@ -145,7 +145,7 @@ let package = Package(
         .testTarget(
             name: "PluginsTests",
             dependencies: [
-                "Plugins", "RouterPlugin", "RouterTesting", .product(name: "Crypto", package: "swift-crypto"),
+                "Plugins", "Router", "RouterPlugin", "RouterTesting", .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings

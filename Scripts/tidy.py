@@ -26,7 +26,7 @@ IMPORTS = {
     "PredicateEngine": set(),
     "RouterPlugin": set(),
     "Router": {"PredicateEngine", "RouterPlugin"},
-    "Plugins": {"RouterPlugin"},
+    "Plugins": {"Router", "RouterPlugin"},
     "StoreSQLite": {"PredicateEngine", "Router", "RouterPlugin"},
     "DeliveryCurl": {"CCurl", "Router", "RouterPlugin"},
     "RouterTesting": {"PredicateEngine", "Router", "RouterPlugin"},

@@ -1,3 +1,4 @@
+import Router
 public import RouterPlugin
 
 /// The plugins that are part of routerd. A plugin of another package is added in that package's own `main.swift`.
@@ -37,6 +38,7 @@ public enum BuiltInPlugins: Sendable {
         StateFloorRule.kind,
         RemoteRule.process,
         RemoteRule.callOut,
+        DeclaredRule.kind { ZoneOffsets(named: $0) },
     ]
 
     /// The observers that a configuration may name.

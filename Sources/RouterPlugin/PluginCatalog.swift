@@ -4,11 +4,16 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
     public let kinds: [PluginKind<Plugin>]
     /// The name of such a plugin in messages, such as `rule`.
     private let noun: String
+    /// The name of a plugin, which is not that of its kind if the kind is repeatable.
+    private let name: @Sendable (Plugin) -> PluginID
 
-    fileprivate init(_ kinds: [PluginKind<Plugin>], noun: String) throws(PluginRegistryError) {
+    fileprivate init(
+        _ kinds: [PluginKind<Plugin>], noun: String, name: @escaping @Sendable (Plugin) -> PluginID
+    ) throws(PluginRegistryError) {
         try PluginRegistry.check(kinds.map(\.id))
         self.kinds = kinds
         self.noun = noun
+        self.name = name
     }
 
     /// Makes the plugins of a configuration and finds all of its faults: an array of objects, each with the `id` of a
@@ -52,6 +57,10 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
         while true {
             do throws(PluginConfigurationError) {
                 let plugin = try kind.make(.object(rest))
+                if kind.isRepeatable, !used.insert(name(plugin)).inserted {
+                    let message = "Two \(noun)s are called \(name(plugin))."
+                    faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "", message: message))
+                }
                 return (faults.isEmpty ? plugin : nil, faults)
             } catch {
                 let field = error.pointer.split(separator: "/").first.map(String.init) ?? ""
@@ -78,6 +87,7 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "A \(noun) must be an object.")
         }
         guard let name = object["id"] else {
+            if let usual = kinds.first(where: \.isUsual) { return usual }
             throw PluginConfigurationError(code: "missing-field", pointer: "/id", message: "The field id is missing.")
         }
         guard let kind = kinds.first(where: { .string($0.id.text) == name }) else {
@@ -96,7 +106,9 @@ extension RoutingRuleCatalog {
     /// A catalog of these kinds.
     ///
     /// - Throws: as `PluginRegistry.init` does.
-    public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "rule") }
+    public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) {
+        try self.init(kinds, noun: "rule") { $0.id }
+    }
 
     /// Makes the rules of a configuration: an array of objects, each with the `id` of a kind and the fields of that
     /// kind. A kind may be used once.
@@ -114,7 +126,9 @@ extension SceneObserverCatalog {
     /// A catalog of these kinds.
     ///
     /// - Throws: as `PluginRegistry.init` does.
-    public init(_ kinds: [SceneObserverKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "observer") }
+    public init(_ kinds: [SceneObserverKind]) throws(PluginRegistryError) {
+        try self.init(kinds, noun: "observer") { $0.id }
+    }
 
     /// Makes the observers of a configuration, as rules are made.
     ///
@@ -132,7 +146,7 @@ extension PasscodeValidatorCatalog {
     ///
     /// - Throws: as `PluginRegistry.init` does.
     public init(_ kinds: [PasscodeValidatorKind]) throws(PluginRegistryError) {
-        try self.init(kinds, noun: "passcode validator")
+        try self.init(kinds, noun: "passcode validator") { $0.id }
     }
 
     /// Makes the validators of a configuration, as rules are made.

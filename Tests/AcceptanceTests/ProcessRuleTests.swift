@@ -105,18 +105,18 @@ struct ProcessRuleTests {
         }
     }
 
-    @Test(arguments: ["python", "node"])
+    @Test(arguments: ["rules", "python", "node"])
     func aNewProjectIsTheExample(language: String) async throws {
         let directory = try TemporaryDirectory()
         let folder = "\(directory.file())-new"
         let ended = try await Program.run("plugin", "new", folder, "--language", language)
         #expect(ended.status == 0, "\(ended.errors)")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        #expect(files.count == 4)
+        let example = language == "rules" ? "declared-rules" : "process-rule-\(language)"
+        #expect(files.count == (language == "rules" ? 2 : 4))
         for file in files {
             let made = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            #expect(
-                made == (try String(contentsOfFile: Self.example("process-rule-\(language)/\(file)"), encoding: .utf8)))
+            #expect(made == (try String(contentsOfFile: Self.example("\(example)/\(file)"), encoding: .utf8)))
         }
     }
 

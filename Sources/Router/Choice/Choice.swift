@@ -36,9 +36,12 @@ extension RegistryQuery {
 /// The same registry and the same arguments give the same decision.
 package struct Chooser: Sendable {
     package let rules: [any RoutingRule]
+    /// Whether a rule looks at a notification before its candidates.
+    private let hasNotificationRules: Bool
 
     package init(rules: [any RoutingRule] = []) {
         self.rules = rules
+        hasNotificationRules = rules.contains { $0 is any NotificationRule }
     }
 
     /// Matches and chooses in one call.
@@ -56,7 +59,8 @@ package struct Chooser: Sendable {
     package func choose(
         for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        if rules.isEmpty {
+        let concerned = hasNotificationRules ? rules(concerning: notification, at: now).compactMap(\.rule) : rules
+        if concerned.isEmpty {
             guard let best = tenant.registry.best(for: query),
                 let conditions = tenant.sessions.conditions(of: best.session)
             else { return noCandidate([], tenant, notification) }
@@ -65,7 +69,7 @@ package struct Chooser: Sendable {
                 tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
             return (.session(best.session), decision)
         }
-        var walk = RuleWalk(rules: rules, notification: notification, now: now)
+        var walk = RuleWalk(rules: concerned, notification: notification, now: now)
         for tier in MatchTier.allCases {
             tenant.registry.visit(tier, for: query) { id in
                 tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
@@ -73,6 +77,16 @@ package struct Chooser: Sendable {
             if let ending = walk.finish() { return finished(ending, walk.vetoes, tenant, notification) }
         }
         return noCandidate(walk.vetoes, tenant, notification)
+    }
+
+    /// The rules as they are for one notification; nil in the place of a rule that accepts every candidate.
+    func rules(
+        concerning notification: NotificationView, at now: Timestamp
+    ) -> [(id: PluginID, rule: (any RoutingRule)?)] {
+        var facts = NotificationFacts(notification, at: now)
+        return rules.map { rule in
+            (rule.id, (rule as? any NotificationRule).map { $0.concerning(&facts) } ?? rule)
+        }
     }
 
     private func finished(

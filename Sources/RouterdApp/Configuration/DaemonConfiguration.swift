@@ -122,6 +122,7 @@ package struct DaemonConfiguration: Sendable {
         configuration.keys = loader.keys()
         configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
         configuration.rules = loader.rules(plugins.rules)
+        _ = loader.tests()
         configuration.passcodeValidators = loader.passcodeValidators(plugins.passcodeValidators)
         configuration.observers = loader.observers(plugins.observers)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {

@@ -5,22 +5,23 @@ import RouterPlugin
 /// `routerd plugin new`: a project that passes its tests at once. The files are those of `Examples`.
 struct NewPlugin: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Make a project for a rule in a process of its own.",
+        commandName: "new", abstract: "Make a project for rules without code, or for a rule in a process of its own.",
         discussion: """
             EXAMPLES
+              routerd plugin new night --language rules
               routerd plugin new shift --language python
               routerd plugin new shift --language node --id com.example.rule.shift
             """)
 
     enum Language: String, ExpressibleByArgument, CaseIterable {
-        case python, node
+        case rules, python, node
     }
 
     @Argument(help: "The folder to make.")
     var folder: String
-    @Option(help: "python or node.")
+    @Option(help: "rules, python or node.")
     var language = Language.python
-    @Option(help: "The id of the plugin.")
+    @Option(help: "The id of the plugin in a process.")
     var id = "com.example.rule.shielded-roles"
 
     func validate() throws {
@@ -42,6 +43,7 @@ struct NewPlugin: ParsableCommand {
 
     private static func files(_ language: Language) -> [(String, String)] {
         switch language {
+        case .rules: PluginProjects.rules
         case .python: PluginProjects.python
         case .node: PluginProjects.node
         }

@@ -1,5 +1,68 @@
 /// The files of new projects, which are those of the examples.
 enum PluginProjects {
+    static let rules = [
+        (
+            "rules.yaml",
+            #"""
+            rules:
+              # At night only urgent notifications go to the screen on the wall.
+              - name: night
+                when: "priority < 10 AND candidate.role == 'wall'"
+                during: {zone: Europe/Berlin, from: "22:00", to: "07:00"}
+                then: {hold: end}
+                reason: the wall is quiet at night
+              # A scene that has sent something does not get its own message back.
+              - name: originator
+                when: "candidate.session == payload.sender"
+                then: veto
+                reason: this scene has sent it
+              # Of all scenes that can show a comment, one that was used in the last minute is best.
+              - name: attention
+                when: "payload.type == 'comment' AND candidate.secondsSinceActive < 60"
+                then: prefer
+                reason: in use
+
+            tests:
+              - name: a comment waits for the morning
+                at: 2026-01-02T23:30:00Z
+                notification: {priority: 5, contentId: "photo/7"}
+                sessions: [{id: hall, role: wall}]
+                expect: {outcome: held, until: 2026-01-03T06:00:00Z, reason: quiet at night}
+              - name: an alarm does not wait
+                at: 2026-01-02T23:30:00Z
+                notification: {priority: 10, contentId: "photo/7"}
+                sessions: [{id: hall, role: wall}]
+                expect: {session: hall}
+              - name: the sender is left out
+                notification: {payload: {sender: desk}}
+                sessions:
+                  - {id: desk, activationState: foregroundActive}
+                  - {id: phone, activationState: background}
+                expect: {session: phone}
+              - name: a comment goes to the scene in use
+                notification: {payload: {type: comment}}
+                sessions:
+                  - {id: desk, activationState: foregroundActive, activeSecondsAgo: 600}
+                  - {id: phone, activationState: background, activeSecondsAgo: 20}
+                expect: {session: phone, reason: in use}
+
+            """#
+        ),
+        (
+            "README.md",
+            #"""
+            # Rules without code
+
+                routerd rules test rules.yaml
+
+            The list `rules` is that of the daemon's configuration, and `tests` may stand there too:
+
+                routerd check --config rules.yaml
+                routerd serve --config rules.yaml
+
+            """#
+        ),
+    ]
     static let python = [
         (
             "rule.py",

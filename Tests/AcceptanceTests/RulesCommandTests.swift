@@ -1,0 +1,105 @@
+import Foundation
+import RouterPlugin
+import Testing
+
+@testable import DaemonTesting
+
+/// `routerd rules`, and daemons with rules without code.
+@Suite("rules", .timeLimit(.minutes(5)))
+struct RulesCommandTests {
+    private static let example = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Examples/declared-rules/rules.yaml")
+        .path
+
+    private func file(_ directory: TemporaryDirectory, _ text: String) throws -> String {
+        let file = "\(directory.file()).yaml"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
+    @Test func theExamplePassesItsTests() async throws {
+        let ended = try await Program.run("rules", "test", Self.example)
+        #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
+        #expect(ended.output.hasSuffix("3 rules, 4 tests, 0 failed\n"))
+        let check = try await Program.run("check", "--config", Self.example)
+        #expect(check.status == 0 && check.output.contains("3 rules"))
+    }
+
+    @Test func aTestThatFailsSaysWhatDiffers() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules: [{name: never, then: drop, reason: not today}]
+            tests:
+              - {name: one, sessions: [{id: a}], expect: {session: a}}
+              - {name: two, sessions: [{id: a}], expect: {outcome: dropped, reason: today}}
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(ended.status == 1)
+        #expect(
+            ended.output == """
+                FAILED  one
+                        session: expected a, got none
+                        the reason was: rules.never: not today
+                ok      two
+                1 rules, 2 tests, 1 failed
+
+                """)
+        let json = try await Program.run("rules", "test", rules, "--json")
+        let value = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(json.status == 1 && value["passed"] == false)
+        #expect(value["tests"]?.asArray?.map { $0["passed"] } == [false, true])
+    }
+
+    @Test func everyFaultHasItsPlace() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules:
+              - name: one
+                when: "candidate.rol == 'wall'"
+                then: veto
+              - {name: two, then: vote}
+              - {name: three, then: veto}
+              - {name: three, then: drop}
+            tests:
+              - {name: x, sessions: [{id: a, colour: red}], expect: {session: a}}
+              - {name: y, expect: {}}
+            extra: 1
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(ended.status == 1 && ended.output.isEmpty)
+        let places = ended.errors.split(separator: "\n").filter { $0.contains(".yaml:") }
+            .map { $0.split(separator: ".yaml:")[1].split(separator: ": ").prefix(2).joined(separator: " ") }
+        #expect(
+            places == [
+                "3:11 /rules/0/when", "5:23 /rules/1/then", "7:5 /rules/3", "9:38 /tests/0/sessions/0/colour",
+                "10:25 /tests/1/expect/session", "11:8 /extra",
+            ])
+        #expect(ended.errors.contains("candidate.rol == 'wall'\n^~~~~~~~~~~~~"))
+    }
+
+    @Test func aDaemonDecidesByTheRules() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules:
+              - {name: originator, when: "candidate.session == payload.sender", then: veto, reason: it has sent it}
+            """)
+        try await withServedDaemon(["--config", rules], database: directory.file()) { daemon in
+            try await daemon.putGallery()
+            for id in ["a", "b"] {
+                let body = #"{"endpoint": {"url": "http://127.0.0.1:9/x"}}"#
+                #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/\(id)", body).status == 201)
+            }
+            let sent = try await daemon.call(
+                .post, "\(TestDaemon.gallery)/notifications", #"{"aps": {"alert": "x"}, "sender": "a"}"#)
+            #expect(sent["decision", "session"] == "b")
+            let explained = try await daemon.call(.post, "\(TestDaemon.gallery)/explain", #"{"sender": "b"}"#)
+            #expect(explained["decision", "session"] == "a")
+        }
+    }
+}
