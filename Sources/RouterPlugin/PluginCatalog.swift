@@ -6,13 +6,24 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
     private let noun: String
     /// The name of a plugin, which is not that of its kind if the kind is repeatable.
     private let name: @Sendable (Plugin) -> PluginID
+    /// Takes the fields out of an entry that do not depend on its kind; nil if there are none.
+    private let terms: (@Sendable (inout JSONObject, PluginKind<Plugin>) throws(PluginConfigurationError) -> Terms)?
+
+    /// The terms of an entry, which are put on its plugin.
+    fileprivate struct Terms {
+        var isNamed = false
+        var apply: (Plugin) throws(PluginConfigurationError) -> Plugin = { (plugin) in plugin }
+    }
 
     fileprivate init(
-        _ kinds: [PluginKind<Plugin>], noun: String, name: @escaping @Sendable (Plugin) -> PluginID
+        _ kinds: [PluginKind<Plugin>], noun: String,
+        terms: (@Sendable (inout JSONObject, PluginKind<Plugin>) throws(PluginConfigurationError) -> Terms)? = nil,
+        name: @escaping @Sendable (Plugin) -> PluginID
     ) throws(PluginRegistryError) {
         try PluginRegistry.check(kinds.map(\.id))
         self.kinds = kinds
         self.noun = noun
+        self.terms = terms
         self.name = name
     }
 
@@ -47,17 +58,24 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             return (nil, [error])
         }
         var faults: [PluginConfigurationError] = []
-        if !kind.isRepeatable, !used.insert(kind.id).inserted {
-            let message = "The \(noun) \(kind.id) is configured twice."
+        var rest = entry.asObject ?? JSONObject()
+        var terms = Terms()
+        do throws(PluginConfigurationError) {
+            if let read = self.terms { terms = try read(&rest, kind) }
+        } catch {
+            faults.append(error)
+        }
+        let hasOwnName = kind.isRepeatable || terms.isNamed
+        if !hasOwnName, !used.insert(kind.id).inserted {
+            let message = "The \(noun) \(kind.id) is configured twice; a name makes another one of it."
             faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
         }
-        var rest = entry.asObject ?? JSONObject()
         var leftOut: Set<String> = []
         // Each round leaves out the field at fault, so there are at most as many rounds as fields.
         while true {
             do throws(PluginConfigurationError) {
-                let plugin = try kind.make(.object(rest))
-                if kind.isRepeatable, !used.insert(name(plugin)).inserted {
+                let plugin = try terms.apply(try kind.make(.object(rest)))
+                if hasOwnName, !used.insert(name(plugin)).inserted {
                     let message = "Two \(noun)s are called \(name(plugin))."
                     faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "", message: message))
                 }
@@ -107,11 +125,18 @@ extension RoutingRuleCatalog {
     ///
     /// - Throws: as `PluginRegistry.init` does.
     public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) {
-        try self.init(kinds, noun: "rule") { $0.id }
+        try self.init(
+            kinds, noun: "rule",
+            terms: { (entry, kind) throws(PluginConfigurationError) in
+                let terms = try RuleTerms(taking: &entry, of: kind)
+                return Terms(isNamed: terms.isNamed) { (rule) throws(PluginConfigurationError) in
+                    try terms.applied(to: rule)
+                }
+            }, name: { $0.id })
     }
 
     /// Makes the rules of a configuration: an array of objects, each with the `id` of a kind and the fields of that
-    /// kind. A kind may be used once.
+    /// kind; `name`, `applications` and `mode` are fields of every rule. A kind may be used once without a name.
     ///
     /// - Throws: the first fault; its pointer begins at the array.
     public func rules(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [any RoutingRule] {

@@ -20,6 +20,7 @@ package struct Daemon: Sendable {
     private let recovered = Recovered<EngineHost>()
     private let transport: CurlTransport
     private let plugins: PluginRegistry
+    private let ruleKinds: [RoutingRuleKind]
     private let desk: RuleDesk?
 
     /// Opens everything; nothing is served yet.
@@ -37,6 +38,7 @@ package struct Daemon: Sendable {
         Self.tell(wanted, configuration, openFiles: openFiles, logger)
         self.configuration = configuration
         self.logger = logger
+        ruleKinds = kinds.rules
         plugins = try PluginRegistry(
             sourceKinds: kinds.sources, rules: configuration.rules,
             passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
@@ -58,7 +60,8 @@ package struct Daemon: Sendable {
     /// The HTTP API on its own, for tests that call it without a socket.
     package var api: API {
         API(
-            host: host, store: store, plugins: plugins, keys: configuration.keys, egress: configuration.egress,
+            host: host, store: store, plugins: plugins, ruleKinds: ruleKinds, keys: configuration.keys,
+            egress: configuration.egress,
             hasher: PasscodeHasher(cost: configuration.passcodeCost), origins: configuration.edge.allowedOrigins,
             logger: logger)
     }

@@ -41,6 +41,12 @@ package enum DaemonLimits {
     /// How many entries a page has by default, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// Greatest number of bytes of a file of rules that a request brings.
+    package static let rulesBytes = 1 << 20
+    /// How many notifications of the past a request decides about again, at most, and how many of them in one turn of the
+    /// engine.
+    package static let rulesComparedMaximum = 500
+    package static let rulesComparedAtOnce = 50
     /// Greatest number of reads of the store for requests at a time, and of one tenant's.
     package static let reads = 4
     package static let readsOfTenant = 2

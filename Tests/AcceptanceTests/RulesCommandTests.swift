@@ -102,4 +102,42 @@ struct RulesCommandTests {
             #expect(explained["decision", "session"] == "a")
         }
     }
+
+    @Test func theDifferenceIsListedAndARuleInShadowIsRecorded() async throws {
+        let directory = try TemporaryDirectory()
+        let used = try file(
+            directory,
+            """
+            rules:
+              - {name: bulk, when: "payload.kind == 'bulk'", then: drop, mode: shadow, reason: no bulk}
+            """)
+        let proposed = try file(directory, "rules: [{name: bulk, when: \"payload.kind == 'bulk'\", then: drop}]")
+        let faulty = try file(directory, "rules: [{name: bulk, then: fly}]")
+        try await withServedDaemon(["--config", used], database: directory.file()) { daemon in
+            try await daemon.putGallery()
+            let body = #"{"endpoint": {"url": "http://127.0.0.1:9/x"}}"#
+            #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/a", body).status == 201)
+            var ids: [JSONValue] = []
+            for kind in ["bulk", "letter"] {
+                let sent = try await daemon.call(
+                    .post, "\(TestDaemon.gallery)/notifications", #"{"aps": {}, "kind": "\#(kind)"}"#)
+                #expect(sent["decision", "session"] == "a")
+                let reason = sent["decision", "reason"].asString ?? ""
+                #expect(
+                    reason.contains("in shadow rules.bulk: dropped (rules.bulk: no bulk)") == (kind == "bulk"),
+                    "\(reason)")
+                ids.append(sent["id"])
+            }
+            let server = daemon.address
+            let compared = try await Program.run("rules", "diff", proposed, "--server", server, "--json")
+            let answer = try JSONValue(parsing: Array(compared.output.utf8))
+            #expect(answer["compared"] == 2)
+            #expect(answer["differences"]?.asArray?.map { $0["notification"] } == [ids[0]])
+            #expect(answer["differences"]?.asArray?.first?.at("proposed", "outcome") == "dropped")
+            let shown = try await Program.run("rules", "diff", proposed, "--server", server, "--exit-status")
+            #expect(shown.status == 3 && shown.output.hasSuffix("2 compared, 1 would go elsewhere\n"))
+            let refused = try await Program.run("rules", "diff", faulty, "--server", server)
+            #expect(refused.status == 1 && refused.errors.contains(".yaml:1:28: /rules/0/then: "), "\(refused.errors)")
+        }
+    }
 }

@@ -14,6 +14,30 @@ package enum ChoiceOutcome: Hashable, Sendable {
     case dropped
 }
 
+extension ChoiceOutcome: CustomStringConvertible {
+    /// The outcome in a few words, for reasons.
+    package var description: String {
+        switch self {
+        case .session(let session): "session \(session)"
+        case .newSession: "a new session"
+        case .undeliverable: "undeliverable"
+        case .held(let until): "held until \(until.rfc3339)"
+        case .dropped: "dropped"
+        }
+    }
+}
+
+/// The sessions that can have a notification, as a question to the registry of its application.
+package struct Candidates: Sendable {
+    package let notification: NotificationView
+    package let query: RegistryQuery
+
+    package init(for notification: NotificationView, under routing: RoutingSettings) {
+        self.notification = notification
+        query = RegistryQuery(for: notification, under: routing)
+    }
+}
+
 extension RegistryQuery {
     /// The sessions that can have a notification.
     package init(for notification: NotificationView, under routing: RoutingSettings) {
@@ -35,14 +59,18 @@ extension RegistryQuery {
 ///
 /// The same registry and the same arguments give the same decision.
 package struct Chooser: Sendable {
-    package let rules: [any RoutingRule]
-    /// Whether a rule looks at a notification before its candidates.
-    private let hasNotificationRules: Bool
+    /// One reference: a chooser is copied on the path of every notification.
+    package let ruleSet: RuleSet
+
+    package init(_ ruleSet: RuleSet) {
+        self.ruleSet = ruleSet
+    }
 
     package init(rules: [any RoutingRule] = []) {
-        self.rules = rules
-        hasNotificationRules = rules.contains { $0 is any NotificationRule }
+        ruleSet = rules.isEmpty ? .empty : RuleSet(rules)
     }
+
+    package var rules: [any RoutingRule] { ruleSet.rules }
 
     /// Matches and chooses in one call.
     package func choose(
@@ -59,17 +87,31 @@ package struct Chooser: Sendable {
     package func choose(
         for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let concerned = hasNotificationRules ? rules(concerning: notification, at: now).compactMap(\.rule) : rules
-        if concerned.isEmpty {
-            guard let best = tenant.registry.best(for: query),
-                let conditions = tenant.sessions.conditions(of: best.session)
-            else { return noCandidate([], tenant, notification) }
-            let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
-            let decision = Decision(
-                tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
-            return (.session(best.session), decision)
+        if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant) }
+        guard !ruleSet.shadows.isEmpty else {
+            return choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
         }
-        var walk = RuleWalk(rules: concerned, notification: notification, now: now)
+        let (outcome, first) = choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
+        var decision = first
+        var remarks: [String] = []
+        for (id, rules) in ruleSet.shadows {
+            let other = choose(by: rules, for: notification, query, from: tenant, at: now)
+            if other.outcome == outcome { continue }
+            remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
+        }
+        if !remarks.isEmpty {
+            decision.reason = boundedReason(([decision.reason] + remarks).joined(separator: "; "))
+        }
+        return (outcome, decision)
+    }
+
+    private func choose(
+        by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
+        at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let rules = ruleSet.concerning(notification, rules, at: now)
+        if rules.isEmpty { return best(for: notification, among: query, in: tenant) }
+        var walk = RuleWalk(rules: rules, notification: notification, now: now)
         for tier in MatchTier.allCases {
             tenant.registry.visit(tier, for: query) { id in
                 tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
@@ -79,14 +121,17 @@ package struct Chooser: Sendable {
         return noCandidate(walk.vetoes, tenant, notification)
     }
 
-    /// The rules as they are for one notification; nil in the place of a rule that accepts every candidate.
-    func rules(
-        concerning notification: NotificationView, at now: Timestamp
-    ) -> [(id: PluginID, rule: (any RoutingRule)?)] {
-        var facts = NotificationFacts(notification, at: now)
-        return rules.map { rule in
-            (rule.id, (rule as? any NotificationRule).map { $0.concerning(&facts) } ?? rule)
-        }
+    /// The choice without rules.
+    private func best(
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        guard let best = tenant.registry.best(for: query),
+            let conditions = tenant.sessions.conditions(of: best.session)
+        else { return noCandidate([], tenant, notification) }
+        let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
+        let decision = Decision(
+            tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
+        return (.session(best.session), decision)
     }
 
     private func finished(

@@ -13,7 +13,7 @@ package struct Explanation: Hashable, Sendable {
         package var prefers: Bool?
         /// The session's tier; nil if it is no candidate.
         package var tier: Tier?
-        /// The verdict of each rule, in the rules' order.
+        /// The verdict of each rule that is active, in the rules' order.
         package var verdicts: [RuleVerdict]
         /// The reason why it was chosen or passed over.
         package var reason = ""
@@ -49,7 +49,8 @@ extension Chooser {
             case .newSession, .undeliverable: !decision.vetoes.isEmpty
             case .session, .held, .dropped: true
             }
-        let rules = self.rules(concerning: notification, at: now)
+        var facts = NotificationFacts(notification, at: now)
+        let rules = ruleSet.active.map { (id: $0.id, rule: $0.concerned(by: &facts)) }
         var shown: [Explanation.Considered] = []
         tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps) { examined in
             guard shown.count < limit else { return false }

@@ -93,6 +93,9 @@ package struct Engine: Sendable {
         followUps(taking: tenants.values, planner.lanes.filter(\.value.needsDraining).map(\.key).sorted())
     }
 
+    /// The choice of a receiver under the rules in use.
+    package var chooser: Chooser { settings.pipeline.chooser }
+
     package func session(_ key: SessionKey) -> SceneSession? {
         tenants[key.application]?.sessions[key.session]
     }

@@ -31,10 +31,10 @@ extension DeclaredRule {
     init(_ object: JSONValue, zone: (String) -> ZoneOffsets?) throws(PluginConfigurationError) {
         let fields = try PluginConfiguration(object, declared: Self.fields)
         let name = try fields.required("name", fields.string("name"))
-        guard Self.isName(name) else {
+        guard let id = RuleInstance.id(named: name) else {
             throw fields.invalid("name", because: "must be 1 to 64 letters, digits, hyphens and underscores")
         }
-        id = PluginID(unchecked: "rules.\(name)")
+        self.id = id
         applications = try fields.applications("applications")
         condition = try Self.condition(fields)
         windows = try Self.windows(fields, zone)
@@ -46,15 +46,6 @@ extension DeclaredRule {
         if outcome == .holdUntilEnd, windows == nil {
             throw fields.invalid("then", because: "can only hold until the end of during or outside, which are missing")
         }
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                let letters = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-                let digits = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                return letters || digits || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-            }
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {

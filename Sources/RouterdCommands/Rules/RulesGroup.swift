@@ -1,17 +1,18 @@
 import ArgumentParser
+import Router
 import RouterPlugin
 import RouterdApp
 
 /// `routerd rules`.
 struct RulesGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rules", abstract: "Test the rules of a file.",
+        commandName: "rules", abstract: "Test rules, and compare them with those of a daemon.",
         discussion: """
             EXAMPLES
               routerd rules test rules.yaml
-              routerd rules test routerd.yaml --json
+              routerd rules diff rules.yaml --last 200
             """,
-        subcommands: [TestRules.self])
+        subcommands: [TestRules.self, CompareRules.self])
 }
 
 struct TestRules: PluginCommand {
@@ -57,5 +58,64 @@ struct TestRules: PluginCommand {
             Console.print("\(read.rules.count) rules, \(results.count) tests, \(failed) failed")
         }
         if failed > 0 { throw ExitCode(1) }
+    }
+}
+
+struct CompareRules: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "List the last notifications of a daemon that would go elsewhere under a file of rules.",
+        discussion: """
+            Each notification is decided about twice at its own time, among the sessions that are there now: under the rules in use, \
+            and under those of the file. Nothing changes. The status is 0, and with --exit-status 3 if there are differences.
+
+            EXAMPLES
+              routerd rules diff rules.yaml
+              routerd rules diff rules.yaml --last 500 --application com.example.Gallery --exit-status
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var table: TableOptions
+    @Argument(help: "The file in YAML or JSON; - is standard input.")
+    var file: String
+    @Option(help: "The number of notifications, at most 500.")
+    var last = 100
+    @Option(help: "Only notifications of this application.")
+    var application: String?
+    @Flag(help: "End with status 3 if there are differences.")
+    var exitStatus = false
+
+    func run() async throws {
+        let query = ServerOptions.query([("last", String(last)), ("application", application)])
+        let answer = try await server.send(
+            path: "/v1/rules/diff" + query, body: try Console.read(argument: file),
+            sentence: { RulesFaults.text($0, file) })
+        let differences = answer["differences"]?.asArray ?? []
+        if !server.json {
+            let columns = [
+                "notification", "application", "contentId", "current.outcome", "current.session", "proposed.outcome",
+                "proposed.session", "proposed.reason",
+            ]
+            Table(columns, of: differences, wide: table.wide).show(nothing: "No notification would go elsewhere.")
+            Console.print("\(answer["compared"]?.asInt64 ?? 0) compared, \(differences.count) would go elsewhere")
+        }
+        if exitStatus, !differences.isEmpty { throw ExitCode(3) }
+    }
+}
+
+/// The faults of rules that a daemon refused.
+enum RulesFaults {
+    /// A line each, with their places in the file; nil if the refusal names none.
+    static func text(_ problem: JSONValue, _ file: String) -> String? {
+        guard let faults = problem["faults"]?.asArray, !faults.isEmpty else { return nil }
+        return
+            (["the rules were refused; nothing was changed:"]
+            + faults.map { fault in
+                ConfigurationFault(
+                    file: file, line: fault["line"]?.asInt64.map(Int.init),
+                    column: fault["column"]?.asInt64.map(Int.init),
+                    pointer: fault["pointer"]?.asString ?? "", message: fault["message"]?.asString ?? ""
+                ).description
+            }).joined(separator: "\n")
     }
 }

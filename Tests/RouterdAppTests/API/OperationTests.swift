@@ -244,6 +244,10 @@ private struct Calls {
         try await call("getMetrics", "/metrics")
         try await call("listPlugins", "/v1/plugins")
         try await call("enablePlugin", "/v1/plugins/com.example.rule.none/enable", mayBeRefused: true)
+        try await call(
+            "evaluateRules", "/v1/rules/evaluate",
+            #"{"application":"com.example.Gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
+        try await call("compareRules", "/v1/rules/diff?last=10", "rules: [{name: a, then: drop}]")
         try await call("confirmClock", "/v1/clock/confirm")
         // A stream that is accepted does not end.
         try await call("stream", "/v1/stream", headers: ["last-event-id": "none"], mayBeRefused: true)

@@ -56,7 +56,7 @@ extension API {
             guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))
             }
-            let explained = chooser.explain(view, from: tenant, at: now, limit: limit)
+            let explained = engine.chooser.explain(view, from: tenant, at: now, limit: limit)
             // Predicates are evaluated when the engine has gone on.
             let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
             return (explained, shown.map { tenant.sessions[$0.session]?.conditions })

@@ -1,6 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 package import Logging
+package import Plugins
 package import Router
 package import RouterPlugin
 
@@ -9,7 +10,8 @@ package struct API: Sendable {
     let host: EngineHost
     let readers: StoreReaders
     let plugins: PluginRegistry
-    let chooser: Chooser
+    /// The kinds that a list of rules may name.
+    let ruleKinds: [RoutingRuleKind]
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
@@ -25,14 +27,15 @@ package struct API: Sendable {
     let logger: Logger
 
     package init(
-        host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
+        host: EngineHost, store: any Store, plugins: PluginRegistry,
+        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds, keys: [APIKey], egress: EgressPolicy,
         hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), origins: Set<String> = [], logger: Logger
     ) {
         self.host = host
         readers = StoreReaders(store)
         self.plugins = plugins
         sourceRuns = SourceRuns(kinds: plugins)
-        self.chooser = Chooser(rules: plugins.rules)
+        self.ruleKinds = ruleKinds
         self.authenticator = Authenticator(keys: keys)
         self.egress = egress
         self.hasher = hasher

@@ -171,6 +171,18 @@ extension Operation {
             "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
         ) { $0.enablePlugin },
         Operation(
+            .post, "/v1/rules/evaluate", .scope(.admin), "evaluateRules",
+            "Shows the decision about a notification under given rules, or under those in use; nothing changes.",
+            query: [Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates)))],
+            body: .json(.named("RuleQuestion")), .ok(.named("Explanation"))
+        ) { $0.evaluateRules },
+        Operation(
+            .post, "/v1/rules/diff", .scope(.admin), "compareRules",
+            "Lists which of the last notifications would go elsewhere under a file of rules; nothing changes.",
+            query: [.application, Parameter("last", .whole(1...Int64(DaemonLimits.rulesComparedMaximum)))],
+            body: .other("application/yaml"), .ok(.named("RuleComparison"))
+        ) { $0.compareRules },
+        Operation(
             .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
             .ok(.object(["clock": .object(["trusted": .flag])]))
         ) { $0.confirmClock },

@@ -15,6 +15,36 @@ extension ResourceSchemas {
                 ])
         ),
         (
+            "RuleQuestion",
+            .request(
+                [
+                    "at": .time, "rules": .list(of: .document),
+                    "notification": .request([
+                        "contentId": .text, "device": .text, "priority": .whole(1...10),
+                        "kind": .oneOf(NotificationKind.allCases.map(\.rawValue)), "payload": .anything,
+                    ]),
+                ], required: ["application": .text])
+        ),
+        (
+            "RuleComparison",
+            .object([
+                "compared": .count,
+                "differences": .list(
+                    of: .object([
+                        "notification": .text, "application": .text, "receivedAt": .time, "contentId": .text.orNull,
+                        "current": .named("RuleOutcome"), "proposed": .named("RuleOutcome"),
+                    ])),
+            ])
+        ),
+        (
+            "RuleOutcome",
+            .object(
+                [
+                    "outcome": .oneOf(["session", "newSession", "held", "dropped", "undeliverable"]),
+                    "session": .text.orNull, "reason": .text,
+                ], optional: ["heldUntil": .time])
+        ),
+        (
             "Acceptance",
             .object(
                 ["id": .text, "state": .notificationState, "decision": .named("Decision")],
