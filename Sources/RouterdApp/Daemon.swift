@@ -21,6 +21,10 @@ package struct Daemon: Sendable {
     private let transport: CurlTransport
     private let plugins: PluginRegistry
     private let ruleKinds: [RoutingRuleKind]
+    /// The rules of the configuration, and those in use at the start.
+    private let configured: RuleSetDraft
+    private let draft: RuleSetDraft
+    private let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     private let desk: RuleDesk?
 
     /// Opens everything; nothing is served yet.
@@ -28,25 +32,32 @@ package struct Daemon: Sendable {
     /// - Parameters:
     ///   - kinds: The kinds that sources and endpoints may name; those of rules are in the configuration already.
     ///   - openFiles: The number of files that the process may have open.
+    ///   - reread: Reads the configuration again, whose rules are then used.
     /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or the error of a plugin or the transport that cannot start.
     package init(
         _ configuration: DaemonConfiguration, plugins kinds: PluginSet = BuiltInPlugins.all,
-        openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
+        openFiles: Int = OpenFiles.raiseLimit(),
+        rereading reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)? = nil,
+        logger: Logger
     ) throws {
+        self.reread = reread
         let wanted = configuration
-        let configuration = try wanted.fitting(openFiles: openFiles)
+        var configuration = try wanted.fitting(openFiles: openFiles)
         Self.tell(wanted, configuration, openFiles: openFiles, logger)
-        self.configuration = configuration
         self.logger = logger
+        configured = configuration.ruleDraft
         ruleKinds = kinds.rules
-        plugins = try PluginRegistry(
-            sourceKinds: kinds.sources, rules: configuration.rules,
-            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
-            deliveryFormatKinds: kinds.deliveryFormats)
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
             sealing: configuration.secretKeys?.sealing)
+        draft = try RulesInUse(configuration, kept: try store.keptRules(), kinds: ruleKinds).draft
+        configuration.rules = draft.rules
+        self.configuration = configuration
+        plugins = try PluginRegistry(
+            sourceKinds: kinds.sources, rules: configuration.rules,
+            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
+            deliveryFormatKinds: kinds.deliveryFormats)
         transport = try CurlTransport(configuration: configuration.transport)
         desk = try RuleDesk(configuration, transport: transport, logger: logger)
     }
@@ -60,7 +71,13 @@ package struct Daemon: Sendable {
     /// The HTTP API on its own, for tests that call it without a socket.
     package var api: API {
         API(
-            host: host, store: store, plugins: plugins, ruleKinds: ruleKinds, keys: configuration.keys,
+            host: host, store: store, plugins: plugins,
+            rules: RuleSource(
+                kinds: ruleKinds, mayBePut: configuration.rulesFrom == .database,
+                configured: { [configured, reread] () throws(ConfigurationFaults) in
+                    try reread?().ruleDraft ?? configured
+                }),
+            keys: configuration.keys,
             egress: configuration.egress,
             hasher: PasscodeHasher(cost: configuration.passcodeCost), origins: configuration.edge.allowedOrigins,
             logger: logger)
@@ -101,7 +118,8 @@ package struct Daemon: Sendable {
             services: [
                 .init(service: engine), .init(service: http),
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
-                .init(service: HangUpService(logger: logger)), .init(service: LookService(recovered: recovered)),
+                .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
+                .init(service: LookService(recovered: recovered)),
                 contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
@@ -123,7 +141,7 @@ package struct Daemon: Sendable {
         let queue = DispatchQueue(label: "routerd.recovery", qos: .userInitiated)
         let host = try await queue.perform {
             try EngineHost(
-                store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
+                store: store, transport: transport, rules: plugins.rules, draft: draft, caps: configuration.caps,
                 retention: configuration.retention, registration: configuration.registration,
                 userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
                 observers: plugins.observers, desk: desk, logger: logger
@@ -258,14 +276,23 @@ private struct APNsService: Service {
     }
 }
 
-/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and logs why nothing changes.
+/// Reads the configuration again at SIGHUP, which init systems and closing terminals send too, and uses its rules.
 private struct HangUpService: Service {
+    let recovered: Recovered<EngineHost>
+    let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     let logger: Logger
 
     func run() async throws {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            logger.notice(
-                "SIGHUP changes nothing: the log goes to standard error, and a configuration is read at start")
+            guard let reread, let host = recovered.value else {
+                logger.notice("SIGHUP changes nothing: there is no configuration file to read again")
+                continue
+            }
+            do {
+                await host.reload(try reread())
+            } catch {
+                logger.error("SIGHUP changes nothing: the configuration has faults", metadata: ["faults": "\(error)"])
+            }
         }
     }
 }

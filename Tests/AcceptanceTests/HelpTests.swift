@@ -9,7 +9,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "rules", "rules test", "rules diff", "plugins", "plugins list", "plugins show", "plugin",
+        "", "serve", "check", "rules", "rules test", "rules diff", "rules put", "rules show", "rules reset", "plugins",
+        "plugins list", "plugins show", "plugin",
         "plugin list",
         "plugin enable", "plugin new", "plugin check", "eval", "decide", "send", "explain",
         "sessions", "sessions list", "sessions activate",

@@ -140,4 +140,64 @@ struct RulesCommandTests {
             #expect(refused.status == 1 && refused.errors.contains(".yaml:1:28: /rules/0/then: "), "\(refused.errors)")
         }
     }
+
+    /// Rules are put, survive a restart, and are dropped; each decision says its version.
+    @Test func rulesAreReplacedWhole() async throws {
+        let directory = try TemporaryDirectory()
+        let database = directory.file()
+        let configured = try file(directory, "rules: [{name: first, when: \"priority == 1\", then: drop}]")
+        let proposed = try file(directory, "rules: [{name: second, then: drop}]")
+        let failing = try file(
+            directory,
+            """
+            rules: [{name: third, then: veto}]
+            tests: [{name: kept, sessions: [{id: a}], expect: {session: a}}]
+            """)
+        func send(_ daemon: ServedDaemon) async throws -> (version: JSONValue, session: JSONValue) {
+            let sent = try await daemon.call(.post, "\(TestDaemon.gallery)/notifications", #"{"aps": {}}"#)
+            return (sent["decision", "rulesVersion"], sent["decision", "session"])
+        }
+        try await withServedDaemon(["--config", configured], database: database) { daemon in
+            try await daemon.putGallery()
+            let body = #"{"endpoint": {"url": "http://127.0.0.1:9/x"}}"#
+            #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/a", body).status == 201)
+            #expect(try await send(daemon) == (1, "a"))
+            let refused = try await Program.run("rules", "put", failing, "--server", daemon.address)
+            #expect(
+                refused.status == 1 && refused.errors.contains("kept: session: expected a, got none"),
+                "\(refused.errors)")
+            #expect(try await send(daemon) == (1, "a"))
+            let put = try await Program.run("rules", "put", proposed, "--server", daemon.address)
+            #expect(put.output == "version 2: 1 rules of a request\n", "\(put.errors)")
+            #expect(try await send(daemon) == (2, .null))
+            let again = try await Program.run("rules", "put", proposed, "--server", daemon.address)
+            #expect(again.output == "version 2: 1 rules of a request\n")
+        }
+        try await withServedDaemon(["--config", configured], database: database) { daemon in
+            #expect(try await send(daemon) == (2, .null))
+            let reset = try await Program.run("rules", "reset", "--server", daemon.address)
+            #expect(reset.output == "version 3: 1 rules of the configuration\n", "\(reset.errors)")
+            #expect(try await send(daemon) == (3, "a"))
+        }
+        try await withServedDaemon(["--config", configured], database: database) { daemon in
+            #expect(try await send(daemon) == (3, "a"))
+        }
+    }
+
+    @Test func aHangUpReadsTheRulesAgain() async throws {
+        let directory = try TemporaryDirectory()
+        let config = try file(directory, "rules: []")
+        try await withServedDaemon(["--config", config], database: directory.file()) { daemon in
+            func rules() async throws -> JSONValue { try await daemon.call(.get, "/v1/rules").json }
+            #expect(try await rules()["version"] == 0)
+            try "rules: [{name: one, then: drop}]".write(toFile: config, atomically: true, encoding: .utf8)
+            daemon.program.send(SIGHUP)
+            _ = try await daemon.program.line(beginning: "", containing: "the rules are in use")
+            #expect(try await rules()["version"] == 1)
+            try "rules: [{name: one, then: fly}]".write(toFile: config, atomically: true, encoding: .utf8)
+            daemon.program.send(SIGHUP)
+            _ = try await daemon.program.line(beginning: "", containing: "SIGHUP changes nothing")
+            #expect(try await rules()["version"] == 1)
+        }
+    }
 }

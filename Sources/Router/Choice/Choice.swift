@@ -27,17 +27,6 @@ extension ChoiceOutcome: CustomStringConvertible {
     }
 }
 
-/// The sessions that can have a notification, as a question to the registry of its application.
-package struct Candidates: Sendable {
-    package let notification: NotificationView
-    package let query: RegistryQuery
-
-    package init(for notification: NotificationView, under routing: RoutingSettings) {
-        self.notification = notification
-        query = RegistryQuery(for: notification, under: routing)
-    }
-}
-
 extension RegistryQuery {
     /// The sessions that can have a notification.
     package init(for notification: NotificationView, under routing: RoutingSettings) {
@@ -130,7 +119,8 @@ package struct Chooser: Sendable {
         else { return noCandidate([], tenant, notification) }
         let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
         let decision = Decision(
-            tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
+            tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version,
+            rulesVersion: ruleSet.version)
         return (.session(best.session), decision)
     }
 
@@ -145,15 +135,17 @@ package struct Chooser: Sendable {
             let reason = reason(matched, without: notification)
             let decision = Decision(
                 tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
-                registryVersion: version)
+                registryVersion: version, rulesVersion: ruleSet.version)
             return (.session(session.key.session), decision)
         case .held(let until, let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
+                rulesVersion: ruleSet.version)
             return (.held(until: until), decision)
         case .dropped(let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
+                rulesVersion: ruleSet.version)
             return (.dropped, decision)
         }
     }
@@ -169,7 +161,7 @@ package struct Chooser: Sendable {
             let decision = Decision(
                 tier: .undeliverable, session: nil,
                 reason: reason("every session that can have it was vetoed", without: notification),
-                vetoes: vetoes, registryVersion: version)
+                vetoes: vetoes, registryVersion: version, rulesVersion: ruleSet.version)
             return (.undeliverable, decision)
         }
         let activityType =
@@ -179,11 +171,12 @@ package struct Chooser: Sendable {
         if mayBeMade, let configuration {
             let decision = Decision(
                 tier: .newSession, session: nil, reason: "new session: \(configuration)",
-                registryVersion: version)
+                registryVersion: version, rulesVersion: ruleSet.version)
             return (.newSession(configuration: configuration), decision)
         }
         let decision = Decision(
-            tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version)
+            tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version,
+            rulesVersion: ruleSet.version)
         return (.undeliverable, decision)
     }
 

@@ -10,6 +10,8 @@ package enum Command: Sendable {
     /// Resources that belong together, all of them or none.
     case applySet(ResourceSetDraft)
     case deleteSource(SourceID)
+    /// Rules take the place of those in use, all of them at once.
+    case putRules(RuleSetDraft)
     /// A new secret of a source; those that it has are good for a while longer.
     case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?)
     case putApplication(ApplicationDraft)
@@ -338,6 +340,7 @@ package enum Reply: Sendable {
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
     case applied([AppliedResource])
+    case rules(KeptRules)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
     /// The session was put before, under the same key.

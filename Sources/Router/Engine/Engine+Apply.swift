@@ -24,6 +24,7 @@ extension Engine {
         case .putSource(let source): catalog.put(source)
         case .deleteSource(let id): catalog.remove(id)
         case .putResourceSet(let set): catalog.put(set)
+        case .putRules(let rules): use(rules)
         case .putSession(let session):
             let place = place(of: session.key)
             put(session, &effects.closed)

@@ -26,6 +26,7 @@ extension Engine {
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
         case .applySet(let draft): try apply(draft, in: &plan)
+        case .putRules(let draft): put(draft, in: &plan)
         case .putApplication(let draft): changes(of: draft.application.id).put(draft, in: &plan)
         case .deleteApplication(let id): if knows(id, &plan) { changes(of: id).delete(in: &plan) }
         case .rotateSecret(let place, let rotation, let once):

@@ -25,7 +25,9 @@ package struct Engine: Sendable {
     /// Changes of endpoints and sessions that have not been reported yet.
     var events: [DeliveryEvent] = []
     var ids: Identities
-    let settings: Settings
+    private(set) var settings: Settings
+    /// The record of the rules in use; nil if the store has none.
+    package private(set) var keptRules: KeptRules?
 
     /// The settings of an engine that do not change.
     struct Settings: Sendable {
@@ -49,8 +51,12 @@ package struct Engine: Sendable {
     ) {
         planner = LanePlanner(caps: caps)
         ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
+        keptRules = state.rules
         settings = Settings(
-            pipeline: Pipeline(chooser: Chooser(rules: rules), registration: registration), moveLimit: moveLimit)
+            pipeline: Pipeline(
+                chooser: Chooser(
+                    rules.isEmpty && state.rules == nil ? .empty : RuleSet(rules, version: state.rules?.version ?? 0)),
+                registration: registration), moveLimit: moveLimit)
         self.retention = Retention(retention)
         replaying = Replays(repeatMilliseconds: retention.repeatMilliseconds)
         var sizes: [ApplicationID: Int] = [:]
@@ -91,6 +97,28 @@ package struct Engine: Sendable {
     /// The work that recovery leaves, to be done before anything else.
     package var recoveryFollowUps: [FollowUp] {
         followUps(taking: tenants.values, planner.lanes.filter(\.value.needsDraining).map(\.key).sorted())
+    }
+
+    /// Plans that rules take the place of those in use; nothing changes if they are the same.
+    func put(_ draft: RuleSetDraft, in plan: inout PlanDraft) {
+        plan.reads.append(.rules)
+        if let keptRules, draft.isSame(as: keptRules) {
+            plan.reply = .rules(keptRules)
+            return
+        }
+        let kept = KeptRules(
+            version: (keptRules?.version ?? 0) + 1, origin: draft.origin, document: draft.document)
+        plan.changes.append(.putRules(UsedRules(kept, draft.rules)))
+        plan.reply = .rules(kept)
+    }
+
+    /// Notifications are decided under these rules from now on. Decisions that were made stay.
+    mutating func use(_ rules: UsedRules) {
+        keptRules = rules.kept
+        settings = Settings(
+            pipeline: Pipeline(
+                chooser: Chooser(RuleSet(rules.rules, version: rules.kept.version)),
+                registration: settings.pipeline.registration), moveLimit: settings.moveLimit)
     }
 
     /// The choice of a receiver under the rules in use.

@@ -40,6 +40,9 @@ package enum PlanKey: Hashable, Sendable {
     case source(SourceID)
     /// The membership of resources in sets.
     case resourceSets
+    /// The version of the rules. Choosing leaves it out, as it leaves out the registry: a notification of the same transaction
+    /// has not been answered yet, and its decision says which version it was made under.
+    case rules
     /// The names of all sources.
     case sources
     case session(SessionKey)

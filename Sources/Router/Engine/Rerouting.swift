@@ -72,8 +72,11 @@ struct Rerouting {
         var tried = Set(made.map(\.session))
         tried.insert(attempt.session)
         let view = try view(of: notification, plan.facts)
-        let choice = Chooser(rules: [TriedSessions(sessions: tried)] + pipeline.chooser.rules)
-            .choose(for: view, from: tenant, at: plan.time)
+        let choice = Chooser(
+            RuleSet(
+                [TriedSessions(sessions: tried)] + pipeline.chooser.rules, version: pipeline.chooser.ruleSet.version)
+        )
+        .choose(for: view, from: tenant, at: plan.time)
         // A redirect is a rule's own word, and knows nothing of earlier tries.
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision

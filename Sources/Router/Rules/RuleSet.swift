@@ -4,6 +4,8 @@ package import RouterPlugin
 package final class RuleSet: Sendable {
     /// Whether there are no rules: read on the path of every notification.
     let isEmpty: Bool
+    /// The version of the rules; 0 if they have none.
+    package let version: Int64
     /// All rules, those in shadow included.
     package let rules: [any RoutingRule]
     /// The rules whose verdicts count.
@@ -13,7 +15,8 @@ package final class RuleSet: Sendable {
     /// Whether a rule looks at a notification before its candidates.
     private let hasNotificationRules: Bool
 
-    package init(_ rules: [any RoutingRule]) {
+    package init(_ rules: [any RoutingRule], version: Int64 = 0) {
+        self.version = version
         self.rules = rules
         isEmpty = rules.isEmpty
         active = rules.filter { !$0.isShadow }

@@ -7,6 +7,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var sources: [SourceDefinition]
     /// In order of their names.
     package var resourceSets: [ResourceSet]
+    /// The rules in use; nil if rules were never kept.
+    package var rules: KeptRules?
     /// In order of creation.
     package var sessions: [SceneSession]
     /// In order of their keys.
@@ -27,7 +29,7 @@ package struct RecoveredState: Hashable, Sendable {
 
     package init(
         applications: [Application] = [], sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
-        sessions: [SceneSession] = [],
+        rules: KeptRules? = nil, sessions: [SceneSession] = [],
         gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
         passcodeLocks: [PasscodeLock] = [],
         lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0,
@@ -36,6 +38,7 @@ package struct RecoveredState: Hashable, Sendable {
         self.applications = applications
         self.sources = sources
         self.resourceSets = resourceSets
+        self.rules = rules
         self.sessions = sessions
         self.gates = gates
         self.unsettled = unsettled

@@ -12,6 +12,8 @@ package enum StoreChange: Hashable, Sendable {
     case putSource(SourceDefinition)
     case deleteSource(SourceID)
     case putResourceSet(ResourceSet)
+    /// The rules from now on, under a greater version than before.
+    case putRules(UsedRules)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
     /// A gate as it is from now on; its term never falls.
@@ -57,6 +59,7 @@ extension StoreChange {
             visit(.source(id))
             visit(.sources)
         case .putResourceSet: visit(.resourceSets)
+        case .putRules: visit(.rules)
         case .putSession(let session):
             visit(.session(session.key))
             visit(.sessions(session.key.application))

@@ -67,7 +67,7 @@ package final class ModelStore: Store {
             RecoveredState(
                 applications: model.applications.values.sorted { $0.id < $1.id },
                 sources: model.sources.values.sorted { $0.id < $1.id },
-                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name },
+                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name }, rules: model.rules,
                 sessions: model.sessions.values.sorted { $0.creationSequence < $1.creationSequence },
                 gates: model.gates.values.sorted { $0.key < $1.key },
                 unsettled: model.notifications.values.filter { !$0.stored.state.isSettled }

@@ -23,6 +23,7 @@ struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
     private(set) var sources: [SourceID: SourceDefinition] = [:]
     private(set) var resourceSets: [String: ResourceSet] = [:]
+    private(set) var rules: KeptRules?
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
@@ -61,6 +62,7 @@ struct StoreModel: Sendable {
         case application(ApplicationID, Application?)
         case source(SourceID, SourceDefinition?)
         case resourceSet(String, ResourceSet?)
+        case rules(KeptRules?)
         case session(SessionKey, SceneSession?)
         case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
@@ -93,6 +95,7 @@ struct StoreModel: Sendable {
             case .application(let id, let before): applications[id] = before
             case .source(let id, let before): sources[id] = before
             case .resourceSet(let name, let before): resourceSets[name] = before
+            case .rules(let before): rules = before
             case .session(let key, let before): sessions[key] = before
             case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
@@ -120,6 +123,9 @@ struct StoreModel: Sendable {
         case .putResourceSet(let resources):
             journal.append(.resourceSet(resources.name, resourceSets[resources.name]))
             resourceSets[resources.name] = resources
+        case .putRules(let used):
+            journal.append(.rules(rules))
+            rules = used.kept
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
         case .putGate(let gate): try put(gate)

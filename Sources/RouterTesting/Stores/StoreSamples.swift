@@ -225,7 +225,7 @@ enum StoreSamples {
                 Veto(session: SessionID(unchecked: text), rule: source, reason: text),
                 Veto(session: SessionID(unchecked: "s2"), rule: otherSource, reason: ""),
             ],
-            rerouteOf: SessionID(unchecked: text), registryVersion: .max)
+            rerouteOf: SessionID(unchecked: text), registryVersion: .max, rulesVersion: .max)
         notification.placement = .held(until: .distantFuture)
         return notification
     }

@@ -43,6 +43,7 @@ package enum StoreSuite {
         run("retention", retention)
         run("lists", lists)
         run("replays", replays)
+        run("rules", rules)
         run("gates", gates)
         run("passcodes", passcodes)
         for seed in [seed, seed &+ 1, seed &+ 2] {

@@ -18,7 +18,7 @@ package struct ConfigurationLoader {
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
             "passcodes", "apns", "plugins",
-            "apiKeys", "rules", "tests", "passcodeValidators", "observers",
+            "apiKeys", "rules", "rulesFrom", "tests", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
         "/http": [

@@ -40,6 +40,18 @@ package struct DaemonConfiguration: Sendable {
     /// How the APNs provider API is served.
     package var apns = APNsSettings()
     package var rules: [any RoutingRule] = []
+    /// The list of rules as it was written, as JSON.
+    package var ruleDocument = Array("[]".utf8)
+    /// Where rules come from at a start.
+    package var rulesFrom = RulesFrom.database
+
+    /// Where rules come from at a start.
+    package enum RulesFrom: String, CaseIterable, Sendable {
+        /// From the last request that put rules, else from the configuration.
+        case database
+        /// From the configuration alone: requests put none.
+        case configuration
+    }
     /// The folder with the working folders of plugins; nil takes `plugins` beside the database.
     package var pluginFolder: String?
     /// The program whose command `plugin-child` confines plugins.
@@ -122,6 +134,8 @@ package struct DaemonConfiguration: Sendable {
         configuration.keys = loader.keys()
         configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
         configuration.rules = loader.rules(plugins.rules)
+        if let file { configuration.ruleDocument = file.ruleDocument }
+        loader.read("rulesFrom") { configuration.rulesFrom = try ConfigurationLoader.choice($0) }
         _ = loader.tests()
         configuration.passcodeValidators = loader.passcodeValidators(plugins.passcodeValidators)
         configuration.observers = loader.observers(plugins.observers)

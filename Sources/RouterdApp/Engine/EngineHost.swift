@@ -43,7 +43,8 @@ package actor EngineHost {
     nonisolated let contradict: AsyncStream<StoreError>.Continuation
 
     package init(
-        store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
+        store: any Store, transport: any Transport, rules: [any RoutingRule], draft: RuleSetDraft? = nil,
+        caps: DeliveryCaps,
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
@@ -61,7 +62,7 @@ package actor EngineHost {
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
         // Observers need events for as long as the daemon runs.
         if !observers.isEmpty { self.feed.keepRecording() }
-        var state = try store.recover(telling: progress)
+        var state = try store.recover(using: draft, telling: progress)
         clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
         reports = EngineReports(clock, logger: logger)
         Self.correct(&state, at: clock.now, logger)

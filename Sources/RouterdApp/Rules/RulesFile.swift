@@ -7,6 +7,8 @@ package import RouterPlugin
 package struct RulesFile: Sendable {
     package let rules: [any RoutingRule]
     package let tests: [RuleTest]
+    /// The list of rules as it was written, as JSON.
+    package let document: [UInt8]
 
     /// Reads rules and tests.
     ///
@@ -17,7 +19,24 @@ package struct RulesFile: Sendable {
         loader.checkNames()
         rules = loader.rules(kinds)
         tests = loader.tests()
+        document = file.ruleDocument
         guard loader.faults.isEmpty else { throw ConfigurationFaults(loader.orderedFaults) }
+    }
+}
+
+extension RulesFile {
+    /// The differences of the tests that fail, a line each; nil if all pass.
+    package var failures: String? {
+        let lines = tests.flatMap { test in test.differences(under: rules).map { "\(test.name): \($0)" } }
+        return lines.isEmpty ? nil : lines.joined(separator: "\n")
+    }
+}
+
+extension ConfigurationFile {
+    /// The list of rules as it was written, as JSON.
+    var ruleDocument: [UInt8] {
+        let rules = root["rules"] ?? .null
+        return (rules == .null ? .array([]) : rules).serialized()
     }
 }
 

@@ -6,13 +6,14 @@ import RouterdApp
 /// `routerd rules`.
 struct RulesGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rules", abstract: "Test rules, and compare them with those of a daemon.",
+        commandName: "rules", abstract: "Test rules, compare them with those of a daemon, and use them there.",
         discussion: """
             EXAMPLES
               routerd rules test rules.yaml
               routerd rules diff rules.yaml --last 200
+              routerd rules put rules.yaml
             """,
-        subcommands: [TestRules.self, CompareRules.self])
+        subcommands: [TestRules.self, CompareRules.self, PutRules.self, ShowRules.self, ResetRules.self])
 }
 
 struct TestRules: PluginCommand {
@@ -100,6 +101,72 @@ struct CompareRules: AsyncParsableCommand {
             Console.print("\(answer["compared"]?.asInt64 ?? 0) compared, \(differences.count) would go elsewhere")
         }
         if exitStatus, !differences.isEmpty { throw ExitCode(3) }
+    }
+}
+
+struct PutRules: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put", abstract: "Use the rules of a file in a running daemon.",
+        discussion: """
+            All rules of the file take the place of those in use, at once and over restarts. A fault, or a test of the file that \
+            fails, refuses all of them.
+
+            EXAMPLES
+              routerd rules put rules.yaml
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @Argument(help: "The file in YAML or JSON; - is standard input.")
+    var file: String
+
+    func run() async throws {
+        let answer = try await server.send(
+            .put, path: "/v1/rules", body: try Console.read(argument: file), sentence: { RulesFaults.text($0, file) })
+        if !server.json { Console.print(RulesInDaemon.sentence(answer)) }
+    }
+}
+
+struct ShowRules: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show the rules that a running daemon uses.",
+        discussion: """
+            EXAMPLES
+              routerd rules show
+              routerd rules show --json | jq '.rules[].name'
+            """)
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        let answer = try await server.send(.get, path: "/v1/rules")
+        guard !server.json else { return }
+        Console.print(indented: answer["rules"] ?? .array([]))
+        Console.print(RulesInDaemon.sentence(answer))
+    }
+}
+
+struct ResetRules: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset", abstract: "Use the rules of the daemon's configuration again.",
+        discussion: """
+            EXAMPLES
+              routerd rules reset
+            """)
+
+    @OptionGroup var server: ServerOptions
+
+    func run() async throws {
+        let answer = try await server.send(.delete, path: "/v1/rules")
+        if !server.json { Console.print(RulesInDaemon.sentence(answer)) }
+    }
+}
+
+/// The rules in use, in a sentence.
+private enum RulesInDaemon {
+    static func sentence(_ answer: JSONValue) -> String {
+        let count = answer["rules"]?.asArray?.count ?? 0
+        let origin = answer["origin"] == "request" ? "a request" : "the configuration"
+        return "version \(answer["version"]?.asInt64 ?? 0): \(count) rules of \(origin)"
     }
 }
 

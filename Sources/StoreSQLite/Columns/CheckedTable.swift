@@ -33,7 +33,7 @@ struct CheckedTable {
 
     static let all = [
         ledger, application, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock, notification,
-        payload, attempt,
+        payload, attempt, rules,
     ]
 
     /// The sum of a row, as an expression.
@@ -163,9 +163,11 @@ extension CheckedTable {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id, received_at,
         tier, session, decision_reason, vetoes, reroute_of, registry_version, state, held_until, settlement_reason,
         settled_at, attempts, failures, rejections, not_before, traceparent, replay_of, recall, event, epoch,
-        event_sequence, kind, event_session, held_by, content_type
+        event_sequence, kind, event_session, held_by, content_type, rules_version
         """,
         always: "state IN ('held', 'waiting')", defaults: ["attempts": "0", "failures": "0", "rejections": "0"])
+
+    static let rules = CheckedTable("rules", key: ["id"], "id, version, origin, document")
 
     static let payload = CheckedTable("payload", key: ["sequence"], "sequence, body", always: "0")
 

@@ -12,7 +12,7 @@ enum NotificationReader {
     /// The columns of `notification(from:)`.
     static let columns = """
         \(header), source, replay_of, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
+        rules_version, state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -29,6 +29,7 @@ enum NotificationReader {
                iif(first.sequence IS NULL, now.vetoes, first.vetoes),
                iif(first.sequence IS NULL, now.reroute_of, first.reroute_of),
                iif(first.sequence IS NULL, now.registry_version, first.registry_version),
+               iif(first.sequence IS NULL, now.rules_version, first.rules_version),
                ifnull(first.state, 'waiting')
         FROM (\(selectKey)) AS found
           JOIN notification AS now ON now.sequence = found.sequence

@@ -29,7 +29,7 @@ enum Recovery {
         let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
         return RecoveredState(
             applications: try applications(db, keys), sources: try SourceRows.all(db, keys),
-            resourceSets: try ResourceSetRows.all(db),
+            resourceSets: try ResourceSetRows.all(db), rules: try RulesRow.read(db),
             sessions: try sessions(db, keys, count), gates: try GateReader.all(db),
             unsettled: try unsettled(db, count), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
@@ -142,7 +142,7 @@ enum Recovery {
         """
     private static let unsettledColumns = """
         SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
+               rules_version, attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
         """
 
     private static func unsettled(_ db: Database, _ count: RecoveryCount) throws -> [UnsettledNotification] {

@@ -34,6 +34,7 @@ enum Migrations {
         ("database-id", [databaseID]),
         ("lists-by-tenant", [listsByTenant]),
         ("row-checks", [rowChecks]),
+        ("rules", [rules]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -54,6 +55,10 @@ enum Migrations {
                 if step.name == "row-checks" {
                     try RowSum.install(on: db)
                     try db.execute(sql: rowCheckValues)
+                }
+                if step.name == "rules" {
+                    try RowSum.install(on: db)
+                    try db.execute(sql: rulesValues)
                 }
                 try db.execute(sql: "PRAGMA user_version = \(place + 1)")
             }

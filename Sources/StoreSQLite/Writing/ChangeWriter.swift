@@ -32,6 +32,7 @@ struct ChangeWriter {
         case .putSource(let source): try put(source)
         case .deleteSource(let id): try delete(id)
         case .putResourceSet(let set): try put(set)
+        case .putRules(let rules): try put(rules.kept)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
         case .putGate(let gate): try put(gate)

@@ -48,6 +48,7 @@ struct PlanKeyTests {
             (.deleteApplication(.gallery), [.application(.gallery)]),
             (.deleteSource("s"), [.source("s"), .sources]),
             (.putResourceSet(ResourceSet(name: "set", members: [])), [.resourceSets]),
+            (.putRules(UsedRules(KeptRules(version: 1, origin: .request, document: []), [])), [.rules]),
             (.putSession(session), [.session(Self.A), .sessions(.gallery)]),
             (.deleteSession(Self.A), [.session(Self.A), .sessions(.gallery)]),
             (.putGate(gate), [.gate(Self.phone), .gates(.gallery)]),

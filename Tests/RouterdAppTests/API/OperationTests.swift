@@ -247,6 +247,9 @@ private struct Calls {
         try await call(
             "evaluateRules", "/v1/rules/evaluate",
             #"{"application":"com.example.Gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
+        try await call("getRules", "/v1/rules")
+        try await call("putRules", "/v1/rules", #"{"rules":[{"name":"a","when":"priority < 5","then":"drop"}]}"#)
+        try await call("deleteRules", "/v1/rules")
         try await call("compareRules", "/v1/rules/diff?last=10", "rules: [{name: a, then: drop}]")
         try await call("confirmClock", "/v1/clock/confirm")
         // A stream that is accepted does not end.

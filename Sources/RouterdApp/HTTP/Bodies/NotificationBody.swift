@@ -31,6 +31,7 @@ package enum NotificationBody {
         object.field("reason", decision.reason)
         if let rerouteOf = decision.rerouteOf { object.field("rerouteOf", rerouteOf) }
         object.field("registryVersion", Int64(clamping: decision.registryVersion))
+        object.field("rulesVersion", decision.rulesVersion)
         if !decision.vetoes.isEmpty {
             object.array("vetoes") { vetoes in
                 for veto in decision.vetoes {

@@ -1,10 +1,68 @@
 import HTTPTypes
 import Hummingbird
-import Router
-import RouterPlugin
+import Plugins
+package import Router
+package import RouterPlugin
 
-/// Rules that are tried out before they are used.
+/// The rules in use, and rules that are tried out before they are used.
 extension API {
+    @Sendable func getRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        return .json(.ok, try Self.body(of: await host.read { $0.keptRules }))
+    }
+
+    /// Uses the rules of a file, all of them or none: a fault, or a test of them that fails, refuses them.
+    @Sendable func putRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        guard ruleSource.mayBePut else {
+            throw Problem(
+                .conflict, "rules-of-configuration", "The setting rulesFrom takes rules from the configuration alone.")
+        }
+        let file = try await rules(in: request)
+        if let failures = file.failures {
+            throw Problem(
+                .unprocessableContent, "rule-tests-failed", "Tests of the rules fail; nothing was changed: \(failures)")
+        }
+        return try await use(RuleSetDraft(file.rules, origin: .request, document: file.document))
+    }
+
+    /// Uses the rules of the configuration again.
+    @Sendable func deleteRules(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        let configured: RuleSetDraft
+        do throws(ConfigurationFaults) {
+            configured = try ruleSource.configured()
+        } catch {
+            throw Problem(rules: error)
+        }
+        return try await use(configured)
+    }
+
+    private func use(_ draft: RuleSetDraft) async throws -> Response {
+        switch await host.use(draft) {
+        case .used(let kept): return .json(.ok, try Self.body(of: kept))
+        case .remoteRulesDiffer:
+            throw Problem(
+                .conflict, "remote-rules-differ",
+                "Rules in processes and behind URLs are started with the daemon: these differ from those in use.")
+        case .refused(let refusal): throw Problem(refusal)
+        }
+    }
+
+    private static func body(of kept: KeptRules?) throws -> [UInt8] {
+        let rules = try kept.map { try JSONValue(parsing: $0.document, limits: .configuration) } ?? .array([])
+        return JSONWriter.object { body in
+            body.field("version", kept?.version ?? 0)
+            body.field("origin", (kept?.origin ?? .configuration).rawValue)
+            body.field("rules", rules)
+        }
+    }
+
     /// Decides about a notification under the rules of the request, or under those in use, and changes nothing.
     @Sendable func evaluateRules(
         _ request: Request, _ context: RouterdContext, _ caller: Caller
@@ -18,7 +76,7 @@ extension API {
         }
         let view = try RuleTest.view(try reader.object("notification"), id)
         let now = try reader.time("at") ?? host.now
-        let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleKinds) }
+        let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleSource.kinds) }
         try reader.finish()
         let explained = try await host.read { (engine) throws(Problem) -> Explanation in
             guard let tenant = engine.tenants[id] else { throw Problem(.unknownApplication(id)) }
@@ -37,7 +95,7 @@ extension API {
         try caller.expectAllApplications("The trial of rules")
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
-        let proposed = RuleSet(try await rules(in: request))
+        let proposed = RuleSet(try await rules(in: request).rules)
         let recorded = try await reading(for: caller) { store in
             try store.notifications(matching: NotificationFilter(application: application), limit: last)
                 .compactMap { notification -> RecordedQuestion? in
@@ -57,13 +115,13 @@ extension API {
     }
 
     /// The rules of a request whose body is a file of rules.
-    func rules(in request: Request) async throws -> [any RoutingRule] {
+    private func rules(in request: Request) async throws -> RulesFile {
         let bytes = try await request.bytes(atMost: DaemonLimits.rulesBytes)
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Problem(.badRequest, "not-utf-8", "The rules must be UTF-8.")
         }
         do throws(ConfigurationFaults) {
-            return try RulesFile(try ConfigurationFile(path: "rules", text: text), kinds: ruleKinds).rules
+            return try RulesFile(try ConfigurationFile(path: "rules", text: text), kinds: ruleSource.kinds)
         } catch {
             throw Problem(rules: error)
         }
@@ -98,6 +156,27 @@ extension Problem {
             .unprocessableContent, "invalid-rules",
             "\(count == 1 ? "A fault" : "\(count) faults") in the rules; nothing was changed: \(faults)")
         self.faults = faults.faults
+    }
+}
+
+/// Where the rules of an API come from.
+package struct RuleSource: Sendable {
+    /// The kinds that a list of rules may name.
+    let kinds: [RoutingRuleKind]
+    /// Whether requests may put rules.
+    let mayBePut: Bool
+    /// Reads the rules of the configuration.
+    let configured: @Sendable () throws(ConfigurationFaults) -> RuleSetDraft
+
+    package init(
+        kinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds, mayBePut: Bool = true,
+        configured: @escaping @Sendable () throws(ConfigurationFaults) -> RuleSetDraft = {
+            RuleSetDraft([], origin: .configuration, document: Array("[]".utf8))
+        }
+    ) {
+        self.kinds = kinds
+        self.mayBePut = mayBePut
+        self.configured = configured
     }
 }
 

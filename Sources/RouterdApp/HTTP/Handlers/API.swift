@@ -1,7 +1,6 @@
 import HTTPTypes
 package import Hummingbird
 package import Logging
-package import Plugins
 package import Router
 package import RouterPlugin
 
@@ -10,8 +9,7 @@ package struct API: Sendable {
     let host: EngineHost
     let readers: StoreReaders
     let plugins: PluginRegistry
-    /// The kinds that a list of rules may name.
-    let ruleKinds: [RoutingRuleKind]
+    let ruleSource: RuleSource
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
@@ -28,14 +26,14 @@ package struct API: Sendable {
 
     package init(
         host: EngineHost, store: any Store, plugins: PluginRegistry,
-        ruleKinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds, keys: [APIKey], egress: EgressPolicy,
+        rules: RuleSource = RuleSource(), keys: [APIKey], egress: EgressPolicy,
         hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), origins: Set<String> = [], logger: Logger
     ) {
         self.host = host
         readers = StoreReaders(store)
         self.plugins = plugins
         sourceRuns = SourceRuns(kinds: plugins)
-        self.ruleKinds = ruleKinds
+        ruleSource = rules
         self.authenticator = Authenticator(keys: keys)
         self.egress = egress
         self.hasher = hasher

@@ -171,6 +171,19 @@ extension Operation {
             "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
         ) { $0.enablePlugin },
         Operation(
+            .get, "/v1/rules", .scope(.admin), "getRules", "Shows the rules in use and their version.",
+            .ok(.named("Rules"))
+        ) { $0.getRules },
+        Operation(
+            .put, "/v1/rules", .scope(.admin), "putRules",
+            "Uses the rules of a file in place of those in use, all of them or none.", body: .other("application/yaml"),
+            .ok(.named("Rules"))
+        ) { $0.putRules },
+        Operation(
+            .delete, "/v1/rules", .scope(.admin), "deleteRules", "Uses the rules of the configuration again.",
+            .ok(.named("Rules"))
+        ) { $0.deleteRules },
+        Operation(
             .post, "/v1/rules/evaluate", .scope(.admin), "evaluateRules",
             "Shows the decision about a notification under given rules, or under those in use; nothing changes.",
             query: [Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates)))],

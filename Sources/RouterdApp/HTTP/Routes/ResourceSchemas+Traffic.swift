@@ -7,12 +7,22 @@ extension ResourceSchemas {
         (
             "Decision",
             .object(
-                ["tier": .text, "session": .text.orNull, "reason": .text, "registryVersion": .count],
+                [
+                    "tier": .text, "session": .text.orNull, "reason": .text, "registryVersion": .count,
+                    "rulesVersion": .count,
+                ],
                 optional: [
                     "rerouteOf": .text,
                     "vetoes": .list(of: .object(["session": .text, "rule": .text, "reason": .text])),
                     "configuration": .text, "heldUntil": .time.orNull, "dropped": .flag,
                 ])
+        ),
+        (
+            "Rules",
+            .object([
+                "version": .count, "origin": .oneOf(KeptRules.Origin.allCases.map(\.rawValue)),
+                "rules": .list(of: .document),
+            ])
         ),
         (
             "RuleQuestion",
