@@ -36,6 +36,11 @@ public enum BuiltInPlugins: Sendable {
     public static let ruleKinds: [RoutingRuleKind] = [
         QuietHoursRule.kind,
         StateFloorRule.kind,
+        DigestRule.kind,
+        NotBeforeRule.kind,
+        OriginatorRule.kind,
+        CanaryRule.kind,
+        MaintenanceRule.kind,
         RemoteRule.process,
         RemoteRule.callOut,
         DeclaredRule.kind { ZoneOffsets(named: $0) },

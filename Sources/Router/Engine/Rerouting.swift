@@ -107,7 +107,8 @@ struct Rerouting {
             contentID: notification.contentID, priority: notification.priority, payload: payload)
         let isHeld = notification.heldUntil != nil || notification.heldBy != nil
         return NotificationView(
-            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld))
+            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld),
+            receivedAt: notification.receivedAt)
     }
 
     private func make(

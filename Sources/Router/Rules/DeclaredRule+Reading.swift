@@ -23,7 +23,7 @@ extension DeclaredRule {
         PluginField("outside", .any, summary: "The hours in which it does not apply, in place of during."),
         PluginField(
             "then", .any, .required,
-            summary: "The verdict: veto, prefer, drop, {hold: end} or {redirect: SESSION}."),
+            summary: "The verdict: veto, prefer, drop, {hold: end}, {holdSeconds: N} or {redirect: SESSION}."),
         PluginField("reason", .string, summary: "The reason that decisions show; the name if left out."),
     ]
 
@@ -63,13 +63,16 @@ extension DeclaredRule {
     }
 
     private static func outcome(_ fields: PluginConfiguration) throws(PluginConfigurationError) -> Outcome {
-        let wanted = "must be veto, prefer, drop, {hold: end} or {redirect: SESSION}"
+        let wanted = "must be veto, prefer, drop, {hold: end}, {holdSeconds: 1 to 604800} or {redirect: SESSION}"
         switch try fields.required("then", fields.value("then")) {
         case .string("veto"): return .veto
         case .string("prefer"): return .prefer
         case .string("drop"): return .drop
         case .object(let object) where object.count == 1:
             if object["hold"] == .string("end") { return .holdUntilEnd }
+            if let seconds = object["holdSeconds"]?.asInt64, (1...604_800).contains(seconds) {
+                return .hold(seconds: seconds)
+            }
             if let name = object["redirect"]?.asString, let session = try? SessionID(name) {
                 return .redirect(to: session)
             }
@@ -109,8 +112,6 @@ extension DeclaredRule {
         return windows
     }
 
-    private static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-
     private static func window(
         _ value: JSONValue, _ pointer: String, _ zone: (String) -> ZoneOffsets?
     ) throws(PluginConfigurationError) -> TimeWindow {
@@ -144,11 +145,11 @@ extension DeclaredRule {
         guard let value else { return TimeWindow.everyDay }
         var days: UInt8 = 0
         for name in value.asArray ?? [] {
-            guard let day = name.asString.flatMap({ dayNames.firstIndex(of: $0) }) else { days = 0; break }
+            guard let day = name.asString.flatMap({ TimeWindow.dayNames.firstIndex(of: $0) }) else { days = 0; break }
             days |= 1 << UInt8(day)
         }
         guard days != 0 else {
-            throw fault("invalid-value", pointer, "Days are a list of: \(dayNames.joined(separator: ", ")).")
+            throw fault("invalid-value", pointer, "Days are a list of: \(TimeWindow.dayNames.joined(separator: ", ")).")
         }
         return days
     }

@@ -13,6 +13,8 @@ package struct DeclaredRule: NotificationRule {
         case redirect(to: SessionID)
         /// Until the windows of the rule end.
         case holdUntilEnd
+        /// For so long after the notification has come.
+        case hold(seconds: Int64)
     }
 
     package let id: PluginID
@@ -28,7 +30,7 @@ package struct DeclaredRule: NotificationRule {
 
     package func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
         guard applications?.contains(facts.notification.application) ?? true,
-            let verdict = verdict(at: facts.time)
+            let verdict = verdict(on: facts.notification, at: facts.time)
         else { return nil }
         guard let condition else { return BoundRule(id: id, verdict: verdict, condition: nil) }
         let bound = condition.bound(to: &facts)
@@ -37,13 +39,16 @@ package struct DeclaredRule: NotificationRule {
     }
 
     /// The verdict on candidates that the condition holds for; nil if the rule does not apply at this time.
-    private func verdict(at now: Timestamp) -> RoutingVerdict? {
+    private func verdict(on notification: NotificationView, at now: Timestamp) -> RoutingVerdict? {
         if let windows, !windows.contains(now) { return nil }
         switch outcome {
         case .veto: return .veto(reason: reason)
         case .prefer: return .prefer(reason: reason)
         case .drop: return .drop(reason: reason)
         case .redirect(let session): return .redirect(to: session, reason: reason)
+        case .hold(let seconds):
+            let end = (notification.receivedAt ?? now).advanced(byMilliseconds: seconds * 1000)
+            return end > now ? .hold(until: end, reason: reason) : nil
         case .holdUntilEnd: return windows?.end(at: now).map { .hold(until: $0, reason: reason) }
         }
     }
@@ -61,6 +66,19 @@ private struct BoundRule: RoutingRule {
     func verdict(on candidate: Candidate, for _: NotificationView, at _: Timestamp) -> RoutingVerdict {
         condition?.holds(for: candidate) ?? true ? verdict : .accept
     }
+}
+
+/// A rule for one notification that has the same verdict on all candidates.
+package struct FixedVerdict: RoutingRule {
+    package let id: PluginID
+    private let verdict: RoutingVerdict
+
+    package init(id: PluginID, verdict: RoutingVerdict) {
+        self.id = id
+        self.verdict = verdict
+    }
+
+    package func verdict(on _: Candidate, for _: NotificationView, at _: Timestamp) -> RoutingVerdict { verdict }
 }
 
 /// A rule that looks at a notification once, before its candidates.

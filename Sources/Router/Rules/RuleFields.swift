@@ -58,8 +58,8 @@ extension Candidate {
 
 /// A notification as the conditions of rules see it. Its payload is parsed once, and only if a condition names it.
 package struct NotificationFacts {
-    let notification: NotificationView
-    let time: Timestamp
+    package let notification: NotificationView
+    package let time: Timestamp
     private var payload: PayloadValue?
 
     package init(_ notification: NotificationView, at now: Timestamp) {

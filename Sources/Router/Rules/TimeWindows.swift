@@ -17,6 +17,8 @@ package struct TimeWindow: Hashable, Sendable {
     private let zone: ZoneOffsets
 
     package static let everyDay: UInt8 = 0b111_1111
+    /// The names of the days in configurations, by their bits.
+    package static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
     /// - Parameters:
     ///   - startMinute: 0 to 1439.

@@ -87,6 +87,14 @@ struct DeclaredRuleTests {
         #expect(try choose(rule, for: view(), at: .second(day + 17 * hour)).outcome == .held(until: monday))
     }
 
+    @Test func aHoldOfSecondsBeginsWhenTheNotificationComes() throws {
+        let rule: JSONValue = ["name": "settle", "then": ["holdSeconds": 60]]
+        #expect(try choose(rule, for: view()).outcome == .held(until: .second(60)))
+        let earlier = NotificationView(view(), receivedAt: .epoch)
+        #expect(try choose(rule, for: earlier, at: .second(59)).outcome == .held(until: .second(60)))
+        #expect(try choose(rule, for: earlier, at: .second(60)).outcome == .session("p1"))
+    }
+
     @Test func onlyTheApplicationsOfTheRuleAreConcerned() throws {
         let other: JSONValue = ["name": "other", "applications": ["com.example.Other"], "then": "drop"]
         #expect(try choose(other, for: view()).outcome == .session("p1"))
@@ -126,6 +134,7 @@ struct DeclaredRuleTests {
         (["name": "a", "then": "vote"], "/then", "veto, prefer, drop"),
         (["name": "a", "then": ["redirect": "a/b"]], "/then", "redirect"),
         (["name": "a", "then": ["hold": "end"]], "/then", "during or outside"),
+        (["name": "a", "then": ["holdSeconds": 0]], "/then", "604800"),
         (["name": "a", "then": "veto", "unless": "x"], "/unless", "fields are"),
         (["name": "a", "then": "veto", "reason": "a\nb"], "/reason", "one line"),
         (["name": "a", "then": "veto", "when": "candidat.role == 'x'"], "/when", "there is no such value"),
