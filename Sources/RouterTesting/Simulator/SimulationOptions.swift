@@ -38,6 +38,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var refusal: Int
     /// Chance per tick that the process stops gracefully, in per mille.
     package var stop: Int
+    /// Chance per tick that the rules are replaced, in per mille.
+    package var reload: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -75,6 +77,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         locked = draw(0, 500, 1000)
         refusal = draw(0, 50, 300)
         stop = draw(0, 10, 40)
+        reload = draw(0, 0, 20, 100)
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -85,7 +88,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -152,6 +155,8 @@ package struct SimulationStatistics: Hashable, Sendable {
     /// How often the process stopped gracefully, and how many outcomes it could not commit then.
     package var stops = 0
     package var losses = 0
+    /// How often the rules were replaced.
+    package var reloads = 0
 
     package init() {}
 
@@ -181,6 +186,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.postponements += right.postponements
         sum.stops += right.stops
         sum.losses += right.losses
+        sum.reloads += right.reloads
         return sum
     }
 }

@@ -57,7 +57,9 @@ struct SimulationTests {
         #expect(total.accepted > 600 && total.duplicates > 20 && total.crashes > 20 && total.jumps > 10, "\(total)")
         #expect(total.forgotten > 200 && total.replayed > 30, "\(total)")
         #expect(total.events > 200 && total.discards > 10, "\(total)")
-        #expect(total.refusals > 20 && total.postponements > 50 && total.stops > 10, "\(total)")
+        #expect(
+            total.refusals > 20 && total.postponements > 50 && total.stops > 10 && total.reloads > 10,
+            "\(total)")
         #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
     }
 

@@ -32,6 +32,7 @@ extension Witness {
             }
         }
         for change in changes { noteEnd(of: change, at: now) }
+        for case .putRules(let used) in changes { replaced(by: used) }
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
         checkGates(changes, before, held)
@@ -303,6 +304,9 @@ extension Witness {
         guard let application = before.applications[accepted.application] else {
             return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
         }
+        require(
+            decision.rulesVersion == rulesVersion,
+            "\(accepted.sequence): decided under rules \(decision.rulesVersion), not \(rulesVersion)")
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)

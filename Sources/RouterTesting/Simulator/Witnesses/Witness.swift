@@ -10,7 +10,9 @@ struct Witness {
     private static let maximum = 10
 
     var ledger = Ledger()
-    let rules: [any RoutingRule]
+    /// The rules as last committed, and their version.
+    private(set) var rules: [any RoutingRule]
+    private(set) var rulesVersion: Int64 = 0
     let caps: DeliveryCaps
     let retention: RetentionPolicy
     var watch = EndpointWatch()
@@ -47,6 +49,13 @@ struct Witness {
         self.rules = rules
         self.caps = caps
         self.retention = retention
+    }
+
+    /// Rules take the place of those in use: under the next version.
+    mutating func replaced(by used: UsedRules) {
+        require(
+            used.kept.version == rulesVersion + 1, "the rules of version \(rulesVersion) became \(used.kept.version)")
+        (rules, rulesVersion) = (used.rules, used.kept.version)
     }
 
     mutating func require(_ condition: Bool, _ violation: @autoclosure () -> String) {

@@ -166,6 +166,23 @@ package struct World {
         beginAnew()
     }
 
+    /// Sometimes replaces the rules by others.
+    mutating func maybeReload() {
+        guard options.reload > 0, mishap(options.reload) else { return }
+        let kinds = SimulatedRule.Kind.allCases.filter { _ in Bool.random(using: &mishaps) }
+        statistics.reloads += 1
+        let document = Array(kinds.map(\.rawValue).joined(separator: ",").utf8)
+        let draft = RuleSetDraft(Self.rules(of: document), origin: .request, document: document)
+        ask(.putRules(draft), "rules \(kinds.map(\.rawValue))")
+    }
+
+    /// The rules that a document names.
+    private static func rules(of document: [UInt8]) -> [any RoutingRule] {
+        document.split(separator: UInt8(ascii: ",")).compactMap { name in
+            SimulatedRule.Kind(rawValue: String(decoding: name, as: UTF8.self)).map { SimulatedRule($0) }
+        }
+    }
+
     /// The time at which the next outcome is known, or is finally committed; nil if there are no more.
     private func nextOutcome() -> Timestamp? {
         let ends = transfers.lazy.filter { [life] in $0.life == life }.map(\.endsAt)
@@ -184,8 +201,9 @@ package struct World {
         if faults, happens(options.clockJump) { jump() }
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
+        let inUse = state.rules.map { Self.rules(of: $0.document) } ?? rules
         let engine = Engine(
-            recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
+            recovering: state, rules: inUse, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
