@@ -81,7 +81,6 @@ build-tests: setup
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks
 	python3 Scripts/tidy.py
-	python3 Scripts/embed.py --check
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
 	@$(BENCHMARKS)

@@ -15,6 +15,9 @@ let settings: [SwiftSetting] = [
     .treatWarning("ExplicitSendable", as: .error),
 ]
 
+/// Files that are part of the binary, as `PackageResources.name_type`; names are unique within a target.
+func embedded(_ folder: String, _ names: [String]) -> [Resource] { names.map { .embedInCode("\(folder)/\($0)") } }
+
 let package = Package(
     name: "routerd",
     products: [
@@ -103,6 +106,8 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            resources: embedded(
+                "Console/Assets", ["app.js", "base.js", "index.html", "lists.js", "notification.js", "route.js", "style.css"]),
             swiftSettings: settings
         ),
         .target(
@@ -123,6 +128,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: embedded("Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
+                + embedded("Plugins/Projects/node", ["README.node.md", "routerd-rule.js", "rule.js", "rule.test.js"])
+                + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"]),
             swiftSettings: settings
         ),
         .executableTarget(name: "routerd", dependencies: ["RouterdCommands"], swiftSettings: settings),

@@ -5,20 +5,22 @@ import Testing
 
 @testable import DaemonTesting
 
-/// Rules in processes of their own: the examples, the command line, and plugins that misbehave.
+/// Rules in processes of their own: projects and examples, the command line, and plugins that misbehave.
 @Suite("process rules", .timeLimit(.minutes(5)))
 struct ProcessRuleTests {
     private static let plugin = "com.example.rule.shielded-roles"
-    private static let examples = URL(filePath: #filePath).resolvingSymlinksInPath()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Examples")
+    private static let package = URL(filePath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let projects = package.appending(path: "Sources/RouterdCommands/Plugins/Projects")
 
-    private static func example(_ path: String) -> String { examples.appending(path: path).path }
+    private static func project(_ path: String) -> String { projects.appending(path: path).path }
+    private static func example(_ path: String) -> String { package.appending(path: "Examples/\(path)").path }
 
     /// The command of each example; nil where the machine does not have its language.
     private static var commands: [[String]] {
         [
-            ["/usr/bin/python3", example("process-rule-python/rule.py")],
-            ["/usr/bin/node", example("process-rule-node/rule.js")],
+            ["/usr/bin/python3", project("python/rule.py")],
+            ["/usr/bin/node", project("node/rule.js")],
             ["/bin/sh", example("process-rule-shell/rule.sh")],
         ].filter { access($0[0], X_OK) == 0 }
     }
@@ -106,17 +108,17 @@ struct ProcessRuleTests {
     }
 
     @Test(arguments: ["rules", "python", "node"])
-    func aNewProjectIsTheExample(language: String) async throws {
+    func aNewProjectHasTheFilesOfItsLanguage(language: String) async throws {
         let directory = try TemporaryDirectory()
         let folder = "\(directory.file())-new"
         let ended = try await Program.run("plugin", "new", folder, "--language", language)
         #expect(ended.status == 0, "\(ended.errors)")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        let example = language == "rules" ? "declared-rules" : "process-rule-\(language)"
-        #expect(files.count == (language == "rules" ? 2 : 4))
+        #expect(files.count == (language == "rules" ? 2 : 4) && files.contains("README.md"))
         for file in files {
+            let origin = Self.project("\(language)/\(file == "README.md" ? "README.\(language).md" : file)")
             let made = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            #expect(made == (try String(contentsOfFile: Self.example("\(example)/\(file)"), encoding: .utf8)))
+            #expect(try made == String(contentsOfFile: origin, encoding: .utf8), "\(file)")
         }
     }
 
@@ -124,7 +126,7 @@ struct ProcessRuleTests {
 
     /// A plugin in Python that says it is ready and then runs these lines at each question.
     private static func hostile(_ lines: String, ready: String = "") -> [String] {
-        let folder = example("process-rule-python")
+        let folder = project("python")
         let program = """
             import os, socket, sys, time
             sys.path.insert(0, "\(folder)")

@@ -8,7 +8,7 @@ import Testing
 @Suite("rules", .timeLimit(.minutes(5)))
 struct RulesCommandTests {
     private static let example = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Examples/declared-rules/rules.yaml")
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/RouterdCommands/Plugins/Projects/rules/rules.yaml")
         .path
 
     private func file(_ directory: TemporaryDirectory, _ text: String) throws -> String {
