@@ -19,9 +19,9 @@ export const key = {
 
 function headers() { return key.value ? { authorization: `Bearer ${key.value}` } : {}; }
 
-export async function call(method, path, body) {
+export async function call(method, path, body, signal) {
   const answer = await fetch(path, {
-    method, headers: headers(), credentials: "omit", cache: "no-store",
+    method, headers: headers(), credentials: "omit", cache: "no-store", signal,
     body: body == null ? undefined : typeof body === "string" ? body : JSON.stringify(body),
   });
   if (answer.status === 401) await askForKey();
@@ -31,7 +31,10 @@ export async function call(method, path, body) {
   return json;
 }
 
-export const get = (path) => call("GET", path);
+/** Reads for a page: the request ends with the page, when its signal is aborted. */
+export const get = (path, signal) => call("GET", path, null, signal);
+/** Whether a fault is only that a page was left. */
+export const isLeft = (fault) => fault?.name === "AbortError";
 export const at = (...parts) => parts.map(encodeURIComponent).join("/");
 export const query = (values) => {
   const terms = Object.entries(values).filter(([, value]) => value !== "" && value != null);
@@ -69,7 +72,7 @@ export async function doing(work, done) {
     if (done) toast(typeof done === "function" ? done(result) : done);
     return result;
   } catch (fault) {
-    toast(fault.message);
+    if (!isLeft(fault)) toast(fault.message);
   }
 }
 
@@ -128,9 +131,21 @@ export function curl(method, path, body) {
   return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY" \\\n  '${location.origin}${path}'${data}`;
 }
 
+/** Copies a text; shows it, selected, where the browser does not let a page copy, as over HTTP from another machine. */
 export async function copy(text) {
-  await navigator.clipboard.writeText(text);
-  toast("Copied.");
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Copied.");
+  } catch {
+    const field = h("textarea", { "aria-label": "Text to copy", readonly: true, rows: 8 }, text);
+    const dialog = h("dialog", { "aria-labelledby": "copy-title", onclose: () => dialog.remove() },
+      h("form", { method: "dialog" }, h("h2", { id: "copy-title" }, "Copy by hand"),
+        h("p", {}, "The browser does not let this page copy. The text is selected."), field,
+        h("p", { class: "row" }, h("button", {}, "Close"))));
+    document.body.append(dialog);
+    dialog.showModal();
+    field.select();
+  }
 }
 
 /** Reads the stream until the signal ends it; `fetch`, because an EventSource cannot send a key. */

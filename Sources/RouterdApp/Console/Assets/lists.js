@@ -33,7 +33,7 @@ export async function lanes(content, values, signal) {
   const place = h("div");
   content.append(h("h1", {}, "Lanes"), place);
   async function show() {
-    const found = (await get(`/v1/lanes${query({ application: values.application, limit: 200 })}`)).lanes;
+    const found = (await get(`/v1/lanes${query({ application: values.application, limit: 200 })}`, signal)).lanes;
     place.replaceChildren(table(["Session", "Waits for", "Waiting", "In flight", "Oldest", "Breaker", ""],
       found.map((lane) => row(
         link("notifications", { application: lane.application, session: lane.session }, lane.session ?? "the delegate"),
@@ -60,7 +60,7 @@ export async function overview(content, values, signal) {
   let before;
   content.append(h("h1", {}, "Overview"), figures, h("h2", {}, "Accepted a second"), plot);
   async function show() {
-    const status = await get("/v1/status");
+    const status = await get("/v1/status", signal);
     const { accepted, unaccounted, ...rest } = status.notifications;
     if (before) rates.push(Math.max(0, (accepted - before.accepted) / ((performance.now() - before.at) / 1000)));
     before = { accepted, at: performance.now() };
@@ -113,9 +113,9 @@ export async function live(content, values, signal) {
   });
 }
 
-export async function deadLetters(content, values) {
+export async function deadLetters(content, values, signal) {
   const filter = { application: values.application, state: "deadLettered" };
-  const found = await get(`/v1/notifications${query({ ...filter, limit: 100 })}`);
+  const found = await get(`/v1/notifications${query({ ...filter, limit: 100 })}`, signal);
   const told = h("p", { role: "status" });
   const rate = h("input", { type: "number", min: 1, max: 1000, value: 50 });
   const replay = (dryRun) => doing(async () => {
@@ -130,9 +130,9 @@ export async function deadLetters(content, values) {
     told, list(found.notifications));
 }
 
-export async function sessions(content, values) {
+export async function sessions(content, values, signal) {
   const found = values.application
-    ? (await get(`/v1/applications/${at(values.application)}/sessions?limit=200`)).sessions : [];
+    ? (await get(`/v1/applications/${at(values.application)}/sessions?limit=200`, signal)).sessions : [];
   const can = (one) => one.activationConditions.canActivateForTargetContentIdentifierPredicate;
   const open = found.filter((one) => can(one) === "TRUEPREDICATE").length;
   content.append(h("h1", {}, "Sessions"), open > 1 ? h("p", { class: "wait" },
@@ -148,16 +148,17 @@ export async function sessions(content, values) {
   "The application has no session yet."));
 }
 
-export async function sources(content, values) {
-  const found = (await get(`/v1/sources${query({ application: values.application, limit: 200 })}`)).sources;
+export async function sources(content, values, signal) {
+  const found = (await get(`/v1/sources${query({ application: values.application, limit: 200 })}`, signal)).sources;
   content.append(h("h1", {}, "Sources"), table(["Source", "Kind", "Content id", "Filter", "URL"],
     found.map((one) => row(one.id, one.kind, h("code", {}, JSON.stringify(one.contentId) ?? ""),
       h("code", {}, one.filter ?? ""), h("code", {}, `${location.origin}${one.url}`))),
     "No source turns requests of other systems into notifications of this application."));
 }
 
-export async function gates(content, values) {
-  const found = values.application ? (await get(`/v1/applications/${at(values.application)}/gates`)).gates : [];
+export async function gates(content, values, signal) {
+  const path = `/v1/applications/${at(values.application ?? "")}/gates`;
+  const found = values.application ? (await get(path, signal)).gates : [];
   content.append(h("h1", {}, "Gates"), table(["Device", "State", "Responsible", "Held", "Term", ""],
     found.map((one) => row(one.device ?? "–", one.state, one.responsible ?? "–", one.held, one.term,
       h("button", { class: "bad", type: "button", onclick: () => confirm("Reset this gate?") && doing(() =>
@@ -165,8 +166,8 @@ export async function gates(content, values) {
       "The gate is reset.") }, "Reset"))), "The application has no gate with any event."));
 }
 
-export async function applications(content) {
-  const found = (await get("/v1/applications?limit=200")).applications;
+export async function applications(content, _, signal) {
+  const found = (await get("/v1/applications?limit=200", signal)).applications;
   content.append(h("h1", {}, "Applications"), found.length ? "" : h("p", { class: "empty" },
     "There is no application yet: routerd applications put com.example.Gallery '{}'"),
   found.map((one) => h("details", { class: "card" }, h("summary", {}, h("b", {}, one.id), " ", one.displayName, " ",

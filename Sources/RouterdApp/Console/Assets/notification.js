@@ -15,7 +15,7 @@ export async function notifications(content, values, signal, extra = () => []) {
   h("button", { class: "main" }, "Search"));
   const { contentId, session, state: wanted, cursor, application } = values;
   const found = await get(`/v1/notifications${query({
-    application, contentId, session, state: wanted, cursor, limit: 50 })}`);
+    application, contentId, session, state: wanted, cursor, limit: 50 })}`, signal);
   content.append(h("h1", {}, "Notifications"), form, ...extra(), list(found.notifications),
     found.cursor ? h("p", {}, link("notifications", { ...values, cursor: found.cursor }, "Older ones")) : "");
 }
@@ -28,13 +28,13 @@ export function list(found) {
   "There is no such notification.");
 }
 
-export async function notification(content, values) {
+export async function notification(content, values, signal) {
   const path = `/v1/notifications/${at(values.id ?? "")}`;
-  const one = await get(path);
+  const one = await get(path, signal);
   const isSettled = one.settledAt != null;
   const again = () => doing(async () => {
-    const copy = await call("POST", `${path}/replay`);
-    location.hash = `#/notification${query({ id: copy.id, application: one.application })}`;
+    const sent = await call("POST", `${path}/replay`);
+    location.hash = `#/notification${query({ id: sent.id, application: one.application })}`;
   });
   const cancel = () => doing(async () => {
     await call("POST", `${path}/cancel`);

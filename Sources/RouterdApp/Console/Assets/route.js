@@ -1,10 +1,10 @@
 // Where a notification goes, and why: the sessions as a ladder, best on top.
-import { at, call, copy, curl, doing, get, h, link, query, time, toast } from "./base.js";
+import { at, call, copy, curl, doing, get, h, isLeft, link, query, time, toast } from "./base.js";
 
 const can = "canActivateForTargetContentIdentifierPredicate";
 const prefers = "prefersToActivateForTargetContentIdentifierPredicate";
 
-export async function route(content, values) {
+export async function route(content, values, signal) {
   const payload = values.payload ?? JSON.stringify({ "notification-content-id": values.content ?? "" });
   const text = h("textarea", { id: "payload", spellcheck: "false", rows: 4 }, payload);
   const id = h("input", { id: "content", value: values.content ?? "", size: 34, spellcheck: "false" });
@@ -21,9 +21,10 @@ export async function route(content, values) {
     }
     const moment = when.value ? { at: new Date(when.value).toISOString() } : {};
     try {
-      const found = await call("POST", path("explain", { ...scope(), parts: "true", ...moment }), text.value);
+      const found = await call("POST", path("explain", { ...scope(), parts: "true", ...moment }), text.value, signal);
       ladder.replaceChildren(...verdict(found), ...found.candidates.map((one) => card(one, found)));
     } catch (fault) {
+      if (isLeft(fault)) return;
       ladder.replaceChildren(h("p", { class: "bad" }, fault.message));
     }
   }
@@ -44,7 +45,7 @@ export async function route(content, values) {
 
   async function edit(one, place) {
     const target = `/v1/applications/${at(values.application)}/sessions/${at(one.session)}`;
-    const session = await doing(() => get(target));
+    const session = await doing(() => get(target, signal));
     if (!session) return;
     const fields = [can, prefers].map((name) => h("textarea", { "aria-label": name, rows: 2, spellcheck: "false" },
       session.activationConditions[name]));
@@ -66,10 +67,10 @@ export async function route(content, values) {
   }
 
   async function last() {
-    const list = await get(`/v1/notifications${query({ application: values.application, limit: 50 })}`);
+    const list = await get(`/v1/notifications${query({ application: values.application, limit: 50 })}`, signal);
     const newest = list.notifications.find((one) => one.type === "scene.notification");
     if (!newest) return toast("There is no notification yet.");
-    const whole = await get(`/v1/notifications/${at(newest.id)}`);
+    const whole = await get(`/v1/notifications/${at(newest.id)}`, signal);
     text.value = JSON.stringify(whole.payload, null, 1);
     id.value = whole.targetContentIdentifier ?? "";
     device.value = whole.device ?? "";
