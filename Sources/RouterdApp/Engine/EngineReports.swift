@@ -23,8 +23,8 @@ struct EngineReports {
         clockWatch.take(clock.now, wall: clock.wall)
     }
 
-    /// The number of events of each kind since the start, in order of the kinds' names.
-    var eventCounts: [(name: String, count: Int)] { events.figures }
+    /// The number of events of each kind since the start.
+    var eventCounts: [DeliveryEventKind: Int] { events.counts }
 
     /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
     func recentStoreFault(at now: Timestamp) -> StoreError? { health.recentFault(at: now) }
