@@ -146,8 +146,7 @@ check-console:  ## Open every page of the console in a headless Chromium; pictur
 	python3 Tests/console/run.py --routerd $(ROUTERD)
 
 check-metrics:  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
-	@Scripts/setup.sh prometheus
-	python3 Tests/metrics/run.py --routerd $(ROUTERD)
+	python3 Tests/metrics/run.py --routerd $(ROUTERD) --promtool "$$(Scripts/promtool.sh)"
 
 check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=120 says how long.
 	@Scripts/setup.sh python3-venv
