@@ -107,7 +107,11 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
             ],
             resources: embedded(
-                "Console/Assets", ["app.js", "base.js", "index.html", "lists.js", "notification.js", "route.js", "style.css"]),
+                "Console/Assets",
+                [
+                    "app.js", "base.js", "index.html", "inspector.html", "inspector.js", "lists.js", "notification.js",
+                    "route.js", "style.css",
+                ]),
             swiftSettings: settings
         ),
         .target(
@@ -128,7 +132,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: embedded("Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
+            resources: embedded(
+                "Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
                 + embedded("Plugins/Projects/node", ["README.node.md", "routerd-rule.js", "rule.js", "rule.test.js"])
                 + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"]),
             swiftSettings: settings

@@ -219,4 +219,8 @@ package enum DaemonLimits {
     static let commandsAsking = 4096
     /// Candidates that remote rules are asked about, page by page, while all of a page are vetoed.
     static let candidatesAsked = 256
+    /// Webhooks that an inspector keeps, bytes of their bodies, and the longest delay of an answer, in milliseconds.
+    package static let inspectedWebhooks = 500
+    package static let inspectedBytes = 32 * 1024 * 1024
+    static let inspectorDelay: Int64 = 600_000
 }

@@ -24,6 +24,7 @@ ENVIRONMENT = ROOT / ".build/console-venv"
 PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "applications"]
 APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light")]
 GALLERY, OTHER = "com.example.Gallery", "com.example.Other"
+SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 # Controls without a name for assistive technology.
 NAMELESS = """[...document.querySelectorAll('input, select, textarea, button, a[href]')].filter((one) =>
   !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim())).map((one) => one.outerHTML)"""
@@ -112,6 +113,7 @@ def main() -> int:
                 leave(browser, api)
                 choose(browser, api)
                 copy(browser, api, given.pictures)
+                inspect(browser, api, given.routerd, given.pictures)
             finally:
                 if browser:
                     browser.close()
@@ -209,9 +211,10 @@ def choose(browser: "Browser", api: API) -> None:
     for application in [OTHER, GALLERY]:
         api.call("PUT", f"/v1/applications/{application}", {})
     browser.open(page(api, "sessions", application=""))
-    links = "[...document.querySelectorAll('#nav a')].every((one) => one.href.endsWith('application={}'))"
+    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 10"
     browser.until(links.format(GALLERY))
-    assert browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)") == [GALLERY, OTHER]
+    names = browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)")
+    assert names == [GALLERY, OTHER], names
     browser.value("(() => { const one = document.getElementById('application'); one.focus(); one.select(); })()")
     browser.write(OTHER)
     browser.press("Enter")
@@ -234,6 +237,51 @@ def copy(browser: "Browser", api: API, pictures: Path) -> None:
     browser.press("Escape")
     browser.until("!document.querySelector('dialog[open]')")
     assert not browser.faults, browser.faults
+
+
+def inspect(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None:
+    """The page of `routerd receive --ui`: webhooks appear, the next answer is chosen, and one is sent again."""
+    command = [routerd.resolve(), "receive", "--listen", "127.0.0.1:0", "--secret", SECRET, "--ui"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as receiver:
+        try:
+            address = next(found[1] for line in receiver.stderr if (found := re.search(r"inspect at (http\S+)/inspector/", line)))
+            for name, width, height, scheme in APPEARANCES:
+                browser.appear(width, height, scheme)
+                browser.open(f"{address}/")
+                browser.until("document.querySelector('main').innerText.includes('No webhook has come yet')")
+                browser.picture(pictures / f"inspector-empty-{name}.png")
+            browser.appear(1280, 900, "light")
+            browser.value("document.getElementById('status').focus(); document.getElementById('status').select()")
+            browser.write("503")
+            browser.value("document.getElementById('times').focus()")
+            browser.write("1")
+            browser.press("Enter")
+            browser.until("document.getElementById('told').textContent.includes('answers 503, 1 more times')")
+            api.call("PUT", f"/v1/applications/{OTHER}", {"delivery": {"retrySchedule": [0]}})
+            api.call("PUT", f"/v1/applications/{OTHER}/sessions/seen", {
+                "activationState": "foregroundActive", "endpoint": {"url": f"{address}/hook?from=test", "secret": SECRET}})
+            api.call("POST", f"/v1/applications/{OTHER}/notifications", {"notification-content-id": "photo/7"})
+            browser.until("document.getElementById('webhooks').rows.length >= 2")
+            texts = browser.value("[...document.getElementById('webhooks').rows].map((one) => one.innerText)")
+            assert "503" in texts[-1] and "valid" in texts[-1] and "204" in texts[-2], texts
+            browser.value("document.querySelector('#webhooks tr:last-child a').focus()")
+            browser.press("Enter")
+            browser.until("document.getElementById('detail').innerText.includes('webhook-signature')")
+            browser.value("document.getElementById('url').focus()")
+            browser.write(f"{address}/again")
+            browser.press("Enter")
+            browser.until("document.getElementById('detail').innerText.includes('Answered 204')")
+            browser.until("document.querySelector('#webhooks tr').innerText.includes('/again')")
+            assert "valid" in browser.value("document.querySelector('#webhooks tr').innerText")
+            assert not (found := browser.value(NAMELESS)), found
+            for name, width, height, scheme in APPEARANCES:
+                browser.appear(width, height, scheme)
+                width_of_page = browser.value("document.documentElement.scrollWidth")
+                assert width_of_page <= width, f"the inspector is {width_of_page} wide in {width}"
+                browser.picture(pictures / f"inspector-{name}.png")
+            assert not browser.faults, browser.faults
+        finally:
+            receiver.terminate()
 
 
 if __name__ == "__main__":

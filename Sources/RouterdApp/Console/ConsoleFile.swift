@@ -12,11 +12,19 @@ struct ConsoleFile: Sendable {
 
     /// All files; the first one is the page itself.
     static let all = [
-        index, ConsoleFile(name: "style.css", contentType: "text/css", bytes: PackageResources.style_css),
-        script("app.js", PackageResources.app_js), script("base.js", PackageResources.base_js),
-        script("route.js", PackageResources.route_js), script("notification.js", PackageResources.notification_js),
-        script("lists.js", PackageResources.lists_js),
+        index, style, base, script("app.js", PackageResources.app_js), script("route.js", PackageResources.route_js),
+        script("notification.js", PackageResources.notification_js), script("lists.js", PackageResources.lists_js),
     ]
+
+    /// The page of `routerd receive --ui`.
+    static let inspectorPage = ConsoleFile(
+        name: "inspector.html", contentType: "text/html", bytes: PackageResources.inspector_html)
+    /// The files that the inspector's page asks for.
+    static let inspector = [style, base, script("inspector.js", PackageResources.inspector_js)]
+
+    private static let style = ConsoleFile(
+        name: "style.css", contentType: "text/css", bytes: PackageResources.style_css)
+    private static let base = script("base.js", PackageResources.base_js)
 
     private static func script(_ name: String, _ bytes: [UInt8]) -> ConsoleFile {
         ConsoleFile(name: name, contentType: "text/javascript", bytes: bytes)
