@@ -88,10 +88,11 @@ package struct Daemon: Sendable {
     /// Throws the store's error if the daemon stops because memory and store have diverged, or the store's files are lost.
     ///
     /// - Parameters:
+    ///   - supervisor: Is told when the daemon is ready, works, and stops.
     ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
     ///   - onListening: Called once, with the port on which requests are accepted.
     package func run(
-        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint],
+        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], supervisor: Supervisor? = nil,
         onAPNsListening: @escaping @Sendable (String) async -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
@@ -106,9 +107,10 @@ package struct Daemon: Sendable {
         let engine = EngineService(recovered: recovered, transport: transport) {
             // A port that is taken ends the daemon before a long recovery.
             guard let port = await ports.first(where: { _ in true }) else { return }
-            guard try await recover(reception) else { return }
+            guard try await recover(reception, supervisor) else { return }
             StartMemory.giveBack()
             await onListening(port)
+            supervisor?.tell(.ready, .status("listening on \(configuration.listen.shown(port: port))"))
             open.finish()
         }
         // The service ends by throwing; the other services then stop as they do at a signal.
@@ -120,7 +122,7 @@ package struct Daemon: Sendable {
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
                 .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
                 .init(service: LookService(recovered: recovered)),
-                contradictions,
+                .init(service: SupervisorService(supervisor: supervisor, recovered: recovered)), contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
@@ -136,8 +138,8 @@ package struct Daemon: Sendable {
 
     /// Builds the engine on a thread of its own, and opens the API; says whether it did. A daemon that was told to stop
     /// meanwhile starts nothing.
-    private func recover(_ reception: Reception) async throws -> Bool {
-        let log = RecoveryLog(logger: logger)
+    private func recover(_ reception: Reception, _ supervisor: Supervisor?) async throws -> Bool {
+        let log = RecoveryLog(supervisor: supervisor, logger: logger)
         let queue = DispatchQueue(label: "routerd.recovery", qos: .userInitiated)
         let host = try await queue.perform {
             try EngineHost(

@@ -48,7 +48,10 @@ struct Serve: PluginCommand {
         do {
             let daemon = try Daemon(
                 configuration, plugins: plugins, rereading: config == nil ? nil : { try read() }, logger: logger)
-            try await daemon.run(onAPNsListening: { Console.error("APNs listening on \($0)") }) { port in
+            let supervisor = Supervisor(environment: ProcessInfo.processInfo.environment, process: getpid())
+            try await daemon.run(
+                supervisor: supervisor, onAPNsListening: { Console.error("APNs listening on \($0)") }
+            ) { port in
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
