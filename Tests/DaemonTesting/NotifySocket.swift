@@ -37,7 +37,8 @@ final class NotifySocket: Sendable {
                 if count >= 0 {
                     continuation.resume(returning: String(decoding: bytes[..<count], as: UTF8.self))
                 } else {
-                    continuation.resume(throwing: ProgramError(reason: "no datagram: \(String(cString: strerror(errno)))"))
+                    continuation.resume(
+                        throwing: ProgramError(reason: "no datagram: \(String(cString: strerror(errno)))"))
                 }
             }
         }

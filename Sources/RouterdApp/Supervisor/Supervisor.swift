@@ -3,7 +3,7 @@ import Glibc
 /// The supervisor of this process, such as systemd, which is told of the process's state: sd_notify(3).
 ///
 /// Each message is a datagram to the socket that the variable `NOTIFY_SOCKET` names. A message that cannot be sent is dropped:
-/// the supervisor then does what it does with a process that says nothing.
+/// the supervisor then takes the process for a silent one.
 package struct Supervisor: Sendable {
     /// A state of the process.
     package enum Message: Hashable, Sendable {
@@ -63,9 +63,10 @@ package struct Supervisor: Sendable {
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let length = MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0
         let text = Array(messages.map(\.text).joined(separator: "\n").utf8)
+        let flags = Int32(MSG_NOSIGNAL | MSG_DONTWAIT)
         let sent = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
-                sendto(descriptor, text, text.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT.rawValue), place, socklen_t(length))
+                sendto(descriptor, text, text.count, flags, place, socklen_t(length))
             }
         }
         return sent == text.count

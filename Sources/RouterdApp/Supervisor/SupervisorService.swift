@@ -12,7 +12,7 @@ struct SupervisorService: Service {
             try? await gracefulShutdown()
             return
         }
-        try await withGracefulShutdownHandler {
+        await withGracefulShutdownHandler {
             if let watchdog = supervisor.watchdog {
                 await cancelWhenGracefulShutdown { await watch(supervisor, every: watchdog / 2) }
             }

@@ -31,10 +31,13 @@ struct SupervisorTests {
         #expect(Supervisor(environment: name.map { ["NOTIFY_SOCKET": $0] } ?? [:], process: 1) == nil)
     }
 
-    @Test(arguments: [
-        (["WATCHDOG_USEC": "200"], .microseconds(200)), (["WATCHDOG_USEC": "200", "WATCHDOG_PID": "7"], .microseconds(200)),
-        (["WATCHDOG_USEC": "200", "WATCHDOG_PID": "8"], nil), (["WATCHDOG_USEC": "0"], nil), (["WATCHDOG_USEC": "a"], nil),
-    ] as [([String: String], Duration?)])
+    @Test(
+        arguments: [
+            (["WATCHDOG_USEC": "200"], .microseconds(200)),
+            (["WATCHDOG_USEC": "200", "WATCHDOG_PID": "7"], .microseconds(200)),
+            (["WATCHDOG_USEC": "200", "WATCHDOG_PID": "8"], nil), (["WATCHDOG_USEC": "0"], nil),
+            (["WATCHDOG_USEC": "a"], nil),
+        ] as [([String: String], Duration?)])
     func theWatchdogMayBeThatOfAnotherProcess(variables: [String: String], expected: Duration?) throws {
         let environment = variables.merging(["NOTIFY_SOCKET": "/run/x"]) { $1 }
         #expect(try #require(Supervisor(environment: environment, process: 7)).watchdog == expected)

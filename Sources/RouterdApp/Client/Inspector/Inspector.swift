@@ -51,7 +51,7 @@ package final class Inspector: Sendable {
         }
         pages.get("webhooks/{number}") { _, context in
             let entry = try self.entry(context)
-            return .json(.ok, JSONWriter.object { entry.writeWhole(to: &$0) })
+            return Response.json(.ok, JSONWriter.object { entry.writeWhole(to: &$0) })
         }
         pages.put("answer") { request, _ in try await self.plan(request) }
         pages.post("webhooks/{number}/replay") { request, context in try await self.replay(request, context) }
