@@ -28,7 +28,8 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
     }
 
     /// Makes the plugins of a configuration and finds all of its faults: an array of objects, each with the `id` of a
-    /// kind and the fields of that kind. A kind may be used once.
+    /// kind and the fields of that kind. A kind may be used once, unless its entries
+    /// name plugins of their own in `plugin`.
     ///
     /// - Returns: the plugins without a fault, and the faults in the order of the array; their pointers begin at the
     ///   array. A missing field of an entry can hide faults of the fields that its kind reads after it.
@@ -69,6 +70,11 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
         if !hasOwnName, !used.insert(kind.id).inserted {
             let message = "The \(noun) \(kind.id) is configured twice; a name makes another one of it."
             faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
+        }
+        // Decisions name the plugin: two rules of one name could not be told apart.
+        if kind.isRepeatable, let name = entry["plugin"]?.asString, !used.insert(PluginID(unchecked: name)).inserted {
+            let message = "The \(noun) \(name) is configured twice."
+            faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/plugin", message: message))
         }
         var leftOut: Set<String> = []
         // Each round leaves out the field at fault, so there are at most as many rounds as fields.

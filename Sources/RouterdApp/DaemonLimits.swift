@@ -213,10 +213,14 @@ package enum DaemonLimits {
     /// Lines that a plugin's process may write into the log, and bytes of each.
     static let pluginLogLines = 200
     static let pluginLogBytes = 1024
-    /// Maximum number of cached answers of a call-out.
-    static let pluginCacheEntries = 10_000
-    /// Commands that wait for the answers of remote rules.
+    /// Verdicts of cached answers of a call-out, in each of two generations.
+    static let pluginCacheVerdicts = 50_000
+    /// Questions to a call-out that are on their way, and that wait for one of those.
+    static let callOutsUnderWay = 64
+    static let callOutsWaiting = 1024
+    /// Commands that wait for the answers of remote rules, altogether and of one application.
     static let commandsAsking = 4096
+    static let commandsAskingOfApplication = 1024
     /// Candidates that remote rules are asked about, page by page, while all of a page are vetoed.
     static let candidatesAsked = 256
     /// Webhooks that an inspector keeps, bytes of their bodies, and the longest delay of an answer, in milliseconds.

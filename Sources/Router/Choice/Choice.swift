@@ -125,9 +125,10 @@ package struct Chooser: Sendable {
     }
 
     private func finished(
-        _ ending: RuleWalk.Ending, _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ ending: RuleWalk.Ending, _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
+        let vetoes = vetoes(walked, of: notification)
         switch ending {
         case .taken(let session, let tier, let because):
             let isNamed = notification.contentID != nil
@@ -151,17 +152,17 @@ package struct Chooser: Sendable {
     }
 
     private func noCandidate(
-        _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application
         // A session created in place of vetoed ones would be vetoed in its turn, and so would each session created
         // after it.
-        guard vetoes.isEmpty else {
+        guard walked.isEmpty else {
             let decision = Decision(
                 tier: .undeliverable, session: nil,
                 reason: reason("every session that can have it was vetoed", without: notification),
-                vetoes: vetoes, registryVersion: version, rulesVersion: ruleSet.version)
+                vetoes: vetoes(walked, of: notification), registryVersion: version, rulesVersion: ruleSet.version)
             return (.undeliverable, decision)
         }
         let activityType =
@@ -171,12 +172,12 @@ package struct Chooser: Sendable {
         if mayBeMade, let configuration {
             let decision = Decision(
                 tier: .newSession, session: nil, reason: "new session: \(configuration)",
-                registryVersion: version, rulesVersion: ruleSet.version)
+                vetoes: vetoes([], of: notification), registryVersion: version, rulesVersion: ruleSet.version)
             return (.newSession(configuration: configuration), decision)
         }
         let decision = Decision(
-            tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version,
-            rulesVersion: ruleSet.version)
+            tier: .undeliverable, session: nil, reason: "no session can have it",
+            vetoes: vetoes([], of: notification), registryVersion: version, rulesVersion: ruleSet.version)
         return (.undeliverable, decision)
     }
 

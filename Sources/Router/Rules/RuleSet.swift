@@ -12,6 +12,8 @@ package final class RuleSet: Sendable {
     package let active: [any RoutingRule]
     /// For each rule in shadow the rules that would decide if it were active.
     let shadows: [(id: PluginID, rules: [any RoutingRule])]
+    /// Whether answers of remote rules are part of a decision.
+    let hasRemoteRules: Bool
     /// Whether a rule looks at a notification before its candidates.
     private let hasNotificationRules: Bool
 
@@ -23,6 +25,7 @@ package final class RuleSet: Sendable {
         shadows = rules.filter(\.isShadow).map { shadow in
             (shadow.id, rules.filter { !$0.isShadow || $0.id == shadow.id })
         }
+        hasRemoteRules = rules.contains { $0 is RemoteRule }
         hasNotificationRules = rules.contains { $0 is any NotificationRule }
     }
 

@@ -51,6 +51,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case ignoresDraining
     /// Outcomes of attempts are dropped while the process drains.
     case dropsLateOutcomes
+    /// Memory forgets the vetoes of decisions.
+    case forgetsVetoes
 }
 
 extension EngineDriver {
@@ -147,6 +149,7 @@ extension EngineDriver {
         case .appliesBeforeCommit: effects += loop.committed(transaction.withoutJobs, at: now)
         case .countsInMemory: written.removeAll(where: \.countsTry)
         case .opensGates: reported.changes = written.map(\.withOpenGate)
+        case .forgetsVetoes: reported.changes = written.map(\.withoutVetoes)
         default: break
         }
         if let error = write(transaction, written) {
@@ -214,6 +217,19 @@ extension EngineLoop.Transaction {
 extension StoreChange {
     /// Whether the change counts a try that is about to be made.
     fileprivate var countsTry: Bool { if case .putPasscodeLock(let lock) = self { lock.isOnTrial } else { false } }
+
+    /// The same change without the vetoes of its decision.
+    fileprivate var withoutVetoes: StoreChange {
+        switch self {
+        case .insert(var new):
+            new.decision.vetoes = []
+            return .insert(new)
+        case .reassign(let sequence, var decision, let placement):
+            decision.vetoes = []
+            return .reassign(sequence, decision, placement)
+        default: return self
+        }
+    }
 
     /// The same change with an open gate.
     fileprivate var withOpenGate: StoreChange {

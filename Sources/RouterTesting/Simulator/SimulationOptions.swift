@@ -1,4 +1,5 @@
 package import Router
+package import RouterPlugin
 
 /// The parameters of a simulation. All of them follow from the seed, so that a report needs only the seed.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
@@ -11,6 +12,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var retrySchedule: [Int]
     package var moveLimit: Int
     package var rules: [SimulatedRule.Kind]
+    /// The consequence of a missing answer of the remote rule; nil without a remote rule.
+    package var remote: RemoteRule.Failure?
     package var retention: RetentionPolicy
     /// Chances per tick, in per mille.
     package var ingest: Int
@@ -78,6 +81,7 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         refusal = draw(0, 50, 300)
         stop = draw(0, 10, 40)
         reload = draw(0, 0, 20, 100)
+        remote = [nil, nil, .open, .closed].randomElement(using: &generator) ?? nil
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -85,7 +89,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var description: String {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
-        \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
+        \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), \
+        remote \(remote?.rawValue ?? "none"), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
         commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \

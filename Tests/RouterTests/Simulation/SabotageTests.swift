@@ -33,6 +33,7 @@ struct SabotageTests {
         (.skipsConnecting, ["life cycle: "]),
         (.ignoresDraining, ["stop: an attempt is started"]),
         (.dropsLateOutcomes, ["stop: "]),
+        (.forgetsVetoes, ["12.7 "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {

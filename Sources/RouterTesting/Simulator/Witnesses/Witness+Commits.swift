@@ -131,7 +131,13 @@ extension Witness {
         let entry = LedgerEntry(accepted)
         // No choice is made for an event of a session's life, nor for the content of an activation.
         if accepted.event == nil, accepted.source != .lifeCycle {
-            check(entry.decision, entry.placement, of: entry, before, at: now)
+            // A replay of many asks nothing: it is decided with what the first decision kept.
+            let payload = accepted.payload.bytes
+            let earlier = accepted.replayOf.flatMap { ledger.sequences[$0] }.flatMap { ledger.entries[$0]?.decision }
+            let answers =
+                earlier.map { SimulatedRemote.answers(to: payload, after: $0, isHeld: false) }
+                ?? SimulatedRemote.answers(to: payload)
+            check(entry.decision, entry.placement, of: entry, before, at: now, with: answers)
         }
         ledger.insert(entry)
     }
@@ -233,7 +239,11 @@ extension Witness {
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
         check(
-            decision, settlement ?? placement, of: entry, before, at: now, avoiding: isExhausted ? entry.tried : [])
+            decision, settlement ?? placement, of: entry, before, at: now,
+            with: SimulatedRemote.answers(
+                to: entry.accepted.payload.bytes, after: entry.decision,
+                isHeld: entry.heldUntil != nil || entry.heldBy != nil),
+            avoiding: isExhausted ? entry.tried : [])
         ledger.entries[sequence]?.decision = decision
         ledger.entries[sequence]?.isAmbiguous = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
@@ -298,7 +308,7 @@ extension Witness {
     /// The decision equals the brute-force choice among the sessions of its own application.
     private mutating func check(
         _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp,
-        avoiding tried: Set<SessionID> = []
+        with answers: RuleAnswers?, avoiding tried: Set<SessionID> = []
     ) {
         let accepted = entry.accepted
         guard let application = before.applications[accepted.application] else {
@@ -310,7 +320,9 @@ extension Witness {
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)
-        let expected = oracle.expectation(for: entry.view)
+        var view = entry.view
+        view.answers = answers
+        let expected = oracle.expectation(for: view)
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)
@@ -327,8 +339,16 @@ extension Witness {
         if case .newSession = outcome, case .lane = placement { deciding.insert(application.id) }
         require(
             outcome == expected.outcome && decision.tier == expected.tier
-                && decision.vetoes.map(\.session) == Array(expected.vetoed.prefix(RouterLimits.vetoesKept)),
+                && decision.vetoes.map(\.session) == vetoes(expected, answers),
             "12.7 \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
+    }
+
+    /// The sessions in the vetoes of a decision.
+    private func vetoes(_ expected: Oracle.Expectation, _ answers: RuleAnswers?) -> [SessionID] {
+        let walked = Array(expected.vetoed.prefix(RouterLimits.vetoesKept))
+        guard let remote = rules.lazy.compactMap({ $0 as? RemoteRule }).first else { return walked }
+        let further = SimulatedRemote.furtherVetoes(answers, beside: expected.vetoedRemotely, under: remote.failure)
+        return walked + further.map { $0 ?? .every }
     }
 
     /// The configuration of a session created for this decision.

@@ -50,7 +50,7 @@ package struct World {
         generator = SeededGenerator(seed: ~seed)
         mishaps = SeededGenerator(seed: seed ^ 0x9E37_79B9_7F4A_7C15)
         self.sabotage = sabotage
-        rules = options.rules.map { SimulatedRule($0) }
+        rules = options.rules.map { SimulatedRule($0) } + (options.remote.map { [SimulatedRemote.rule($0)] } ?? [])
         witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
         let engine = Engine(
             recovering: RecoveredState(), rules: rules, caps: options.caps, moveLimit: options.moveLimit,

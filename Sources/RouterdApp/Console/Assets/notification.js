@@ -62,7 +62,7 @@ function steps(one) {
   if (one.decision) {
     items.push(h("li", {}, "decided: ", h("b", {}, one.decision.session ?? "no session"), " (", one.decision.tier,
       ") – ", one.decision.reason, (one.decision.vetoes ?? []).map((veto) =>
-        h("p", { class: "wait" }, `${veto.session} was vetoed by ${veto.rule}: ${veto.reason}`))));
+        h("p", { class: "wait" }, `${veto.session ?? "every other session"} was vetoed by ${veto.rule}: ${veto.reason}`))));
   }
   for (const attempt of one.attempts ?? []) {
     const isGood = attempt.status >= 200 && attempt.status < 300;

@@ -36,7 +36,7 @@ package enum NotificationBody {
             object.array("vetoes") { vetoes in
                 for veto in decision.vetoes {
                     vetoes.object {
-                        $0.field("session", veto.session)
+                        $0.field("session", veto.session == .every ? nil : veto.session)
                         $0.field("rule", veto.rule)
                         $0.field("reason", veto.reason)
                     }

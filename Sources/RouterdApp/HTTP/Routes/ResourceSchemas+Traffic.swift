@@ -13,7 +13,7 @@ extension ResourceSchemas {
                 ],
                 optional: [
                     "rerouteOf": .text,
-                    "vetoes": .list(of: .object(["session": .text, "rule": .text, "reason": .text])),
+                    "vetoes": .list(of: .object(["session": .text.orNull, "rule": .text, "reason": .text])),
                     "configuration": .text, "heldUntil": .time.orNull, "dropped": .flag,
                 ])
         ),
