@@ -21,6 +21,9 @@ package enum RouterLimits {
     package static let resourcesNamed = 3
     /// Maximum number of commands that share one transaction.
     package static let commandsPerTransaction = 512
+    /// The number of changed rows after which no further command joins a transaction: other commands must not wait long for
+    /// it.
+    package static let rowsPerTransaction = 2048
     /// Sum of the weights of lookups (`Lookup.weight`) after which no further command joins a read of facts: all facts of a
     /// read are in memory together.
     package static let lookupsPerRead = 512

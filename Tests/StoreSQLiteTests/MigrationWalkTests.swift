@@ -107,7 +107,7 @@ struct MigrationWalkTests {
             "gate.state": "'opened'", "source.id": "'src'", "source.secrets": "CAST('[]' AS BLOB)",
             "source.definition": "'\(definition)'", "resource_set.name": "'set'", "members": "'[]'",
             "rules.version": "1", "rules.origin": "'request'", "rules.document": "X'5B5D'",
-            "segment.number": "0", "list_entry.segment": "0", "hash": "1",
+            "application.is_deleting": "0", "segment.number": "0", "list_entry.segment": "0", "hash": "1",
         ]
         let numbers = [
             "supports_multiple_scenes", "prefers_requires_can", "max_in_flight_per_session", "immediate", "failures",

@@ -32,7 +32,7 @@ struct QueryPlanTests {
     func keysAreFoundByHash() throws {
         let plan = try plan(NotificationReader.selectKey)
         #expect(
-            plan.filter { $0.hasPrefix("S") } == [
+            plan.filter { $0.hasPrefix("SEARCH") } == [
                 "SEARCH temp.recent_key USING PRIMARY KEY (hash=?)",
                 "SEARCH dedupe_key USING PRIMARY KEY (sequence=? AND application=? AND source=? AND key=?)",
                 "SEARCH key_index USING PRIMARY KEY (hash=?)",
@@ -44,6 +44,7 @@ struct QueryPlanTests {
         "cleaning an index looks at its own slice or segments",
         arguments: [
             ChangeWriter.removeEntries, ChangeWriter.removeHashes, ChangeWriter.removeSegments,
+            ChangeWriter.removeFloors,
         ])
     func cleaningIsBounded(_ statement: String) throws {
         #expect(try plan(statement).first?.hasPrefix("SEARCH ") == true)

@@ -77,6 +77,8 @@ package enum FollowUp: Hashable, Sendable {
     case forget
     /// Send the next notifications of a replay.
     case replay(ReplayID)
+    /// Make the next step of the deletion of an application.
+    case proceedDeletion(ApplicationID)
 }
 
 /// A notification that came in.
@@ -348,6 +350,8 @@ package enum Reply: Sendable {
     /// The batch may go on: it is new, or the same as before.
     case batchBegun
     case deleted
+    /// The application is gone; its name is taken until all that belongs to it is deleted.
+    case deletionBegun(Application)
     /// The endpoint after its secret was exchanged, or as it is now if the request had come before.
     case endpoint(Endpoint)
     /// Called back: cancelled, or in flight and not to be tried again.
@@ -372,6 +376,8 @@ package enum Reply: Sendable {
 /// Why a command was refused. Nothing was changed.
 package enum Refusal: Error, Hashable, Sendable {
     case unknownApplication(ApplicationID)
+    /// The deletion of the application has begun, and is not complete.
+    case applicationDeleting(ApplicationID)
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
     case unknownReplay(ReplayID)

@@ -10,8 +10,12 @@ extension Engine {
         followUps += releases(atOpen: effects.gates) + passcodesToForget(of: effects.locked)
         if effects.hasForgotten { followUps.append(.forget) }
         followUps += effects.leaving.filter { mayFinishDiscard($0, at: now) }.sorted().map { .finishDiscard($0) }
-        return followUps
-            + effects.closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .drain($0) }
+        if !effects.deletions.isEmpty { followUps += goOn(deleting: effects.deletions) }
+        // The steps of its deletion empty the lanes of an application.
+        let left = effects.closed.filter {
+            planner.lanes[$0]?.needsDraining == true && deletions[$0.application] == nil
+        }
+        return followUps + left.sorted().map { .drain($0) }
     }
 
     private mutating func apply(_ change: StoreChange, at now: Timestamp, _ effects: inout AppliedEffects) {
@@ -21,6 +25,10 @@ extension Engine {
             effects.gates.formUnion(tenants[application.id]?.gatesWithGated ?? [])
             effects.locked.insert(application.id)
         case .deleteApplication(let id): effects.closed.formUnion(delete(id))
+        case .beginDeletion(let id):
+            beginDeletion(of: id)
+            effects.deletions.insert(id)
+        case .sweep(let id, _): effects.deletions.insert(id)
         case .putSource(let source): catalog.put(source)
         case .deleteSource(let id): catalog.remove(id)
         case .putResourceSet(let set): catalog.put(set)
@@ -70,14 +78,25 @@ extension Engine {
             if let key = planner.lane(of: sequence) {
                 tenants[key.application]?.deliveries.rescheduled(sequence)
             }
-            if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
-        case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
+            if let key = planner.closedLane(of: sequence) {
+                effects.closed.insert(key)
+                effects.leaving.insert(key)
+                deletions[key.application]?.look(at: key)
+            }
+        case .recall(let sequence, let recall):
+            planner.recall(sequence, as: recall)
+            if recall == .applicationDeleted, let id = planner.lane(of: sequence)?.application {
+                effects.deletions.insert(id)
+            }
         case .reassign(let sequence, let decision, let placement):
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
             reassign(sequence, decision, placement, &effects.closed)
             if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
         case .settle(let sequence, let settlement, let time):
             forgetLater(time)
+            if settlement == .deadLettered(.applicationDeleted), let id = applicationWaited(for: sequence) {
+                effects.deletions.insert(id)
+            }
             // Others may wait for the same session that is gone.
             if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
@@ -138,6 +157,7 @@ extension Engine {
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
+        deletions[id] = nil
         _ = removeFromMemory(id)
         catalog.takeSources(of: id)
         let keys = planner.lanes.keys(of: id)
@@ -239,6 +259,8 @@ private struct AppliedEffects {
     var gates: Set<GateKey> = []
     /// Applications whose settings or passcode locks have changed.
     var locked: Set<ApplicationID> = []
+    /// Applications whose deletion has made a step, and others of which notifications ended because of it.
+    var deletions: Set<ApplicationID> = []
     var hasForgotten = false
     var followUps: [FollowUp] = []
 }

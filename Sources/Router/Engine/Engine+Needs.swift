@@ -20,7 +20,8 @@ extension Engine {
         case .acknowledge(let word): [.notification(word.notification)]
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
-        case .putSource, .deleteSource, .putApplication, .deleteApplication, .disconnectSession, .refreshSession, .gate,
+        case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
+        case .putSource, .deleteSource, .putApplication, .disconnectSession, .refreshSession, .gate,
             .passcode, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }
@@ -67,6 +68,7 @@ extension Engine {
         case .finishDiscard(let key): needs(endOf: key)
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
         case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
+        case .proceedDeletion(let id): deletions[id] == nil ? [] : [belongings(of: id)]
         case .lapseLease, .lapsePresence, .lock, .forgetPasscodes: []
         }
     }

@@ -27,11 +27,14 @@ extension Engine {
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
         case .applySet(let draft): try apply(draft, in: &plan)
         case .putRules(let draft): put(draft, in: &plan)
-        case .putApplication(let draft): changes(of: draft.application.id).put(draft, in: &plan)
-        case .deleteApplication(let id): if knows(id, &plan) { changes(of: id).delete(in: &plan) }
+        case .putApplication(let draft):
+            let id = draft.application.id
+            if deletions[id] != nil { return plan.refuse(.applicationDeleting(id)) }
+            changes(of: id).put(draft, in: &plan)
+        case .deleteApplication(let id): try delete(id, in: &plan)
         case .rotateSecret(let place, let rotation, let once):
             guard let tenant = tenants[place.application] else {
-                return plan.refuse(.unknownApplication(place.application))
+                return plan.refuse(absence(of: place.application))
             }
             try SecretExchange(tenant: tenant).rotate(place, rotation, once: once, in: &plan)
         case .gate(let request): gates(request.application, &plan)?.hear(request, in: &plan)
@@ -74,9 +77,12 @@ extension Engine {
             guard let delivery = planner.delivery(sequence), delivery.isEnding else { return }
             plan.settle(sequence, as: delivery.notification.recall?.settlement ?? .expired)
         case .release(let sequence):
-            guard let notification = held(sequence) else { return }
+            guard let notification = held(sequence), deletions[notification.application] == nil else { return }
             try rerouting(in: notification.application).release(notification, in: &plan)
-        case .drain(let key): try rerouting(in: key.application).drain(key, in: &plan)
+        case .drain(let key):
+            guard deletions[key.application] == nil else { return }
+            try rerouting(in: key.application).drain(key, in: &plan)
+        case .proceedDeletion(let id): try proceedDeletion(of: id, in: &plan)
         case .releaseGated(let key): try rerouting(in: key.application).release(gatedAt: key, in: &plan)
         case .lapseLease(let key): scenes(key.application)?.lapse(key.session, in: &plan)
         case .lapsePresence(let key): lapsePresence(key, in: &plan)
@@ -121,7 +127,7 @@ extension Engine {
 
     /// Whether an application exists; the plan is refused if it does not.
     private func knows(_ id: ApplicationID, _ plan: inout PlanDraft) -> Bool {
-        if tenants[id] == nil { plan.refuse(.unknownApplication(id)) }
+        if tenants[id] == nil { plan.refuse(absence(of: id)) }
         return tenants[id] != nil
     }
 
@@ -144,7 +150,7 @@ extension Engine {
         tenants[id].map { ApplicationGates(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
     }
 
-    private func changes(of id: ApplicationID) -> ApplicationChanges {
+    func changes(of id: ApplicationID) -> ApplicationChanges {
         ApplicationChanges(tenant: tenants[id], lanes: planner.view)
     }
 
@@ -157,7 +163,7 @@ extension Engine {
 
     private func accept(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) {
         guard let tenant = tenants[request.application] else {
-            return plan.refuse(.unknownApplication(request.application))
+            return plan.refuse(absence(of: request.application))
         }
         if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
         let lanes = request.notification.collapseID == nil ? nil : planner.view
@@ -169,7 +175,7 @@ extension Engine {
             plan.reply = .acceptedAll([])
             return
         }
-        guard let tenant = tenants[id] else { return plan.refuse(.unknownApplication(id)) }
+        guard let tenant = tenants[id] else { return plan.refuse(absence(of: id)) }
         try Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline).acceptAll(
             requests, refusal: { refusal(ofDeviceOf: $0, in: tenant) }, in: &plan)
     }

@@ -9,7 +9,7 @@ extension Engine {
     /// The connection itself is not kept, so nothing has to be committed for it; if the rest fails, the owner ends the
     /// connection.
     mutating func attach(_ key: SessionKey, epoch: Int64, in plan: inout PlanDraft) {
-        guard let tenant = tenants[key.application] else { return plan.refuse(.unknownApplication(key.application)) }
+        guard let tenant = tenants[key.application] else { return plan.refuse(absence(of: key.application)) }
         guard let session = tenant.sessions[key.session] else { return plan.refuse(.unknownSession(key)) }
         guard tenant.endpoint(of: session)?.isStream == true else { return plan.refuse(.notAStream(key)) }
         planner.consumers.attach(key, epoch: epoch)

@@ -65,14 +65,16 @@ extension Engine {
     }
 
     /// Takes the tenant of an application out of memory, with its timers and held notifications; its lanes stay.
-    mutating func removeFromMemory(_ id: ApplicationID) -> Tenant? {
+    ///
+    /// - Parameter keepingHolders: Whether the held notifications stay known as those of the application.
+    mutating func removeFromMemory(_ id: ApplicationID, keepingHolders: Bool = false) -> Tenant? {
         guard let tenant = tenants.removeValue(forKey: id) else { return nil }
         for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
         for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
         for lock in tenant.gates.locks { timers.cancel(.passcode(lock.key)) }
         for sequence in tenant.deliveries.held.keys {
             timers.cancel(.hold(sequence))
-            holders[sequence] = nil
+            if !keepingHolders { holders[sequence] = nil }
         }
         return tenant
     }

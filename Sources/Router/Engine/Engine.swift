@@ -15,8 +15,7 @@ package import RouterPlugin
 /// crash it between any two steps.
 package struct Engine: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant] = [:]
-    /// The applications of held notifications: changes name a notification by its sequence alone.
-    var holders: [NotificationSequence: ApplicationID] = [:]
+    private(set) var records = Indirect(EngineRecords())
     package internal(set) var planner: LanePlanner
     var catalog = ResourceCatalog()
     var replaying: Replays
@@ -34,6 +33,18 @@ package struct Engine: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
+    }
+
+    /// Applications whose deletion has begun. They are no tenants any more.
+    package internal(set) var deletions: [ApplicationID: ApplicationDeletion] {
+        _read { yield records.value.deletions }
+        _modify { yield &records.value.deletions }
+    }
+
+    /// The applications of held notifications: changes name a notification by its sequence alone.
+    var holders: [NotificationSequence: ApplicationID] {
+        _read { yield records.value.holders }
+        _modify { yield &records.value.holders }
     }
 
     /// Builds the engine from the content of the store.
@@ -66,6 +77,7 @@ package struct Engine: Sendable {
         for application in state.applications {
             tenants[application.id] = Tenant(application: application, expecting: sizes[application.id] ?? 0)
         }
+        for application in state.deletions { deletions[application.id] = ApplicationDeletion(of: application) }
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
@@ -84,6 +96,7 @@ package struct Engine: Sendable {
             notification.isInDoubt = !notification.isHeld
             place(notification, payload: nil, &closed)
         }
+        for id in deletions.keys { arrangeDeletion(of: id) }
         for replay in state.replays {
             replaying.put(replay)
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
@@ -96,7 +109,9 @@ package struct Engine: Sendable {
 
     /// The work that recovery leaves, to be done before anything else.
     package var recoveryFollowUps: [FollowUp] {
-        followUps(taking: tenants.values, planner.lanes.filter(\.value.needsDraining).map(\.key).sorted())
+        let left = planner.lanes.filter { deletions[$0.key.application] == nil && $0.value.needsDraining }
+        return followUps(taking: tenants.values, left.map(\.key).sorted())
+            + deletions.keys.sorted().map { .proceedDeletion($0) }
     }
 
     /// Plans that rules take the place of those in use; nothing changes if they are the same.
@@ -150,8 +165,14 @@ package struct Engine: Sendable {
 
     /// The notifications that wait for a time or a gate, of all applications: tests and the simulator look at them.
     package var held: [NotificationSequence: UnsettledNotification] {
-        tenants.values.reduce(into: [:]) { all, tenant in
-            all.merge(tenant.deliveries.held) { first, _ in first }
+        (tenants.values.map(\.deliveries.held) + deletions.values.map(\.held)).reduce(into: [:]) { all, held in
+            all.merge(held) { first, _ in first }
         }
     }
+}
+
+/// The state of an engine that few commands look at. It lies behind one reference: readers copy the engine.
+struct EngineRecords: Sendable {
+    var deletions: [ApplicationID: ApplicationDeletion] = [:]
+    var holders: [NotificationSequence: ApplicationID] = [:]
 }

@@ -109,7 +109,9 @@ package struct EngineLoop: Sendable {
             return []
         }
         guard let job = pending.first else { return batched.isEmpty ? finish(at: now) : [end()] }
-        let isFull = batched.count >= limits.commands || job.isAlone || batched.last?.isAlone == true
+        let isFull =
+            batched.count >= limits.commands || batch.rows >= limits.rows || job.isAlone
+            || batched.last?.isAlone == true
         if isFull, !batched.isEmpty { return [end()] }
         if informed == 0 { return inform() }
         do {

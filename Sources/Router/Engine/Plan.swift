@@ -71,6 +71,8 @@ package enum PlanKey: Hashable, Sendable {
 /// The plans that share one transaction.
 package struct Batch: Sendable {
     package private(set) var plans: [Plan] = []
+    /// The sum of `StoreChange.rows`.
+    package private(set) var rows = 0
     private var written: Set<PlanKey> = []
 
     package init() {}
@@ -85,7 +87,10 @@ package struct Batch: Sendable {
 
     package mutating func append(_ plan: Plan) {
         plans.append(plan)
-        for change in plan.changes { change.visitKeys { written.insert($0) } }
+        for change in plan.changes {
+            rows += change.rows
+            change.visitKeys { written.insert($0) }
+        }
         written.formUnion(plan.touched)
     }
 }

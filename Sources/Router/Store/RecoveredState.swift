@@ -2,7 +2,11 @@ package import RouterPlugin
 
 /// The data from which the engine is built at start.
 package struct RecoveredState: Hashable, Sendable {
+    /// In order of their names; those whose deletion has begun are in `deletions`.
     package var applications: [Application]
+    /// Applications whose deletion has begun, in order of their names. Nothing that belongs to them is recovered but their
+    /// unsettled notifications.
+    package var deletions: [Application]
     /// In order of their names.
     package var sources: [SourceDefinition]
     /// In order of their names.
@@ -28,7 +32,8 @@ package struct RecoveredState: Hashable, Sendable {
     package var newestTime: Timestamp?
 
     package init(
-        applications: [Application] = [], sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
+        applications: [Application] = [], deletions: [Application] = [],
+        sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
         rules: KeptRules? = nil, sessions: [SceneSession] = [],
         gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
         passcodeLocks: [PasscodeLock] = [],
@@ -36,6 +41,7 @@ package struct RecoveredState: Hashable, Sendable {
         newestTime: Timestamp? = nil
     ) {
         self.applications = applications
+        self.deletions = deletions
         self.sources = sources
         self.resourceSets = resourceSets
         self.rules = rules

@@ -39,6 +39,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case countsInMemory
     /// Tries are not recovered.
     case forgetsTries
+    /// Deletions that have begun are not recovered.
+    case forgetsDeletions
     /// Reports of an earlier term count as reports of the current one.
     case hearsStaleTerms
     /// Applications that were left are not locked.

@@ -32,8 +32,8 @@ struct CheckedTable {
     static let column = "row_check"
 
     static let all = [
-        ledger, application, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock, notification,
-        payload, attempt, rules,
+        ledger, application, keyFloor, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock,
+        notification, payload, attempt, rules,
     ]
 
     /// The sum of a row, as an expression.
@@ -119,8 +119,11 @@ extension CheckedTable {
         timeout_seconds, max_in_flight_per_session, retry_schedule, delegate_keys, statuses, reroute_on_exhausted,
         reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene, onboarding_configured,
         demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers, requires_content_id,
-        delegate_format
-        """)
+        delegate_format, is_deleting
+        """,
+        defaults: ["is_deleting": "0"])
+
+    static let keyFloor = CheckedTable("key_floor", key: ["application"], "application, sequence")
 
     static let sceneConfiguration = CheckedTable(
         "scene_configuration", key: ["application", "position"],

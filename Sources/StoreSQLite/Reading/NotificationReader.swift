@@ -36,7 +36,8 @@ enum NotificationReader {
           JOIN payload ON payload.sequence = found.sequence
           LEFT JOIN first_answer AS first ON first.sequence = found.sequence
         """
-    /// The notification of a key, for the connection that writes. Hashes only find candidates.
+    /// The notification of a key, for the connection that writes. Hashes only find candidates, and keys up to the floor of
+    /// their application are those of an earlier one.
     static let selectKey = """
         SELECT dedupe_key.sequence
         FROM (
@@ -45,6 +46,7 @@ enum NotificationReader {
         ) AS candidate
         CROSS JOIN dedupe_key ON dedupe_key.sequence = candidate.sequence
           AND dedupe_key.application = ?1 AND dedupe_key.source = ?2 AND dedupe_key.key = ?3
+        WHERE candidate.sequence > ifnull((SELECT sequence FROM key_floor WHERE application = ?1), 0)
         """
 
     private static let selectAnswer = """

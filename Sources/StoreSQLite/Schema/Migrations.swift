@@ -35,6 +35,7 @@ enum Migrations {
         ("lists-by-tenant", [listsByTenant]),
         ("row-checks", [rowChecks]),
         ("rules", [rules]),
+        ("deletions", [deletions]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -59,6 +60,10 @@ enum Migrations {
                 if step.name == "rules" {
                     try RowSum.install(on: db)
                     try db.execute(sql: rulesValues)
+                }
+                if step.name == "deletions" {
+                    try RowSum.install(on: db)
+                    try db.execute(sql: deletionRowChecks)
                 }
                 try db.execute(sql: "PRAGMA user_version = \(place + 1)")
             }

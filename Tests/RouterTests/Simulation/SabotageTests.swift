@@ -27,6 +27,10 @@ struct SabotageTests {
         (.believesEverybody, ["passcode: "]),
         (.countsInMemory, ["passcode: compared before"]),
         (.forgetsTries, ["passcode: "]),
+        (
+            .forgetsDeletions,
+            ["registered while it is being deleted", "P2 ", "P8 the deletion of", "the router contradicts"]
+        ),
         (.hearsStaleTerms, ["gate: a stale term"]),
         (.neverLocks, ["passcode: ", "P8 the lock of"]),
         (.tellsTheGone, ["gate: "]),

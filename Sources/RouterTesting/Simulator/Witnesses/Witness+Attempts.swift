@@ -137,6 +137,7 @@ extension Witness {
             require(engine.session(key) == session, "the engine knows \(key) differently")
             if let end = session.leaseExpiresAt { checkWake(engine, end, "the lease of \(key)", at: now) }
         }
+        for id in ledger.deleting { fail("P8 the deletion of \(id) does not go on") }
         let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
         require(sessions == ledger.registrations.sessions.count, "12.9 the engine has sessions that are not there")
         for (key, session) in ledger.registrations.discarded {

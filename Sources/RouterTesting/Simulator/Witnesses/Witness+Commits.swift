@@ -15,7 +15,14 @@ extension Witness {
             switch change {
             case .putPasscodeLock(let lock): put(lock, at: now)
             case .putGate(let gate): put(gate)
-            case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
+            case .putApplication, .deleteApplication, .beginDeletion, .putSession, .deleteSession, .keepAnswer:
+                registered(change)
+            case .sweep(let id, _):
+                require(ledger.deleting.contains(id), "swept, and its deletion has not begun: \(id)")
+                let isOver = ledger.unsettled.allSatisfy { sequence in
+                    ledger.entries[sequence].map { $0.accepted.application != id || $0.recall != nil } ?? true
+                }
+                require(isOver, "swept while its notifications wait: \(id)")
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
             case .recordAttempt(let attempt): recorded(attempt, before)
@@ -91,8 +98,12 @@ extension Witness {
 
     private mutating func registered(_ change: StoreChange) {
         switch change {
-        case .putApplication(let application): ledger.registrations.applications[application.id] = application
-        case .deleteApplication(let id):
+        case .putApplication(let application):
+            require(
+                !ledger.deleting.contains(application.id), "registered while it is being deleted: \(application.id)")
+            ledger.registrations.applications[application.id] = application
+        case .deleteApplication(let id), .beginDeletion(let id):
+            if case .beginDeletion = change { ledger.deleting.insert(id) } else { ledger.deleting.remove(id) }
             ledger.registrations.applications[id] = nil
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
             ledger.registrations.discarded = ledger.registrations.discarded.filter { $0.key.application != id }
@@ -268,7 +279,7 @@ extension Witness {
             require(entry.accepted.event != nil, "the receiver is gone, and could be another one: \(sequence)")
             require(!isOpen || entry.recorded > 0, "the receiver is there: \(sequence)")
         case .deadLettered(.applicationDeleted):
-            let isGone = endsOf == entry.accepted.application || entry.recall == .applicationDeleted
+            let isGone = isDeleted(entry.accepted.application) || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
         case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
             .deadLettered(.egressRefused), .deadLettered(.formatFailed):
@@ -291,10 +302,14 @@ extension Witness {
         case .superseded: obsolete.append(entry)
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
-        case .applicationDeleted: require(endsOf == entry.accepted.application, "the application is there: \(sequence)")
+        case .applicationDeleted:
+            require(isDeleted(entry.accepted.application), "the application is there: \(sequence)")
         }
         ledger.entries[sequence]?.recall = entry.recall ?? recall
     }
+
+    /// Whether the current transaction deletes the application, or its deletion has begun.
+    private func isDeleted(_ id: ApplicationID) -> Bool { endsOf == id || ledger.deleting.contains(id) }
 
     private mutating func unsettledEntry(_ sequence: NotificationSequence, _ event: String) -> LedgerEntry? {
         guard let entry = ledger.entries[sequence] else {

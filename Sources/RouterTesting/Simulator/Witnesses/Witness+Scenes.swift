@@ -24,7 +24,8 @@ extension Witness {
                 }
                 put[session.key] = session
             case .deleteSession(let key): scenes.told[key] = nil
-            case .deleteApplication(let id): scenes.told = scenes.told.filter { $0.key.application != id }
+            case .deleteApplication(let id), .beginDeletion(let id):
+                scenes.told = scenes.told.filter { $0.key.application != id }
             case .insert(let accepted):
                 guard let event = accepted.event, let session = accepted.decision.session else { break }
                 let settings = before.applications[accepted.application]?.delivery

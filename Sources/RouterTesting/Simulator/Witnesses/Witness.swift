@@ -91,7 +91,7 @@ struct Witness {
                 named.count > 1
                     || names.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
                 "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
-        case .refused(.unknownApplication), .refused(.storeUnavailable): break
+        case .refused(.unknownApplication), .refused(.applicationDeleting), .refused(.storeUnavailable): break
         case .refused(.contentIDMissing):
             require(
                 request.notification.contentID == nil && request.notification.kind == .notification,

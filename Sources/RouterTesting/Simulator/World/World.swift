@@ -201,6 +201,7 @@ package struct World {
         if faults, happens(options.clockJump) { jump() }
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
+        if sabotage == .forgetsDeletions { state.deletions = [] }
         let inUse = state.rules.map { Self.rules(of: $0.document) } ?? rules
         let engine = Engine(
             recovering: state, rules: inUse, caps: options.caps, moveLimit: options.moveLimit,

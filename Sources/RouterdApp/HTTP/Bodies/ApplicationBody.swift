@@ -18,6 +18,21 @@ package struct ApplicationScenes: Sendable {
     }
 }
 
+/// An application as reads show it.
+struct ShownApplication: Sendable {
+    let application: Application
+    /// Nil if it is being deleted.
+    let scenes: ApplicationScenes?
+
+    init(application: Application, scenes: ApplicationScenes) {
+        (self.application, self.scenes) = (application, scenes)
+    }
+
+    init(_ deletion: ApplicationDeletion) { (application, scenes) = (deletion.application, nil) }
+
+    var body: [UInt8] { ApplicationBody.write(application, scenes, isDeleting: scenes == nil) }
+}
+
 /// Applications on the wire.
 package enum ApplicationBody {
     /// Reads an application that a client puts.
@@ -161,11 +176,13 @@ package enum ApplicationBody {
     ///
     /// - Parameter scenes: Left out if they were not asked for.
     package static func write(
-        _ application: Application, _ scenes: ApplicationScenes? = nil, issued: ApplicationDraft? = nil
+        _ application: Application, _ scenes: ApplicationScenes? = nil, isDeleting: Bool = false,
+        issued: ApplicationDraft? = nil
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("id", application.id)
             body.field("displayName", application.displayName)
+            if isDeleting { body.field("deleting", true) }
             if let scenes { scenes.write(to: &body) }
             body.object("manifest") { manifest in
                 manifest.field("supportsMultipleScenes", application.manifest.multipleScenesSetting)

@@ -138,6 +138,12 @@ extension Problem {
         Problem(.notFound, "unknown-delivery", "The session has no delivery \(id), or was not sent it yet.")
     }
 
+    static func applicationDeleting(_ id: ApplicationID) -> Problem {
+        Problem(
+            .conflict, "application-deleting",
+            "The application \(id) is being deleted; its name is free when that is complete.")
+    }
+
     /// A refusal about a receiver that connects out.
     private static func ofStream(_ refusal: Refusal) -> Problem {
         switch refusal {
@@ -152,6 +158,7 @@ extension Problem {
         switch refusal {
         case .unknownApplication(let id):
             self.init(.notFound, "unknown-application", "There is no application \(id).")
+        case .applicationDeleting(let id): self = .applicationDeleting(id)
         case .unknownSession(let key):
             self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
         case .unknownNotification(let id):

@@ -51,7 +51,7 @@ extension API {
         let (explained, conditions) = try await host.read {
             (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
             guard let tenant = engine.tenants[accept.application] else {
-                throw Problem(.unknownApplication(accept.application))
+                throw Problem(engine.absence(of: accept.application))
             }
             guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))

@@ -58,9 +58,7 @@ extension API {
         let key = try context.sessionKey()
         try sessionTests.take(
             key.application, perSecond: DaemonLimits.sessionTestsPerSecond, at: context.channel.eventLoop.now)
-        guard await host.read({ $0.tenants[key.application] != nil }) else {
-            throw Problem(.unknownApplication(key.application))
-        }
+        if let absence = await host.absence(of: key.application) { throw Problem(absence) }
         guard let attempt = await host.test(key) else { throw Problem(.unknownSession(key)) }
         return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, for: caller, to: &$0) })
     }

@@ -22,7 +22,8 @@ extension Operation {
         ) { $0.getApplication },
         Operation(
             .delete, applicationPath, .scope(.admin), "deleteApplication",
-            "Deletes an application with its sessions and sources.", .noContent
+            "Deletes an application with its sessions and sources, at once or in steps.", .noContent,
+            .accepted(.named("Application"))
         ) { $0.deleteApplication },
         Operation(
             .post, "\(applicationPath)/delegate/rotate-secret", .scope(.admin), "rotateDelegateSecret",

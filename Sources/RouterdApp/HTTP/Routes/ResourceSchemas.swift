@@ -89,7 +89,7 @@ package enum ResourceSchemas {
                     optional: [
                         "activationState": .activationState, "currentSession": .text.orNull,
                         "onboardingSession": .text.orNull, "delegate": .named("Endpoint"),
-                        "observers": .list(of: .text),
+                        "observers": .list(of: .text), "deleting": .flag,
                         "gates": .object([:], optional: ["onboarding": .document, "passcode": .document]),
                     ])
             ),
