@@ -129,9 +129,9 @@ verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000
 chaos: release  ## Break things around the daemon for some twenty minutes and judge what came of it; docs/CHAOS.md.
 	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
 
-check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a few crash points.
+check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a deletion, a few crash points.
 	python3 -m unittest discover -s Tests/chaos -q
-	python3 Tests/chaos/run.py zoo raw storm model sweep --kills 3 --points 1 --short --without-open --routerd $(ROUTERD)
+	python3 Tests/chaos/run.py zoo raw storm model deletion sweep --kills 3 --cycles 3 --points 1 --short --without-open --routerd $(ROUTERD)
 
 check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders, from PyPI, against the daemon.
 	@Scripts/setup.sh python3-venv curl openssl jq
