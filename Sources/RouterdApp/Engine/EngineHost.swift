@@ -26,6 +26,8 @@ package actor EngineHost {
     nonisolated let logger: Logger
     var loop: EngineLoop
     var reports: EngineReports
+    /// The store's last fault, which readers learn without waiting for the engine.
+    nonisolated let recentFault = RecentFault()
     /// The clients of this round, in order of their tickets.
     private var waiting: [(answers: PendingAnswers, place: Int)] = []
     private let alarm = Alarm()
@@ -64,7 +66,7 @@ package actor EngineHost {
         if !observers.isEmpty { self.feed.keepRecording() }
         var state = try store.recover(using: draft, telling: progress)
         clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
-        reports = EngineReports(clock, logger: logger)
+        reports = EngineReports(clock, recentFault, logger: logger)
         Self.correct(&state, at: clock.now, logger)
         let engine = Engine(
             recovering: state, rules: rules, caps: caps, retention: retention, registration: registration,

@@ -120,8 +120,8 @@ package struct API: Sendable {
     /// The answer to `/healthz`.
     static var alive: Response { Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
 
-    func readiness() async throws -> Response {
-        if let fault = await host.storeFault() {
+    func readiness() throws -> Response {
+        if let fault = host.storeFault() {
             throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
         }
         return Response.json(.ok, Array(#"{"status":"ready"}"#.utf8))

@@ -217,7 +217,7 @@ extension Operation {
         },
         Operation(
             .get, "/readyz", .open, "getReadiness", "Says whether the store can be written.", .ok(.word("ready"))
-        ) { api in { _, _, _ in try await api.readiness() } },
+        ) { api in { _, _, _ in try api.readiness() } },
         Operation(
             .get, "/openapi.json", .open, "getOpenAPI", "Shows this API as an OpenAPI 3.1 document.",
             .ok(.document)
