@@ -83,6 +83,12 @@ package enum RouterLimits {
     package static let configurationMilliseconds: Int64 = 15_000
     /// Maximum number of discarded sessions in one event for the delegate.
     package static let discardedSessions = 1000
+    /// How many operations a gate keeps the progress of.
+    package static let gateOperations = 16
+    /// The lease of the responsible session at a gate if it names none, in milliseconds.
+    package static let gateLeaseMilliseconds: Int64 = 60_000
+    /// How often the endpoint of such a session may fail to take one event until the session counts as silent.
+    package static let gateFailures = 2
     /// Maximum number of sessions that are told of a change of their gate: the best-ranked ones.
     package static let sessionsToldOfGate = 1000
     /// Maximum length of the name under which a client keeps the result of onboarding, and of a word in a report, in

@@ -127,7 +127,8 @@ struct MigrationWalkTests {
             "failure_curl_code", "failure_message", "retry_after_seconds", "remote_address", "http_version",
             "answer_fault", "created", "session_made", "since", "until", "ended_at", "responsible", "onboarding_id",
             "gate.progress", "passcode_lock.hash", "chosen_at", "device_key", "challenge", "challenge_expires_at",
-            "challenge_term", "proven_term", "locks_at", "left_at", "row_check",
+            "challenge_term", "proven_term", "locks_at", "left_at", "row_check", "forgotten_through",
+            "keeps_held_on_reset", "covers_in_background", "gate.configuration", "operations", "gate.failure",
         ]
         for column in numbers { values[column] = "1" }
         for column in absent { values[column] = "NULL" }

@@ -67,6 +67,8 @@ package enum FollowUp: Hashable, Sendable {
     case lapsePresence(SessionKey)
     /// Decide the notifications that wait for an open gate again.
     case releaseGated(GateKey)
+    /// End notifications for the person from before a gate's reset, a bounded number at a time.
+    case forgetHeld(GateKey)
     /// An application has been left for long enough.
     case lock(GateKey)
     /// Forget passcodes of an application that has none any more, a bounded number at a time.

@@ -8,6 +8,7 @@ extension Engine {
         for change in changes { apply(change, at: now, &effects) }
         var followUps = effects.followUps
         followUps += releases(atOpen: effects.gates) + passcodesToForget(of: effects.locked)
+        followUps += effects.forgetting.filter { hasForgotten(at: $0) }.sorted().map { .forgetHeld($0) }
         if effects.hasForgotten { followUps.append(.forget) }
         followUps += effects.leaving.filter { mayFinishDiscard($0, at: now) }.sorted().map { .finishDiscard($0) }
         if !effects.deletions.isEmpty { followUps += goOn(deleting: effects.deletions) }
@@ -41,6 +42,7 @@ extension Engine {
         case .putGate(let gate):
             put(gate)
             effects.gates.insert(gate.key)
+            if gate.state == .resetting { effects.forgetting.insert(gate.key) }
         case .deleteSession(let key):
             let place = place(of: key)
             remove(key, &effects.closed)
@@ -88,10 +90,12 @@ extension Engine {
             if recall == .applicationDeleted, let id = planner.lane(of: sequence)?.application {
                 effects.deletions.insert(id)
             }
+            if recall == .gateReset { noteForgotten(sequence, &effects) }
         case .reassign(let sequence, let decision, let placement):
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
             reassign(sequence, decision, placement, &effects.closed)
             if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
+            noteForgotten(sequence, &effects)
         case .settle(let sequence, let settlement, let time):
             forgetLater(time)
             if settlement == .deadLettered(.applicationDeleted), let id = applicationWaited(for: sequence) {
@@ -100,9 +104,18 @@ extension Engine {
             // Others may wait for the same session that is gone.
             if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
+            if settlement == .deadLettered(.gateReset) { noteForgotten(sequence, &effects) }
             settled(sequence, as: settlement)
         default: break
         }
+    }
+
+    /// A notification ends with the reset of a gate, where more of them may wait.
+    private func noteForgotten(_ sequence: NotificationSequence, _ effects: inout AppliedEffects) {
+        guard let notification = unsettled(sequence) else { return }
+        let lane = planner.lane(of: sequence)
+        let device = lane.flatMap(session).map(\.device) ?? notification.heldBy?.device ?? notification.device
+        effects.forgetting.insert(GateKey(application: notification.application, device: device))
     }
 
     /// A record has ended at that time and is to be forgotten some day.
@@ -257,6 +270,8 @@ private struct AppliedEffects {
     var leaving: Set<SessionKey> = []
     /// Gates that may release the notifications that wait for them.
     var gates: Set<GateKey> = []
+    /// Gates in a reset at which notifications may be left that end with it.
+    var forgetting: Set<GateKey> = []
     /// Applications whose settings or passcode locks have changed.
     var locked: Set<ApplicationID> = []
     /// Applications whose deletion has made a step, and others of which notifications ended because of it.

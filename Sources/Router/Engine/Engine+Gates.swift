@@ -101,6 +101,13 @@ extension Engine {
         }
     }
 
+    /// Whether notifications for the person from before a reset are left at a gate.
+    func hasForgotten(at key: GateKey) -> Bool {
+        guard let tenant = tenants[key.application] else { return false }
+        let gate = tenant.gate(of: key.device)
+        return gate.state == .resetting && !tenant.forgotten(at: gate, planner.view, limit: 1).isEmpty
+    }
+
     // MARK: Held notifications
 
     /// A held notification; nil if it is in a lane, or settled.

@@ -84,9 +84,16 @@ extension Engine {
             try rerouting(in: key.application).drain(key, in: &plan)
         case .proceedDeletion(let id): try proceedDeletion(of: id, in: &plan)
         case .releaseGated(let key): try rerouting(in: key.application).release(gatedAt: key, in: &plan)
-        case .lapseLease(let key): scenes(key.application)?.lapse(key.session, in: &plan)
+        case .lapseLease(let key):
+            guard let session = session(key) else { return }
+            if session.leaseSeconds == nil {
+                gates(key.application)?.lapse(session, isConnected: consumers.isConnected(key), in: &plan)
+            } else {
+                scenes(key.application)?.lapse(key.session, in: &plan)
+            }
         case .lapsePresence(let key): lapsePresence(key, in: &plan)
         case .finishDiscard(let key): try scenes(key.application)?.finishDiscard(key.session, in: &plan)
+        case .forgetHeld(let key): gates(key.application)?.forgetHeld(at: key, in: &plan)
         case .lock(let key): gates(key.application)?.relock(key, in: &plan)
         case .forgetPasscodes(let id): gates(id)?.forgetPasscodes(in: &plan)
         case .forget:
@@ -105,6 +112,7 @@ extension Engine {
             case .configureSessions:
                 try application(askedBy: plan).flatMap(scenes)?.configureSessions(after: command, in: &plan)
             case .attendGates: plan.state.id.flatMap(gates)?.attend(in: &plan)
+            case .leaseResponsible: plan.state.id.flatMap(gates)?.leaseResponsible(in: &plan)
             case .watchForeground: plan.state.id.flatMap(gates)?.watchForeground(in: &plan)
             case .tellScreens: plan.state.id.flatMap(gates)?.tellScreens(in: &plan)
             }

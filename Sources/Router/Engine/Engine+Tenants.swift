@@ -58,7 +58,8 @@ extension Engine {
         let misaddressed = tenants.flatMap { $0.deliveries.held.values.filter(isMisaddressed) }.map(\.sequence)
         let ids = tenants.map(\.application.id).sorted()
         let obsolete = tenants.filter { !$0.gates.obsoleteLocks.isEmpty }.map(\.application.id).sorted()
-        return left.map { .drain($0) }
+        let resetting = tenants.flatMap { $0.gates.all.filter { hasForgotten(at: $0.key) } }.map(\.key)
+        return left.map { .drain($0) } + resetting.sorted().map { .forgetHeld($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .finishDiscard($0) }
             + releases(atOpen: tenants.flatMap(\.gatesWithGated)) + misaddressed.sorted().map { .release($0) }
             + ids.flatMap { gates($0)?.locksToWatch ?? [] } + obsolete.map { .forgetPasscodes($0) }

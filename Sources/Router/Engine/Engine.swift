@@ -61,7 +61,9 @@ package struct Engine: Sendable {
         generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(caps: caps)
-        ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
+        // A gate may name a number that was given and never committed.
+        let lastSequence = state.gates.compactMap(\.forgottenThrough).reduce(state.lastSequence, max)
+        ids = Identities(after: lastSequence, state.lastCreationSequence, generator: generator)
         keptRules = state.rules
         settings = Settings(
             pipeline: Pipeline(

@@ -130,7 +130,9 @@ struct EventReader {
     private func tell(_ gate: OnboardingGate, _ before: OnboardingGate, in told: inout CommittedEvents) {
         let (application, device) = (gate.key.application, gate.key.device)
         let view = RouterEventDetail.gate(
-            GateView(state: gate.state.rawValue, responsible: gate.responsible, term: gate.term))
+            GateView(
+                state: gate.state.rawValue, responsible: gate.responsible, term: gate.term,
+                reason: gate.failure?.reason, message: gate.failure?.message))
         if gate.state != before.state { told.add(.gateDidChange, application, gate.responsible, device: device, view) }
         if gate.responsible != before.responsible || gate.term != before.term {
             let type: RouterEventType = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
@@ -171,7 +173,7 @@ struct EventReader {
             let place = session.place(under: settings)
         else { return nil }
         let gate = told?.gates[place] ?? tenants[place.application]?.gate(of: place.device) ?? OnboardingGate(place)
-        return gate.screen(of: session.key.session)
+        return gate.screen(of: session, under: settings)
     }
 
     // MARK: Before the change

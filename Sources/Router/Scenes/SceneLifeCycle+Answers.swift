@@ -37,7 +37,7 @@ extension SceneLifeCycle {
         var moved: ActivationState?
         if let patch {
             do {
-                session = try patched(session, by: patch, at: plan.time)
+                session = try patched(session, by: patch, at: plan.time, passes: true)
                 moved = patch.activationState
             } catch {
                 fault = error.answerFault

@@ -49,6 +49,16 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case tellsTheGone
     /// Scenes are not told that they are connected.
     case skipsConnecting
+    /// A scene is told of content with its connection, at a closed gate too.
+    case showsBeforeCover
+    /// Waiting scenes are not told that a flow has failed, or that a reset has ended.
+    case keepsFailuresQuiet
+    /// The gate waits for a session that has fallen silent.
+    case waitsForTheSilent
+    /// The gate waits for a session that is out of sight.
+    case waitsForTheHidden
+    /// Notifications for the person from before a reset are left to the next one.
+    case showsTheNext
     /// Attempts are started although the process drains.
     case ignoresDraining
     /// Outcomes of attempts are dropped while the process drains.
@@ -120,7 +130,7 @@ extension EngineDriver {
             plan.changes.removeAll { change in
                 if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
             }
-        default: break
+        default: spoilGates(of: &plan, sabotage, command)
         }
     }
 

@@ -119,7 +119,7 @@ extension CheckedTable {
         timeout_seconds, max_in_flight_per_session, retry_schedule, delegate_keys, statuses, reroute_on_exhausted,
         reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene, onboarding_configured,
         demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers, requires_content_id,
-        delegate_format, is_deleting
+        delegate_format, is_deleting, keeps_held_on_reset, covers_in_background
         """,
         defaults: ["is_deleting": "0"])
 
@@ -140,7 +140,10 @@ extension CheckedTable {
 
     static let gate = CheckedTable(
         "gate", key: ["application", "device"],
-        "application, device, state, responsible, term, onboarding_id, progress")
+        """
+        application, device, state, responsible, term, onboarding_id, progress, forgotten_through, configuration,
+        operations, failure
+        """)
 
     static let source = CheckedTable("source", key: ["id"], "id, application, definition, secrets")
 

@@ -68,8 +68,8 @@ enum Recovery {
         SELECT \(CheckedTable.application.isSound), id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                delegate_format, prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
-               observers, requires_content_id, is_deleting
+               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
+               covers_in_background, passcode_policy, observers, requires_content_id, is_deleting
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """

@@ -12,8 +12,8 @@ extension ChangeWriter {
         display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
         prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
         reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-        onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
-        requires_content_id, delegate_format
+        onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
+        covers_in_background, passcode_policy, observers, requires_content_id, delegate_format
         """
 
     private static let putConfiguration = CheckedTable.sceneConfiguration.insert(

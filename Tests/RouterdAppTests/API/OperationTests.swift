@@ -162,6 +162,9 @@ private struct Calls {
         try await call("getPasscode", "\(Tablet.gate)/passcode?device=tablet")
         try await atGate("succeedAtGate", "succeed")
         try await lock()
+        try await call(
+            "configureGate", "\(Tablet.gate)/configuration", #"{"device":"tablet","configuration":{"server":"a"}}"#)
+        try await call("lockGate", "\(Tablet.gate)/lock", #"{"session":"win-1"}"#)
         try await atGate("inputPasscode", "passcode/input", #""passcode":"1234""#)
         try await atGate(
             "changePasscode", "passcode/change",
@@ -171,6 +174,7 @@ private struct Calls {
         let signature = try key.signature(for: Data(challenge.utf8)).derRepresentation.base64EncodedString()
         try await atGate(
             "answerChallenge", "passcode/answer", #""challenge":"\#(challenge)","signature":"\#(signature)""#)
+        try await call("lockGates", "\(gallery)/gates/lock", "")
         try await call("resetGate", "\(Tablet.gate)/reset", #"{"device":"tablet"}"#)
         try await atGate("failAtGate", "fail")
         try await atGate("succeedAtGate", "succeed")

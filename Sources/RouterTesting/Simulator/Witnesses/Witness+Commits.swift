@@ -27,12 +27,12 @@ extension Witness {
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
             case .recordAttempt(let attempt): recorded(attempt, before)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
-            case .recall(let sequence, let recall): recalled(sequence, recall)
+            case .recall(let sequence, let recall): recalled(sequence, recall, before)
             case .reassign(let sequence, let decision, let placement):
                 reassigned(sequence, decision, placement, before, settles: changes, at: now)
             case .settle(let sequence, let settlement, let time):
                 require(time == now, "a settlement at another time: \(sequence)")
-                settled(sequence, settlement, at: now)
+                settled(sequence, settlement, before, at: now)
             case .forget(let sequence): forgot(sequence, at: now)
             case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
             default: break
@@ -139,6 +139,7 @@ extension Witness {
             let key = DedupeKey(application: accepted.application, source: accepted.source, key: text)
             require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
         }
+        checkCover(accepted, before)
         let entry = LedgerEntry(accepted)
         // No choice is made for an event of a session's life, nor for the content of an activation.
         if accepted.event == nil, accepted.source != .lifeCycle {
@@ -259,9 +260,12 @@ extension Witness {
         ledger.entries[sequence]?.isAmbiguous = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
         ledger.place(sequence, placement)
+        noteLeaving(sequence)
     }
 
-    private mutating func settled(_ sequence: NotificationSequence, _ settlement: Settlement, at now: Timestamp) {
+    private mutating func settled(
+        _ sequence: NotificationSequence, _ settlement: Settlement, _ before: Registrations, at now: Timestamp
+    ) {
         guard let entry = unsettledEntry(sequence, "it is settled again") else { return }
         switch settlement {
         case .delivered:
@@ -287,6 +291,9 @@ extension Witness {
         case .deadLettered(.payloadMissing): fail("no payload of \(sequence), though the disk has lost nothing")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
+        case .deadLettered(.gateReset):
+            let isInReset = entry.recall == .gateReset || endsWithReset(entry, before)
+            require(isInReset, "reset: \(sequence) has ended, and its gate was not reset")
         case .superseded: if entry.accepted.event == nil { obsolete.append(entry) }
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
@@ -295,7 +302,9 @@ extension Witness {
         ledger.entries[sequence]?.settledAt = now
     }
 
-    private mutating func recalled(_ sequence: NotificationSequence, _ recall: Recall) {
+    private mutating func recalled(
+        _ sequence: NotificationSequence, _ recall: Recall, _ before: Registrations
+    ) {
         guard let entry = unsettledEntry(sequence, "it is called back") else { return }
         require(entry.underWay != nil, "called back on its way, but nothing is under way: \(sequence)")
         switch recall {
@@ -304,6 +313,8 @@ extension Witness {
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
         case .applicationDeleted:
             require(isDeleted(entry.accepted.application), "the application is there: \(sequence)")
+        case .gateReset:
+            require(endsWithReset(entry, before), "reset: \(sequence) is called back, and its gate was not reset")
         }
         ledger.entries[sequence]?.recall = entry.recall ?? recall
     }

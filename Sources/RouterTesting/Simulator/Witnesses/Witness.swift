@@ -25,6 +25,8 @@ struct Witness {
     /// The responsible session of each gate and term.
     var reigns: [GateKey: [Int64: SessionID]] = [:]
     var passcodes = PasscodeWatch()
+    /// Notifications that waited at a gate when it was reset, and are not for the next person.
+    var forgotten: [NotificationSequence: GateKey] = [:]
     /// The gates that held notifications before the current transaction.
     var waiting: Set<GateKey> = []
     /// Held notifications whose session had left the gate, before the current transaction.

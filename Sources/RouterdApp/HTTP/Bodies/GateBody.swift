@@ -42,7 +42,23 @@ enum GateBody {
         return ProgressReport(
             operationID: operation, step: step, currentStepNumber: current, totalNumberOfSteps: total,
             parameters: parameters,
-            defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "")
+            defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "",
+            time: try reader.time("time")?.rfc3339, failure: try failure(&reader))
+    }
+
+    private static func failure(_ reader: inout ObjectReader) throws(Problem) -> RequestFailure? {
+        guard var failure = try reader.object("failure") else { return nil }
+        let status = try failure.integer("status", in: 100...599)
+        let reason = try text("reason", &failure, atMost: RouterLimits.progressTextBytes)
+        try failure.finish()
+        return RequestFailure(status: status, reason: reason ?? "")
+    }
+
+    /// Why a flow failed, in words for programs and for people.
+    static func gateFailure(_ reader: inout ObjectReader) throws(Problem) -> GateRequest.Report {
+        .fail(
+            reason: try text("reason", &reader, atMost: RouterLimits.gateTextBytes),
+            message: try text("message", &reader, atMost: RouterLimits.progressTextBytes))
     }
 
     /// A text that is not empty, if the member is present.
@@ -60,8 +76,11 @@ enum GateBody {
     }
 
     /// The contents of a welcome screen.
-    static func write(_ settings: OnboardingSettings, in language: String?, to welcome: inout JSONObjectWriter) {
-        welcome.field("configured", settings.isConfigured)
+    static func write(
+        _ settings: OnboardingSettings, at gate: OnboardingGate, in language: String?,
+        to welcome: inout JSONObjectWriter
+    ) {
+        welcome.field("configured", settings.isConfigured || gate.configuration != nil)
         welcome.field("demoConfiguration", settings.demoConfiguration)
         welcome.object("prompts") { prompts in
             for prompt in Prompt.allCases {

@@ -131,9 +131,12 @@ package enum NotificationBody {
 
 /// Explanations on the wire.
 package enum ExplanationBody {
-    /// - Parameter parts: The conditions of the first sessions, to be shown part by part.
+    /// - Parameters:
+    ///   - gate: The gate that would hold the notification.
+    ///   - parts: The conditions of the first sessions, to be shown part by part.
     package static func write(
-        _ explained: Explanation, _ notification: NotificationView, parts: [ActivationConditions?] = []
+        _ explained: Explanation, _ notification: NotificationView, heldBy gate: OnboardingGate? = nil,
+        parts: [ActivationConditions?] = []
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("targetContentIdentifier", notification.contentID)
@@ -144,6 +147,12 @@ package enum ExplanationBody {
                 case .held(let until): decision.field("heldUntil", until)
                 case .dropped: decision.field("dropped", true)
                 case .newSession(.asked), .session, .undeliverable: break
+                }
+            }
+            if let gate {
+                body.object("gate") {
+                    $0.field("device", gate.key.device)
+                    $0.field("state", gate.state.rawValue)
                 }
             }
             body.field("sessionsInScope", explained.sessionsInScope)

@@ -319,6 +319,13 @@ extension Problem {
                 .conflict, "not-responsible", "The session is not responsible; \(other).", pointer: "/session")
         case .wrongState(let state):
             self.init(.conflict, "wrong-gate-state", "The gate is \(state.rawValue), where this means nothing.")
+        case .notConfigured:
+            self.init(
+                .conflict, "not-configured", "The application needs a configuration of this device, and has none.")
+        case .otherPerson:
+            self.init(
+                .conflict, "other-person",
+                "Another person was onboarded here before; a reset is for the next one.", pointer: "/onboardingId")
         }
     }
 

@@ -105,13 +105,36 @@ extension Operation {
             ) { $0.succeedAtGate },
             Operation(
                 .post, "\(gate)/fail", .scope(.sessions), "failAtGate", "Reports that a gate was not opened.",
-                body: .json(report), .ok(.named("Gate"))
+                body: .json(
+                    .request(
+                        ["reason": .text, "message": .text],
+                        required: ["session": .named("SessionId"), "term": .count])), .ok(.named("Gate"))
             ) { $0.failAtGate },
             Operation(
                 .post, "\(gate)/reset", .scope(.sessions), "resetGate",
                 "Resets a gate for the responsible session, or for an operator by its device.",
                 body: .json(.anyOf([report, .object(["device": .named("DeviceId").orNull])])), .ok(.named("Gate"))
             ) { $0.resetGate },
+            Operation(
+                .put, "\(gate)/configuration", .scope(.sessions), "configureGate", "Configures a device.",
+                body: .json(
+                    .request(
+                        [:], required: ["device": .named("DeviceId").orNull, "configuration": .document.orNull])),
+                .ok(.named("Gate"))
+            ) { $0.configureGate },
+            Operation(
+                .post, "\(gate)/lock", .scope(.sessions), "lockGate",
+                "Locks an application for a session, or for an operator by its device.",
+                body: .json(
+                    .anyOf([
+                        .request([:], required: ["session": .named("SessionId")]),
+                        .object(["device": .named("DeviceId").orNull]),
+                    ])), .ok(.named("Gate"))
+            ) { $0.lockGate },
+            Operation(
+                .post, "\(applicationPath)/gates/lock", .scope(.admin), "lockGates",
+                "Locks an application on all devices.", .ok(.object(["locked": .count]))
+            ) { $0.lockGates },
             Operation(
                 .get, passcode, .scope(.sessions), "getPasscode", "Shows the facts about a passcode.",
                 query: [.device], .ok(.named("PasscodeStatus"))

@@ -80,20 +80,21 @@ extension ResourceSchemas {
         ),
         (
             "Explanation",
-            .object([
-                "targetContentIdentifier": .text.orNull, "decision": .named("Decision"), "sessionsInScope": .count,
-                "candidates": .list(
-                    of: .object(
-                        [
-                            "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
-                            "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
-                            "lastActivatedAt": .time.orNull,
-                            "verdicts": .list(
-                                of: .object(
-                                    ["rule": .text, "verdict": .text],
-                                    optional: ["reason": .text, "session": .text, "until": .time.orNull])),
-                        ], optional: ["canParts": parts, "prefersParts": parts])),
-            ])
+            .object(
+                [
+                    "targetContentIdentifier": .text.orNull, "decision": .named("Decision"), "sessionsInScope": .count,
+                    "candidates": .list(
+                        of: .object(
+                            [
+                                "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
+                                "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
+                                "lastActivatedAt": .time.orNull,
+                                "verdicts": .list(
+                                    of: .object(
+                                        ["rule": .text, "verdict": .text],
+                                        optional: ["reason": .text, "session": .text, "until": .time.orNull])),
+                            ], optional: ["canParts": parts, "prefersParts": parts])),
+                ], optional: ["gate": .object(["device": .text.orNull, "state": .text])])
         ),
         (
             "Attempt",
