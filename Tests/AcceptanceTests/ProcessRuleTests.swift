@@ -100,7 +100,7 @@ struct ProcessRuleTests {
         let ended = try await Program(
             [
                 "plugin", "check", "--plugin", Self.plugin, "--timeout", "20000", "--markdown", "--reads",
-                Self.example("process-rule-python"), "--",
+                Self.project("python"), "--",
             ]
                 + command.map { $0.replacing("\\n", with: "\n").replacing("\\\"", with: "\"") }
         ).ended()
@@ -175,7 +175,7 @@ struct ProcessRuleTests {
     }
 
     /// The hostile plugins read and write messages with the module of the example.
-    private static let readsTheExample = #", "reads": ["\#(example("process-rule-python"))"]"#
+    private static let readsTheExample = #", "reads": ["\#(project("python"))"]"#
 
     struct Hostile: Sendable, CustomTestStringConvertible {
         var testDescription: String

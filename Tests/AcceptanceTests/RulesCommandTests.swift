@@ -8,8 +8,8 @@ import Testing
 @Suite("rules", .timeLimit(.minutes(5)))
 struct RulesCommandTests {
     private static let example = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/RouterdCommands/Plugins/Projects/rules/rules.yaml")
-        .path
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Sources/RouterdCommands/Plugins/Projects/rules/rules.yaml").path
 
     private func file(_ directory: TemporaryDirectory, _ text: String) throws -> String {
         let file = "\(directory.file()).yaml"

@@ -25,14 +25,18 @@ package struct Engine: Sendable {
     var events: [DeliveryEvent] = []
     var ids: Identities
     private(set) var settings: Settings
-    /// The record of the rules in use; nil if the store has none.
-    package private(set) var keptRules: KeptRules?
 
     /// The settings of an engine that do not change.
     struct Settings: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
+    }
+
+    /// The record of the rules in use; nil if the store has none.
+    package private(set) var keptRules: KeptRules? {
+        _read { yield records.value.keptRules }
+        _modify { yield &records.value.keptRules }
     }
 
     /// Applications whose deletion has begun. They are no tenants any more.
@@ -177,4 +181,5 @@ package struct Engine: Sendable {
 struct EngineRecords: Sendable {
     var deletions: [ApplicationID: ApplicationDeletion] = [:]
     var holders: [NotificationSequence: ApplicationID] = [:]
+    var keptRules: KeptRules?
 }

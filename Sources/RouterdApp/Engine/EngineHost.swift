@@ -21,7 +21,6 @@ package actor EngineHost {
     nonisolated let sender: AttemptSender
     nonisolated let desk: RuleDesk?
     nonisolated let clock: SteadyClock
-    /// Receivers that connect out.
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
     var loop: EngineLoop
@@ -35,9 +34,8 @@ package actor EngineHost {
     package nonisolated let startedAt: Timestamp
     /// The reason why time is held back; nil if the clock is trusted.
     package internal(set) var clockDoubt: ClockDoubt?
-    /// The feed of recently committed events.
+    /// The feed of recently committed events, and their observers.
     package nonisolated let feed: EventFeed
-    /// The observers of committed events.
     package nonisolated let observers: ObserverDispatcher
     /// Yields the error when memory has diverged from the store, or the store's files are lost. The engine cannot go on
     /// then: its owner ends, and the next start recovers from the store.
