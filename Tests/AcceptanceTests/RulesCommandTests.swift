@@ -8,8 +8,10 @@ import Testing
 @Suite("rules", .timeLimit(.minutes(5)))
 struct RulesCommandTests {
     private static let example = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Sources/RouterdCommands/Plugins/Projects/rules/rules.yaml").path
+        .deletingLastPathComponent().deletingLastPathComponent().appending(
+            path: "Sources/RouterdCommands/Plugins/Projects/rules/rules.yaml"
+        )
+        .path
 
     private func file(_ directory: TemporaryDirectory, _ text: String) throws -> String {
         let file = "\(directory.file()).yaml"
@@ -75,8 +77,8 @@ struct RulesCommandTests {
             .map { $0.split(separator: ".yaml:")[1].split(separator: ": ").prefix(2).joined(separator: " ") }
         #expect(
             places == [
-                "3:11 /rules/0/when", "5:23 /rules/1/then", "7:5 /rules/3", "9:38 /tests/0/sessions/0/colour",
-                "10:25 /tests/1/expect/session", "11:8 /extra",
+                "3:11 /rules/0/when", "5:23 /rules/1/then", "7:5 /rules/3", "9:42 /tests/0/sessions/0/colour",
+                "10:23 /tests/1/expect/session", "11:8 /extra",
             ])
         #expect(ended.errors.contains("candidate.rol == 'wall'\n^~~~~~~~~~~~~"))
     }
@@ -153,34 +155,34 @@ struct RulesCommandTests {
             rules: [{name: third, then: veto}]
             tests: [{name: kept, sessions: [{id: a}], expect: {session: a}}]
             """)
-        func send(_ daemon: ServedDaemon) async throws -> (version: JSONValue, session: JSONValue) {
+        @Sendable func send(_ daemon: ServedDaemon) async throws -> [JSONValue] {
             let sent = try await daemon.call(.post, "\(TestDaemon.gallery)/notifications", #"{"aps": {}}"#)
-            return (sent["decision", "rulesVersion"], sent["decision", "session"])
+            return [sent["decision", "rulesVersion"], sent["decision", "session"]]
         }
         try await withServedDaemon(["--config", configured], database: database) { daemon in
             try await daemon.putGallery()
             let body = #"{"endpoint": {"url": "http://127.0.0.1:9/x"}}"#
             #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/a", body).status == 201)
-            #expect(try await send(daemon) == (1, "a"))
+            #expect(try await send(daemon) == [1, "a"])
             let refused = try await Program.run("rules", "put", failing, "--server", daemon.address)
             #expect(
                 refused.status == 1 && refused.errors.contains("kept: session: expected a, got none"),
                 "\(refused.errors)")
-            #expect(try await send(daemon) == (1, "a"))
+            #expect(try await send(daemon) == [1, "a"])
             let put = try await Program.run("rules", "put", proposed, "--server", daemon.address)
             #expect(put.output == "version 2: 1 rules of a request\n", "\(put.errors)")
-            #expect(try await send(daemon) == (2, .null))
+            #expect(try await send(daemon) == [2, .null])
             let again = try await Program.run("rules", "put", proposed, "--server", daemon.address)
             #expect(again.output == "version 2: 1 rules of a request\n")
         }
         try await withServedDaemon(["--config", configured], database: database) { daemon in
-            #expect(try await send(daemon) == (2, .null))
+            #expect(try await send(daemon) == [2, .null])
             let reset = try await Program.run("rules", "reset", "--server", daemon.address)
             #expect(reset.output == "version 3: 1 rules of the configuration\n", "\(reset.errors)")
-            #expect(try await send(daemon) == (3, "a"))
+            #expect(try await send(daemon) == [3, "a"])
         }
         try await withServedDaemon(["--config", configured], database: database) { daemon in
-            #expect(try await send(daemon) == (3, "a"))
+            #expect(try await send(daemon) == [3, "a"])
         }
     }
 

@@ -47,7 +47,7 @@ struct Serve: PluginCommand {
         signal(SIGHUP, SIG_IGN)
         do {
             let daemon = try Daemon(
-                configuration, plugins: plugins, rereading: config == nil ? nil : { try read() }, logger: logger)
+                configuration, plugins: plugins, rereading: config == nil ? nil : read, logger: logger)
             let supervisor = Supervisor(environment: ProcessInfo.processInfo.environment, process: getpid())
             try await daemon.run(
                 supervisor: supervisor, onAPNsListening: { Console.error("APNs listening on \($0)") }

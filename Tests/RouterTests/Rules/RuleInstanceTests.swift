@@ -62,8 +62,8 @@ struct RuleInstanceTests {
         #expect(faults.isEmpty)
         let (outcome, decision) = choose(rules)
         #expect(outcome == .session("p1") && decision.vetoes.isEmpty)
-        let shadow = "in shadow test.rule.veto: session p2 (prefers: SELF == \"x\")"
-        #expect(decision.reason == "prefers: SELF == \"x\"; \(shadow)")
+        let shadow = "in shadow test.rule.veto: session p2 (prefers: SELF == 'x')"
+        #expect(decision.reason == "prefers: SELF == 'x'; \(shadow)")
     }
 
     @Test func aRuleInShadowIsAskedInItsPlace() throws {
