@@ -17,7 +17,7 @@ final class RecentFault: Sendable {
     /// Takes a fault until a time, or nil for a store that works; returns the one before.
     fileprivate func set(_ error: StoreError?, until: Timestamp) -> StoreError? {
         fault.withLock { fault in
-            defer { fault = error.map { ($0, until) } }
+            defer { fault = error.map { (error: $0, until: until) } }
             return fault?.error
         }
     }

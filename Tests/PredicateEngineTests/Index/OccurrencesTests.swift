@@ -116,8 +116,7 @@ import Testing
     func predicates(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let costly = try Predicate(
-            format: (0..<400).map { "(NOT SELF CONTAINS 'z\($0)z' AND NOT SELF CONTAINS[cd] 'z\($0)z')" }
-                .joined(separator: " AND "))
+            format: (0..<400).map { "NOT SELF CONTAINS 'z\($0)z'" }.joined(separator: " AND "))
         func word(_ letters: [String], _ length: Int) -> String {
             (0..<length).map { _ in letters[random.below(letters.count)] }.joined()
         }
