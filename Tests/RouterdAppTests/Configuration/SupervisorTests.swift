@@ -9,7 +9,7 @@ struct SupervisorTests {
     @Test(arguments: [true, false])
     func messagesComeAsOneDatagram(isAbstract: Bool) async throws {
         let directory = try TemporaryDirectory()
-        let name = isAbstract ? "@routerd-test\(directory.file())" : directory.file()
+        let name = isAbstract ? "@routerd\(directory.file("n"))" : directory.file("n")
         let socket = try NotifySocket(name)
         let supervisor = try #require(Supervisor(environment: ["NOTIFY_SOCKET": name], process: 1))
         #expect(supervisor.watchdog == nil)

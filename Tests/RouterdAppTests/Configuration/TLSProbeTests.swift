@@ -19,14 +19,15 @@ struct TLSProbeTests {
         init(in directory: TemporaryDirectory, days: Int) throws {
             certificate = directory.file("certificate.pem")
             let key = directory.file("key.pem")
-            let openssl = try Process.run(
-                URL(filePath: "/usr/bin/openssl"),
-                arguments: [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                    "\(days)",
-                    "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-                    "-quiet",
-                ])
+            let openssl = Process()
+            openssl.executableURL = URL(filePath: "/usr/bin/openssl")
+            openssl.standardError = FileHandle.nullDevice
+            openssl.arguments = [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                "\(days)",
+                "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            ]
+            try openssl.run()
             openssl.waitUntilExit()
             try #require(openssl.terminationStatus == 0)
             let program = """
@@ -76,13 +77,14 @@ struct TLSProbeTests {
         // A listener whose backlog takes the connection, and that never answers.
         let silent = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(silent) }
-        try #require(listen(silent, 1) == 0)
-        var address = sockaddr_in()
+        var address = sockaddr_in(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isNamed = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(silent, $0, &length) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                bind(silent, place, length) == 0 && listen(silent, 1) == 0 && getsockname(silent, place, &length) == 0
+            }
         }
-        try #require(isNamed == 0)
+        try #require(isNamed)
         let port = Int(UInt16(bigEndian: address.sin_port))
         let late = await TLSProbe.handshake(
             host: "127.0.0.1", port: port, authorities: nil, timeout: .milliseconds(100))
