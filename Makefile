@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,6 +42,10 @@ install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and t
 
 deb: release  ## Make a Debian package in .build/deb.
 	@Scripts/deb.sh $(RELEASE) .build/deb
+
+check-deb: deb  ## Check the Debian package: lintian, the unit, an installation in an overlay; needs root.
+	@Scripts/setup.sh lintian
+	Scripts/check-deb.sh .build/deb/routerd_*.deb
 
 uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
@@ -74,6 +78,7 @@ test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash p
 	$(MAKE) fuzz
 	$(MAKE) chaos
 	$(MAKE) check-openapi
+	$(MAKE) check-deb
 
 build-tests: setup
 	@$(BUILD) --build-tests
