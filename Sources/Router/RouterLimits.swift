@@ -161,6 +161,6 @@ package enum RouterLimits {
     package static let passcodeDelaySeconds: Int64 = 300
     /// How long a challenge may be answered, in milliseconds.
     package static let deviceChallengeMilliseconds: Int64 = 60_000
-    /// The time for which a session counts as connected without a connection to its stream.
-    package static let presenceMilliseconds: Int64 = 10_000
+    /// The time for which a session counts as connected without a connection to its stream, in seconds.
+    package static let presenceSeconds = 10
 }

@@ -26,6 +26,7 @@ package struct Daemon: Sendable {
     private let draft: RuleSetDraft
     private let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     private let desk: RuleDesk?
+    private let authenticator: Authenticator
 
     /// Opens everything; nothing is served yet.
     ///
@@ -33,7 +34,8 @@ package struct Daemon: Sendable {
     ///   - kinds: The kinds that sources and endpoints may name; those of rules are in the configuration already.
     ///   - openFiles: The number of files that the process may have open.
     ///   - reread: Reads the configuration again, whose rules are then used.
-    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or the error of a plugin or the transport that cannot start.
+    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, ``SessionTokenFileError``, or the error of a plugin or the transport
+    ///   that cannot start.
     package init(
         _ configuration: DaemonConfiguration, plugins kinds: PluginSet = BuiltInPlugins.all,
         openFiles: Int = OpenFiles.raiseLimit(),
@@ -60,6 +62,8 @@ package struct Daemon: Sendable {
             deliveryFormatKinds: kinds.deliveryFormats)
         transport = try CurlTransport(configuration: configuration.transport)
         desk = try RuleDesk(configuration, transport: transport, logger: logger)
+        authenticator = Authenticator(
+            keys: configuration.keys, tokens: try SessionTokens(file: configuration.database + ".tokens"))
     }
 
     /// The engine, from the call of `run`'s `onListening` on.
@@ -77,8 +81,7 @@ package struct Daemon: Sendable {
                 configured: { [configured, reread] () throws(ConfigurationFaults) in
                     try reread?().ruleDraft ?? configured
                 }),
-            keys: configuration.keys,
-            egress: configuration.egress,
+            authenticator: authenticator, egress: configuration.egress,
             hasher: PasscodeHasher(cost: configuration.passcodeCost), origins: configuration.edge.allowedOrigins,
             logger: logger)
     }
@@ -102,7 +105,7 @@ package struct Daemon: Sendable {
         let reception = Reception()
         let http = HTTPService(
             reception: reception, listen: configuration.listen, settings: configuration.edge,
-            authenticator: Authenticator(keys: configuration.keys), logger: quiet(logger),
+            authenticator: authenticator, logger: quiet(logger),
             onListening: { port.yield($0) })
         let engine = EngineService(recovered: recovered, transport: transport) {
             // A port that is taken ends the daemon before a long recovery.

@@ -105,6 +105,11 @@ package enum DaemonLimits {
     /// The longest poll for deliveries, in seconds, and the deliveries acknowledged by one request.
     static let pollSeconds: Int64 = 60
     static let acksAtOnce = 1000
+    /// How long a token of a session is valid, in seconds, and how long unless it is said.
+    static let tokenSeconds: ClosedRange<Int64> = 10...86_400
+    static let usualTokenSeconds: Int64 = 3600
+    /// How long a session may be said to stay connected without a connection to its stream, in seconds.
+    static let presenceSeconds = 1...3600
     /// Seconds of silence after which a stream sends a heartbeat, and how many untaken heartbeats end the connection of
     /// its client.
     static let heartbeatSeconds: Int64 = 15

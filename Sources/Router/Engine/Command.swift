@@ -41,9 +41,10 @@ package enum Command: Sendable {
     case cancelReplay(ReplayID)
     /// Tries the deliveries now that wait in the session's lane for their next attempt.
     case resume(SessionKey)
-    /// A receiver that connects out is connected, under a number that grows with each connection.
-    case attachConsumer(SessionKey, epoch: Int64)
-    /// That connection has ended.
+    /// A receiver that connects out is connected, under a number that grows with each connection; by a long poll, or by a
+    /// stream.
+    case attachConsumer(SessionKey, epoch: Int64, isPoll: Bool = false)
+    /// That connection has ended, and all older ones of the session.
     case detachConsumer(SessionKey, epoch: Int64)
     /// A receiver acknowledges a delivery that has no attempt under way.
     case acknowledge(Acknowledgement)

@@ -147,6 +147,7 @@ extension Engine {
             tenants[application.id]?.application = application
             // Its terms for lanes may have changed.
             for key in planner.lanes.keys(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
+            reviewConnections(of: application.id, at: planner.latestTime)
         }
         tenants[application.id]?.findObsoleteLocks()
         let delegate = SessionKey.delegate(of: application.id)
@@ -197,6 +198,7 @@ extension Engine {
         } else if known?.leaseExpiresAt != nil {
             timers.cancel(.lease(session.key))
         }
+        reviewConnection(of: session.key)
         if session.activationState != .unattached { watchPresence(of: session, at: planner.latestTime) }
         if let end = session.farewellEndsAt {
             timers.set(.farewell(session.key), at: end)
@@ -214,6 +216,7 @@ extension Engine {
         tenants[session.application]?.remove(session.session)
         timers.cancel(.lease(session))
         timers.cancel(.farewell(session))
+        reviewConnection(of: session)
         planner.close(session)
         closed.insert(session)
     }

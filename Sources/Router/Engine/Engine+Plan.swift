@@ -45,7 +45,7 @@ extension Engine {
         case .cancelReplay(let id): replaying.cancel(id, in: &plan)
         case .cancel(let id): try cancel(id, in: &plan)
         case .resume(let key): resume(key, in: &plan)
-        case .attachConsumer(let key, let epoch): attach(key, epoch: epoch, in: &plan)
+        case .attachConsumer(let key, let epoch, let isPoll): attach(key, epoch: epoch, isPoll: isPoll, in: &plan)
         case .detachConsumer(let key, let epoch): detach(key, epoch: epoch, in: &plan)
         case .acknowledge(let word): try acknowledge(word, in: &plan)
         case .attemptFinished(let attempt): try finish(attempt, in: &plan)
@@ -87,7 +87,7 @@ extension Engine {
         case .lapseLease(let key):
             guard let session = session(key) else { return }
             if session.leaseSeconds == nil {
-                gates(key.application)?.lapse(session, isConnected: consumers.isConnected(key), in: &plan)
+                gates(key.application)?.lapse(session, isConnected: planner.consumers.isPresent(key), in: &plan)
             } else {
                 scenes(key.application)?.lapse(key.session, in: &plan)
             }

@@ -77,12 +77,15 @@ extension Engine {
             timers.cancel(.hold(sequence))
             if !keepingHolders { holders[sequence] = nil }
         }
+        reviewConnections(of: id, at: planner.latestTime)
         return tenant
     }
 
     private mutating func setTimers(of tenant: Tenant) {
         for session in tenant.sessions.values {
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+            // Its grace period begins when the timer fires.
+            if tenant.isPresentByStream(session) { timers.set(.presence(session.key), at: Timestamp(milliseconds: 0)) }
         }
         for session in tenant.discarded.values {
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }

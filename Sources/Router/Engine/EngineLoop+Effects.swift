@@ -63,6 +63,8 @@ extension EngineLoop {
         /// Send these attempts, and offer `.attemptFinished` for each when it is over.
         case start([AttemptStart])
         case report(Report)
+        /// End these connections of receivers.
+        case cut([ConnectionCut])
         /// Begin a round when something is offered, or at that time.
         case rest(until: Timestamp?)
         /// No attempt is under way, and nothing is left to commit.

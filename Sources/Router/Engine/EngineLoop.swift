@@ -217,6 +217,8 @@ package struct EngineLoop: Sendable {
         isInRound = false
         var effects: [Effect] = []
         let hasMore = startAttempts(at: now, in: &effects)
+        let cuts = engine.takeCutConnections()
+        if !cuts.isEmpty { effects.append(.cut(cuts)) }
         let events = engine.takeEvents()
         if !events.isEmpty { effects.append(.report(.events(events))) }
         guard !hasMore, ownWork.isEmpty, offered.isEmpty else { return effects }

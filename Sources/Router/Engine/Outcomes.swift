@@ -128,7 +128,7 @@ struct AttemptMeaning {
     var hasFailed: Bool { outcome != .success }
 
     /// Whether the attempt belongs into the history of its delivery.
-    var isRecorded: Bool { action != .ignore && outcome != .notSent }
+    var isRecorded: Bool { action != .ignore && outcome.isAttempt }
 
     /// Whether the receiver has taken the message and has answered nothing: no collaborator need look at its application.
     func isPlain(_ attempt: FinishedAttempt) -> Bool {

@@ -25,7 +25,9 @@ package struct ConfigurationLoader {
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress", "allowedOrigins",
         ],
-        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
+        "/delivery": [
+            "slots", "slotsPerOrigin", "slowSlots", "connections", "presenceSeconds", "certificateAuthorityFile",
+        ],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
         "/egress": ["grants"],

@@ -19,6 +19,8 @@ package struct DaemonConfiguration: Sendable {
     /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
     package var slotsPerOrigin: Int?
     package var slowSlots: Int?
+    /// The time for which a session counts as connected without a connection to its stream.
+    package var presenceSeconds = RouterLimits.presenceSeconds
     /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
     package var connections: Int?
     /// How many threads look up names that were found before, and slow names; nil takes the transport's number.
@@ -92,7 +94,11 @@ package struct DaemonConfiguration: Sendable {
     }
 
     /// Caps on the attempts under way.
-    package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }
+    package var caps: DeliveryCaps {
+        var caps = DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots)
+        caps.presenceSeconds = presenceSeconds
+        return caps
+    }
 
     /// Reads all layers.
     ///
@@ -118,6 +124,9 @@ package struct DaemonConfiguration: Sendable {
             configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, slots)
         }
         loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, slots) }
+        loader.read("delivery.presenceSeconds") {
+            configuration.presenceSeconds = try ConfigurationLoader.integer($0, DaemonLimits.presenceSeconds)
+        }
         loader.read("delivery.connections") { configuration.connections = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.certificateAuthorityFile") {
             // libcurl reads the file at the first delivery over TLS; a fault is found here, at the start.

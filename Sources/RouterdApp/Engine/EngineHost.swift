@@ -51,8 +51,7 @@ package actor EngineHost {
         observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
-        (self.store, self.clock, self.logger, self.desk) = (store, clock, logger, desk)
-        startedAt = clock.wall
+        (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
             store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, logger: logger)
@@ -120,6 +119,7 @@ package actor EngineHost {
                 sender.send(attempt, at: now) { [weak self] in self?.finish($0, answer: $1) ?? false }
             }
         case .report(let report): reports.add(report, at: clock.now)
+        case .cut(let connections): streams.cut(connections)
         case .rest(let due):
             alarm.set(to: due, at: clock.now, on: executor.queue) { [weak self] in
                 self?.assumeIsolated {

@@ -56,7 +56,9 @@ struct Serve: PluginCommand {
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
         } catch {
-            if error is StoreError || error is TooFewOpenFiles || error is UnusableRules {
+            if error is StoreError || error is TooFewOpenFiles || error is UnusableRules
+                || error is SessionTokenFileError
+            {
                 Console.error("\(error)")
             } else if let failure = error as? ListenFailure ?? ListenFailure(error, at: configuration.listen) {
                 Console.error("\(failure)")

@@ -143,6 +143,8 @@ private struct Calls {
         try await call("refuseDelivery", "\(session)/deliveries/\(id)/nack", #"{"retryAfterSeconds":3600}"#)
         try await call("acknowledgeDelivery", "\(session)/deliveries/\(id)/ack")
         try await call("acknowledgeDeliveries", "\(session)/deliveries:ack", #"{"ids":["\#(id)"]}"#)
+        try await call("getSessionApplication", "\(session)/application")
+        try await call("postSessionToken", "\(session)/tokens", #"{"lifetimeSeconds":60,"device":"tablet"}"#)
         try await call("deleteSession", session)
     }
 

@@ -11,7 +11,18 @@ package struct ApplicationScenes: Sendable {
     package var current: SessionID??
     package var onboarding: SessionID??
 
-    fileprivate func write(to body: inout JSONObjectWriter) {
+    package init(state: ActivationState, current: SessionID?? = nil, onboarding: SessionID?? = nil) {
+        (self.state, self.current, self.onboarding) = (state, current, onboarding)
+    }
+
+    /// The scenes of the application that are closest to the person at a device, and at its gate.
+    package init(of tenant: Tenant, at gate: OnboardingGate?, on device: DeviceID?) {
+        state = tenant.activationState
+        current = .some(tenant.currentSession(on: device)?.key.session)
+        onboarding = .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil })
+    }
+
+    func write(to body: inout JSONObjectWriter) {
         body.field("activationState", state.name)
         if let current { body.field("currentSession", current) }
         if let onboarding { body.field("onboardingSession", onboarding) }

@@ -4,12 +4,16 @@ import RouterPlugin
 
 /// Gates on the wire.
 enum GateBody {
-    /// The session that sends a request to its gate.
-    static func session(_ reader: inout ObjectReader, of application: ApplicationID) throws(Problem) -> SessionKey {
+    /// The session that sends a request to its gate; that of the caller's token, if it has one.
+    static func session(
+        _ reader: inout ObjectReader, of application: ApplicationID, for caller: Caller
+    ) throws(Problem) -> SessionKey {
         guard let id = try reader.identifier("session", of: IdentifierKinds.Session.self) else {
             throw reader.missing("session")
         }
-        return SessionKey(application: application, session: id)
+        let session = SessionKey(application: application, session: id)
+        try caller.expect(session)
+        return session
     }
 
     static func term(_ reader: inout ObjectReader) throws(Problem) -> Int64 {

@@ -21,10 +21,7 @@ extension API {
             return engine.tenants[id].map { tenant in
                 let gate = engine.gate(GateKey(application: id, device: device))
                 return ShownApplication(
-                    application: tenant.application,
-                    scenes: ApplicationScenes(
-                        state: tenant.activationState, current: .some(tenant.currentSession(on: device)?.key.session),
-                        onboarding: .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil })))
+                    application: tenant.application, scenes: ApplicationScenes(of: tenant, at: gate, on: device))
             }
         }
         guard let found else { throw Problem(.unknownApplication(id)) }

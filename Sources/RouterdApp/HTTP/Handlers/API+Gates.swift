@@ -25,11 +25,12 @@ extension API {
             })
     }
 
-    @Sendable func getGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func getGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         let id = try context.application()
         let query = try request.query("device", "language")
         let key = GateKey(
             application: id, device: try query.identifier("device", of: IdentifierKinds.Device.self))
+        try caller.expect(key.device)
         let (application, gate, held) = await host.read { engine in
             (engine.tenants[id]?.application, engine.gate(key), engine.heldCount(behind: key))
         }
@@ -44,33 +45,41 @@ extension API {
             })
     }
 
-    @Sendable func openGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func openGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
-        let session = try GateBody.session(&reader, of: application)
+        let session = try GateBody.session(&reader, of: application, for: caller)
         try reader.finish()
         return try await submit(.open(session))
     }
 
-    @Sendable func reportProgress(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { reader throws(Problem) in .progress(try GateBody.progress(&reader)) }
+    @Sendable func reportProgress(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in
+            .progress(try GateBody.progress(&reader))
+        }
     }
 
-    @Sendable func succeedAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { reader throws(Problem) in
+    @Sendable func succeedAtGate(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in
             .succeed(storing: try GateBody.onboardingID(&reader))
         }
     }
 
-    @Sendable func failAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { reader throws(Problem) in try GateBody.gateFailure(&reader) }
+    @Sendable func failAtGate(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in try GateBody.gateFailure(&reader) }
     }
 
     /// A session requests the reset, or an operator requests it for a device.
     @Sendable func resetGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
-        let isOperator = caller.key?.allows(.admin) ?? true
+        let isOperator = caller.allows(.admin)
         if reader.value("session") != nil {
-            let session = try GateBody.session(&reader, of: application)
+            let session = try GateBody.session(&reader, of: application, for: caller)
             let term = try GateBody.term(&reader)
             try reader.finish()
             return try await submit(.report(.reset(asOperator: isOperator), by: session, term: term))
@@ -83,7 +92,7 @@ extension API {
     @Sendable func lockGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
         if reader.value("session") != nil {
-            let session = try GateBody.session(&reader, of: application)
+            let session = try GateBody.session(&reader, of: application, for: caller)
             try reader.finish()
             return try await submit(.lock(by: session))
         }
@@ -138,7 +147,7 @@ extension API {
     private func operatedDevice(
         _ reader: inout ObjectReader, _ caller: Caller, _ verb: String
     ) throws(Problem) -> DeviceID? {
-        guard caller.key?.allows(.admin) ?? true else {
+        guard caller.allows(.admin) else {
             throw Problem(
                 .forbidden, "scope-missing", "Without a session that asks for it, a \(verb) needs the scope 'admin'.")
         }
@@ -150,11 +159,11 @@ extension API {
 
     /// The report of the responsible session.
     private func report(
-        _ request: Request, _ context: RouterdContext,
+        _ request: Request, _ context: RouterdContext, _ caller: Caller,
         _ read: (inout ObjectReader) throws(Problem) -> GateRequest.Report
     ) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
-        let session = try GateBody.session(&reader, of: application)
+        let session = try GateBody.session(&reader, of: application, for: caller)
         let term = try GateBody.term(&reader)
         let report = try read(&reader)
         try reader.finish()

@@ -84,19 +84,19 @@ extension Operation {
                 query: .page(), .ok(.page("gates", of: "Gate"))
             ) { $0.listGates },
             Operation(
-                .get, gate, .scope(.sessions), "getGate", "Shows the gate of a device.",
+                .get, gate, .session, "getGate", "Shows the gate of a device.",
                 query: [.device, Parameter("language")], .ok(.named("Gate"))
             ) { $0.getGate },
             Operation(
-                .post, "\(gate)/open", .scope(.sessions), "openGate", "Begins at a gate.",
+                .post, "\(gate)/open", .session, "openGate", "Begins at a gate.",
                 body: .json(.request([:], required: ["session": .named("SessionId")])), .ok(.named("Gate"))
             ) { $0.openGate },
             Operation(
-                .post, "\(gate)/progress", .scope(.sessions), "reportProgress", "Reports a step of onboarding.",
+                .post, "\(gate)/progress", .session, "reportProgress", "Reports a step of onboarding.",
                 body: .json(.named("ProgressReport")), .ok(.named("Gate"))
             ) { $0.reportProgress },
             Operation(
-                .post, "\(gate)/succeed", .scope(.sessions), "succeedAtGate", "Opens a gate.",
+                .post, "\(gate)/succeed", .session, "succeedAtGate", "Opens a gate.",
                 body: .json(
                     .request(
                         ["onboardingId": .text.ofLength(1...Int64(RouterLimits.gateTextBytes))],
@@ -104,14 +104,14 @@ extension Operation {
                 .ok(.named("Gate"))
             ) { $0.succeedAtGate },
             Operation(
-                .post, "\(gate)/fail", .scope(.sessions), "failAtGate", "Reports that a gate was not opened.",
+                .post, "\(gate)/fail", .session, "failAtGate", "Reports that a gate was not opened.",
                 body: .json(
                     .request(
                         ["reason": .text, "message": .text],
                         required: ["session": .named("SessionId"), "term": .count])), .ok(.named("Gate"))
             ) { $0.failAtGate },
             Operation(
-                .post, "\(gate)/reset", .scope(.sessions), "resetGate",
+                .post, "\(gate)/reset", .session, "resetGate",
                 "Resets a gate for the responsible session, or for an operator by its device.",
                 body: .json(.anyOf([report, .object(["device": .named("DeviceId").orNull])])), .ok(.named("Gate"))
             ) { $0.resetGate },
@@ -123,7 +123,7 @@ extension Operation {
                 .ok(.named("Gate"))
             ) { $0.configureGate },
             Operation(
-                .post, "\(gate)/lock", .scope(.sessions), "lockGate",
+                .post, "\(gate)/lock", .session, "lockGate",
                 "Locks an application for a session, or for an operator by its device.",
                 body: .json(
                     .anyOf([
@@ -136,37 +136,37 @@ extension Operation {
                 "Locks an application on all devices.", .ok(.object(["locked": .count]))
             ) { $0.lockGates },
             Operation(
-                .get, passcode, .scope(.sessions), "getPasscode", "Shows the facts about a passcode.",
+                .get, passcode, .session, "getPasscode", "Shows the facts about a passcode.",
                 query: [.device], .ok(.named("PasscodeStatus"))
             ) { $0.getPasscode },
             Operation(
-                .post, "\(passcode)/check", .scope(.sessions), "checkPasscode",
+                .post, "\(passcode)/check", .session, "checkPasscode",
                 "Checks a candidate against the policy, and keeps nothing.",
                 body: .json(.request([:], required: ["passcode": .text])), .ok(.named("PasscodeCheck"))
             ) { $0.checkPasscode },
             Operation(
-                .post, "\(passcode)/create", .scope(.sessions), "createPasscode", "Chooses the passcode.",
+                .post, "\(passcode)/create", .session, "createPasscode", "Chooses the passcode.",
                 body: .json(
                     .passcode(
                         ["passcode": .text, "confirmation": .text], optional: ["deviceKey": .text])),
                 .created(.named("Gate"))
             ) { $0.createPasscode },
             Operation(
-                .post, "\(passcode)/input", .scope(.sessions), "inputPasscode", "Tries a passcode.",
+                .post, "\(passcode)/input", .session, "inputPasscode", "Tries a passcode.",
                 body: .json(.passcode(["passcode": .text])), .ok(.named("Gate"))
             ) { $0.inputPasscode },
             Operation(
-                .post, "\(passcode)/change", .scope(.sessions), "changePasscode", "Changes the passcode.",
+                .post, "\(passcode)/change", .session, "changePasscode", "Changes the passcode.",
                 body: .json(.passcode(["passcode": .text, "newPasscode": .text, "confirmation": .text])),
                 .ok(.named("Gate"))
             ) { $0.changePasscode },
             Operation(
-                .post, "\(passcode)/challenge", .scope(.sessions), "challengeDevice",
+                .post, "\(passcode)/challenge", .session, "challengeDevice",
                 "Asks for a challenge that the device signs.", body: .json(.passcode([:])),
                 .created(.object(["challenge": .text, "expiresAt": .time]))
             ) { $0.challengeDevice },
             Operation(
-                .post, "\(passcode)/answer", .scope(.sessions), "answerChallenge", "Answers a challenge.",
+                .post, "\(passcode)/answer", .session, "answerChallenge", "Answers a challenge.",
                 body: .json(.passcode(["challenge": .text, "signature": .text])), .ok(.named("Gate"))
             ) { $0.answerChallenge },
         ]

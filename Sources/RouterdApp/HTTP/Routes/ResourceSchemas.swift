@@ -93,6 +93,13 @@ package enum ResourceSchemas {
                         "gates": .object([:], optional: ["onboarding": .document, "passcode": .document]),
                     ])
             ),
+            (
+                "SessionApplication",
+                .object([
+                    "id": .named("ApplicationId"), "activationState": .activationState,
+                    "currentSession": .text.orNull, "onboardingSession": .text.orNull,
+                ])
+            ),
         ]
     }()
 
