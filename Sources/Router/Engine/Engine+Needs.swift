@@ -22,7 +22,7 @@ extension Engine {
         case .followUp(let followUp): needs(followUp)
         case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
         case .putSource, .deleteSource, .putApplication, .disconnectSession, .refreshSession, .gate,
-            .passcode, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
+            .passcode, .putRules, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }
     }

@@ -68,7 +68,6 @@ package struct Engine: Sendable {
         // A gate may name a number that was given and never committed.
         let lastSequence = state.gates.compactMap(\.forgottenThrough).reduce(state.lastSequence, max)
         ids = Identities(after: lastSequence, state.lastCreationSequence, generator: generator)
-        keptRules = state.rules
         settings = Settings(
             pipeline: Pipeline(
                 chooser: Chooser(
@@ -76,6 +75,7 @@ package struct Engine: Sendable {
                 registration: registration), moveLimit: moveLimit)
         self.retention = Retention(retention)
         replaying = Replays(repeatMilliseconds: retention.repeatMilliseconds)
+        keptRules = state.rules
         var sizes: [ApplicationID: Int] = [:]
         for session in state.sessions where session.discardedAt == nil && session.disabled == nil {
             sizes[session.key.application, default: 0] += 1

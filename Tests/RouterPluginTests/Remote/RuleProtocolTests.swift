@@ -117,7 +117,7 @@ struct RuleProtocolTests {
         #expect(verdict(nil, failure: .open) == .accept)
         #expect(verdict(.fault(.late), failure: .closed) == .veto(reason: "no answer: late"))
         #expect(verdict(nil, failure: .closed) == .veto(reason: "no answer: not asked"))
-        #expect(verdict(.released([:]), failure: .closed) == .accept)
+        #expect(verdict(.kept([:], others: .accept), failure: .closed) == .accept)
     }
 
     @Test func configurationsAreRead() throws {
