@@ -346,9 +346,7 @@ extension Witness {
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)
-        var view = entry.view
-        view.answers = answers
-        let expected = oracle.expectation(for: view)
+        let expected = oracle.expectation(for: NotificationView(entry.view, answers: answers))
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)

@@ -172,15 +172,16 @@ package struct World {
         let kinds = SimulatedRule.Kind.allCases.filter { _ in Bool.random(using: &mishaps) }
         statistics.reloads += 1
         let document = Array(kinds.map(\.rawValue).joined(separator: ",").utf8)
-        let draft = RuleSetDraft(Self.rules(of: document), origin: .request, document: document)
+        let draft = RuleSetDraft(rules(of: document), origin: .request, document: document)
         ask(.putRules(draft), "rules \(kinds.map(\.rawValue))")
     }
 
-    /// The rules that a document names.
-    private static func rules(of document: [UInt8]) -> [any RoutingRule] {
-        document.split(separator: UInt8(ascii: ",")).compactMap { name in
+    /// The rules that a document names, and after them the remote one.
+    private func rules(of document: [UInt8]) -> [any RoutingRule] {
+        let named = document.split(separator: UInt8(ascii: ",")).compactMap { name in
             SimulatedRule.Kind(rawValue: String(decoding: name, as: UTF8.self)).map { SimulatedRule($0) }
         }
+        return named + (options.remote.map { [SimulatedRemote.rule($0)] } ?? [])
     }
 
     /// The time at which the next outcome is known, or is finally committed; nil if there are no more.
@@ -202,7 +203,7 @@ package struct World {
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
         if sabotage == .forgetsDeletions { state.deletions = [] }
-        let inUse = state.rules.map { Self.rules(of: $0.document) } ?? rules
+        let inUse = state.rules.map { rules(of: $0.document) } ?? rules
         let engine = Engine(
             recovering: state, rules: inUse, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
