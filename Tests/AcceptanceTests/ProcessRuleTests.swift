@@ -80,7 +80,9 @@ struct ProcessRuleTests {
         let ended = try await Program(check).ended()
         #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
         let folder = URL(filePath: command[1]).deletingLastPathComponent()
-        let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let name = try #require(files.first { $0.hasPrefix("README.") })
+        let readme = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
         #expect(readme.contains(ended.output), "the README shows another verdict than \(ended.output)")
     }
 
