@@ -29,22 +29,22 @@ void plugin_child_fail(const char *call, int status) {
 }
 
 static void become(
-    const struct plugin_child_limits *limits, bool is_separate, char *const *arguments, char *const *environment,
-    pid_t supervisor
+    const struct plugin_child_limits *limits, struct plugin_child_spaces spaces, char *const *arguments,
+    char *const *environment, pid_t supervisor
 ) {
     setsid();
-    plugin_child_confine(limits, is_separate);
+    plugin_child_confine(limits, spaces);
     // After the change of the user, which takes it back. The supervisor may have ended before; in a namespace of its own the
     // child sees no parent.
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (!is_separate && getppid() != supervisor) _exit(126);
+    if (!spaces.processes && getppid() != supervisor) _exit(126);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     // Daemons ignore some of them, and exec keeps that.
     for (int number = 1; number < 32; number++) signal(number, SIG_DFL);
     syscall(SYS_close_range, 3, ~0U, 0);
-    plugin_child_filter(limits->network, is_separate);
+    plugin_child_filter(limits->network, spaces.processes);
     execvpe(arguments[0], arguments, environment);
     plugin_child_fail(arguments[0], 127);
 }
@@ -83,13 +83,13 @@ static void run(const struct plugin_child_limits *limits, char *folder, char **a
     setsid();
     // As long as this process may enter it; the folder need not be reachable for the plugin by its path.
     if (chdir(folder) != 0) plugin_child_fail("chdir", 126);
-    bool is_separate = plugin_child_separate(limits->network);
-    if (!is_separate) dprintf(2, "the system refuses namespaces: the plugin sees other processes\n");
+    struct plugin_child_spaces spaces = plugin_child_separate(limits->network);
+    if (!spaces.processes) dprintf(2, "the system refuses namespaces: the plugin sees other processes\n");
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     pid_t supervisor = getpid();
     pid_t child = fork();
     if (child < 0) plugin_child_fail("fork", 126);
-    if (child == 0) become(limits, is_separate, arguments, environment, supervisor);
+    if (child == 0) become(limits, spaces, arguments, environment, supervisor);
     supervise(limits, child);
 }
 

@@ -43,11 +43,14 @@ static bool separate_users(int others) {
     return true;
 }
 
-bool plugin_child_separate(bool network) {
-    int wanted = CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNS | (network ? 0 : CLONE_NEWNET);
-    bool is_separate = geteuid() == 0 ? unshare(wanted) == 0 : separate_users(wanted);
-    // No mount of the plugin reaches the system.
-    return is_separate && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+static bool separate(int spaces) { return geteuid() == 0 ? unshare(spaces) == 0 : separate_users(spaces); }
+
+struct plugin_child_spaces plugin_child_separate(bool network) {
+    int wanted = CLONE_NEWPID | CLONE_NEWIPC | (network ? 0 : CLONE_NEWNET);
+    // No mount of the plugin reaches the system: without that there are none.
+    if (separate(wanted | CLONE_NEWNS))
+        return (struct plugin_child_spaces){true, mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0};
+    return (struct plugin_child_spaces){separate(wanted), false};
 }
 
 static bool limit(int resource, uint64_t value) {
@@ -123,9 +126,9 @@ static void drop_capabilities(void) {
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-void plugin_child_confine(const struct plugin_child_limits *limits, bool is_separate) {
+void plugin_child_confine(const struct plugin_child_limits *limits, struct plugin_child_spaces spaces) {
     // A view of processes that shows those of the namespace. A container that hides parts of its own refuses it.
-    bool has_own_processes = is_separate && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
+    bool has_own_processes = spaces.mounts && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
     // The paths are opened with the rights that the daemon has.
     int set = guard(limits, has_own_processes);
     if (set < 0) dprintf(2, "the kernel has no Landlock: the plugin may read and write what its user may\n");
@@ -137,7 +140,7 @@ void plugin_child_confine(const struct plugin_child_limits *limits, bool is_sepa
         if (setresuid(plain_user, plain_user, plain_user) != 0) plugin_child_fail("setresuid", 126);
         // The user's processes are counted in its namespace: plugins do not use up each other's number.
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-        if (is_separate) separate_users(0);
+        if (spaces.processes) separate_users(0);
     }
     drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) plugin_child_fail("no_new_privs", 126);

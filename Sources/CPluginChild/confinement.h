@@ -12,13 +12,18 @@ struct plugin_child_limits {
     char *const *read;
 };
 
+// The namespaces that a plugin has: of processes, System V objects and the network; and of mounts.
+struct plugin_child_spaces {
+    bool processes, mounts;
+};
+
 // Gives the calling process namespaces of its own: for users unless it has the rights of root, for processes, mounts and
-// System V objects, and for the network unless that is allowed. Returns false on a system that refuses them.
-bool plugin_child_separate(bool network);
+// System V objects, and for the network unless that is allowed. A system may refuse them, or those of mounts.
+struct plugin_child_spaces plugin_child_separate(bool network);
 
 // Confines the calling process, which runs the plugin next. In a namespace of processes it is the first process. A step that
 // the system does not know is left out with a word on standard error; a step that fails ends the process.
-void plugin_child_confine(const struct plugin_child_limits *limits, bool is_separate);
+void plugin_child_confine(const struct plugin_child_limits *limits, struct plugin_child_spaces spaces);
 
 // Forbids calls that reach other processes, namespaces, the kernel's configuration or, unless allowed, sockets.
 void plugin_child_filter(bool network, bool is_separate);
