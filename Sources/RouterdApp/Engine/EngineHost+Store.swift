@@ -1,3 +1,4 @@
+import Dispatch
 package import Router
 
 // The health of the store, and the end of a host whose store cannot be gone on with.

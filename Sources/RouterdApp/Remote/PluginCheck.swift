@@ -1,4 +1,4 @@
-import RouterPlugin
+package import RouterPlugin
 
 /// The conformance suite of remote rules: the same questions for a process and for a call-out.
 package struct PluginCheck: Sendable {

@@ -40,7 +40,7 @@ extension DaemonConfiguration {
     package var ruleDraft: RuleSetDraft { RuleSetDraft(rules, origin: .configuration, document: ruleDocument) }
 }
 
-extension Store {
+extension Journal {
     /// Recovers, and takes up the rules of a start; they get a version if they are not those of the last run.
     func recover(
         using draft: RuleSetDraft?, telling progress: @escaping @Sendable (RecoveryProgress) -> Void

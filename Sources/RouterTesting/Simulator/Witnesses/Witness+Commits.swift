@@ -340,9 +340,10 @@ extension Witness {
         guard let application = before.applications[accepted.application] else {
             return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
         }
+        let version = rulesVersion
         require(
-            decision.rulesVersion == rulesVersion,
-            "\(accepted.sequence): decided under rules \(decision.rulesVersion), not \(rulesVersion)")
+            decision.rulesVersion == version,
+            "\(accepted.sequence): decided under rules \(decision.rulesVersion), not \(version)")
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)

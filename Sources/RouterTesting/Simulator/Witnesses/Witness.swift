@@ -55,8 +55,8 @@ struct Witness {
 
     /// Rules take the place of those in use: under the next version.
     mutating func replaced(by used: UsedRules) {
-        require(
-            used.kept.version == rulesVersion + 1, "the rules of version \(rulesVersion) became \(used.kept.version)")
+        let version = rulesVersion
+        require(used.kept.version == version + 1, "the rules of version \(version) became \(used.kept.version)")
         (rules, rulesVersion) = (used.rules, used.kept.version)
     }
 

@@ -138,16 +138,6 @@ extension API {
     }
 }
 
-extension ObjectReader {
-    fileprivate mutating func time(_ key: String) throws(Problem) -> Timestamp? {
-        guard let text = try string(key) else { return nil }
-        guard let time = Timestamp(rfc3339: text) else {
-            throw invalid(key, "must be a time such as 2026-01-02T03:04:05Z")
-        }
-        return time
-    }
-}
-
 extension Problem {
     /// The faults of rules; none of them is used.
     init(rules faults: ConfigurationFaults) {
