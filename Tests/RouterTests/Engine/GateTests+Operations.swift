@@ -20,7 +20,8 @@ extension GateTests {
         let reports = [Self.step("store"), Self.step("logs", failure: failure), Self.step("store", 2)]
         for report in reports { try bench.run(.gate(.report(.progress(report), by: Self.A, term: 1))) }
         let told = try bench.deliverAll().filter { $0.receiver == Self.B }
-        let gate = try #require(try bench.sent(try #require(told.last))["gate"])
+        let last = try #require(told.last)
+        let gate = try #require(try bench.sent(last)["gate"])
         #expect(gate["progress"]?["operationId"] == "store" && gate["progress"]?["time"] == "2026-01-02T03:04:05.678Z")
         #expect(gate["operations"]?["store"]?["currentStepNumber"]?.asInt64 == 2)
         #expect(gate["operations"]?["logs"]?["failure"]?["status"]?.asInt64 == 503)
