@@ -69,7 +69,7 @@ struct CallOutRuleTests {
             priority: .high, payload: Array("{}".utf8))
         let candidates = (sessions.isEmpty ? ["s"] : sessions).map { Candidate.named($0) }
         return await withCheckedContinuation { continuation in
-            rule.ask(view, candidates, at: .epoch) { continuation.resume(returning: $0) }
+            rule.ask(view, candidates, at: Timestamp(milliseconds: 0)) { continuation.resume(returning: $0) }
         }
     }
 
