@@ -71,11 +71,6 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             let message = "The \(noun) \(kind.id) is configured twice; a name makes another one of it."
             faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
         }
-        // Decisions name the plugin: two rules of one name could not be told apart.
-        if kind.isRepeatable, let name = entry["plugin"]?.asString, !used.insert(PluginID(unchecked: name)).inserted {
-            let message = "The \(noun) \(name) is configured twice."
-            faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/plugin", message: message))
-        }
         var leftOut: Set<String> = []
         // Each round leaves out the field at fault, so there are at most as many rounds as fields.
         while true {

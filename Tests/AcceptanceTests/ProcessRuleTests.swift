@@ -87,7 +87,11 @@ struct ProcessRuleTests {
     }
 
     /// The settings of the built-in rules that need some.
-    private static let settings = ["routerd.rule.quiet-hours": #"{"start":"22:00","end":"07:00"}"#]
+    private static let settings = [
+        "routerd.rule.quiet-hours": #"{"start":"22:00","end":"07:00"}"#,
+        "routerd.rule.digest": #"{"everyMinutes":15}"#,
+        "routerd.rule.canary": #"{"configuration":"Canary","percent":10}"#,
+    ]
 
     @Test(arguments: BuiltInPlugins.all.rules.filter { !$0.isRepeatable }.map(\.id.text))
     func theBuiltInRuleConforms(rule: String) async throws {

@@ -15,7 +15,7 @@ struct RulesCommandTests {
         .path
 
     private func file(_ directory: TemporaryDirectory, _ text: String) throws -> String {
-        let file = "\(directory.file()).yaml"
+        let file = directory.file("\(UUID()).yaml")
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         return file
     }

@@ -72,10 +72,10 @@ struct MigrationWalkTests {
         // Attempts are never changed, and may have no sum.
         try RowSum.install(on: db)
         for table in CheckedTable.all where table.name != "attempt" {
+            // Some tables come at a later step; of the others, the columns that they have at this one.
+            guard try db.tableExists(table.name) else { continue }
             let names = try db.columns(in: table.name).map(\.name)
-            // Of the columns that the table has at this step, none at first.
             let columns = table.columns.filter(names.contains).joined(separator: ", ")
-            guard !columns.isEmpty else { continue }
             try db.execute(sql: "UPDATE \(table.name) SET row_check = row_sum(\(columns))")
         }
     }

@@ -43,6 +43,7 @@ struct RuleReloadTests {
         let other = try engine.plan(.putRules(draft("[2]", [])), at: bench.now, reading: bench.store)
         #expect(batch.conflicts(with: other), "two changes would have the same version")
         try bench.store.commit(batch.changes)
+        bench.engine = engine
         _ = bench.engine.apply(batch.changes, at: bench.now)
         #expect(decision(try bench.accept())?.rulesVersion == 1)
     }
