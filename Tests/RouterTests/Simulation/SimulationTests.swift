@@ -81,7 +81,7 @@ struct SimulationTests {
     @Test("Passcodes lock, open, are changed, mistyped and wiped")
     func passcodes() {
         var total = SimulationStatistics()
-        for seed in 0..<40 as Range<UInt64> {
+        for seed in 0..<100 as Range<UInt64> {
             let report = Simulation.run(seed: seed, ticks: 100) { options in
                 options.gated = 1000
                 options.gate = 100

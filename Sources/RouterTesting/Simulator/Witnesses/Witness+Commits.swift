@@ -147,11 +147,23 @@ extension Witness {
             let payload = accepted.payload.bytes
             let earlier = accepted.replayOf.flatMap { ledger.sequences[$0] }.flatMap { ledger.entries[$0]?.decision }
             let answers =
-                earlier.map { SimulatedRemote.answers(to: payload, after: $0, isHeld: false) }
+                earlier.map {
+                    SimulatedRemote.answers(to: payload, after: $0, isHeld: false, wasAsked: wasAsked(about: accepted))
+                }
                 ?? SimulatedRemote.answers(to: payload)
             check(entry.decision, entry.placement, of: entry, before, at: now, with: answers)
         }
         ledger.insert(entry)
+    }
+
+    /// Whether remote rules were asked about the notification, or about the one that it repeats. Nobody asks about the
+    /// content of an activation, which is for the scene that was asked for.
+    private func wasAsked(about accepted: NewNotification) -> Bool {
+        var first = accepted
+        while let entry = first.replayOf.flatMap({ ledger.sequences[$0] }).flatMap({ ledger.entries[$0] }) {
+            first = entry.accepted
+        }
+        return first.source != .lifeCycle
     }
 
     /// A key that a sender adds later leads to the same notification.
@@ -254,7 +266,7 @@ extension Witness {
             decision, settlement ?? placement, of: entry, before, at: now,
             with: SimulatedRemote.answers(
                 to: entry.accepted.payload.bytes, after: entry.decision,
-                isHeld: entry.heldUntil != nil || entry.heldBy != nil),
+                isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted)),
             avoiding: isExhausted ? entry.tried : [])
         ledger.entries[sequence]?.decision = decision
         ledger.entries[sequence]?.isAmbiguous = false

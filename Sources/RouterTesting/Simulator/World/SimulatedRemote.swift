@@ -42,8 +42,13 @@ enum SimulatedRemote {
     /// The answers to a decision that follows another one about the same notification, as the promise has it: what the rule
     /// vetoed stays vetoed, however often it is decided again, and a missing answer stays missing. It knows the first answer,
     /// and does not ask the earlier decision for vetoes.
-    static func answers(to payload: [UInt8], after earlier: Decision, isHeld: Bool) -> RuleAnswers? {
-        guard case .verdicts(let first)? = answer(to: payload) else { return answers(to: payload) }
+    ///
+    /// - Parameter wasAsked: Whether the rule was asked at first; otherwise it has vetoed nothing.
+    static func answers(
+        to payload: [UInt8], after earlier: Decision, isHeld: Bool, wasAsked: Bool
+    ) -> RuleAnswers? {
+        let known: RuleAnswer? = wasAsked ? answer(to: payload) : .verdicts([:])
+        guard case .verdicts(let first)? = known else { return answers(to: payload) }
         var verdicts = first.filter { if case .veto = $0.value { true } else { false } }
         if let chosen = earlier.session, verdicts[chosen] == nil { verdicts[chosen] = .accept }
         guard isHeld else { return RuleAnswers([id: .verdicts(verdicts)]) }
