@@ -134,8 +134,7 @@ private struct SceneFields {
     }
 
     static func missing(_ key: String) -> SourceError {
-        SourceError(
-            code: "missing-field", message: "The field \(key) is missing, or empty.", kind: .unprocessable)
+        SourceError(code: "missing-field", message: "The field \(key) is missing, or empty.")
     }
 
     /// The content id of a text; nil if the text is missing.

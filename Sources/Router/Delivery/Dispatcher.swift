@@ -91,7 +91,7 @@ package struct Dispatcher: Sendable {
     /// Lanes blocked on a slow slot, by endpoint, as all lanes of an endpoint that is slow no longer are woken.
     private var slowLanes: [EndpointKey: WaitList] = [:]
     /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
-    var consumers: Indirect<Consumers>
+    var consumers = Indirect(Consumers())
     /// Timers of endpoints to set.
     var wakeUps: [(endpoint: EndpointKey, at: Timestamp)] = []
     /// Changes of endpoints that are not reported yet.
@@ -100,7 +100,6 @@ package struct Dispatcher: Sendable {
     init(_ caps: DeliveryCaps) {
         self.caps = caps
         slots = DeliverySlots(caps)
-        consumers = Indirect(Consumers(graceMilliseconds: Int64(caps.presenceSeconds) * 1000))
     }
 
     var latestTime: Timestamp { now }

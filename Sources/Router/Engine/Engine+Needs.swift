@@ -20,9 +20,8 @@ extension Engine {
         case .acknowledge(let word): [.notification(word.notification)]
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
-        case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
-        case .putSource, .deleteSource, .putApplication, .disconnectSession, .refreshSession, .gate,
-            .passcode, .putRules, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
+        case .putSource, .deleteSource, .putApplication, .deleteApplication, .disconnectSession, .refreshSession, .gate,
+            .passcode, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }
     }
@@ -68,8 +67,7 @@ extension Engine {
         case .finishDiscard(let key): needs(endOf: key)
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
         case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
-        case .proceedDeletion(let id): deletions[id] == nil ? [] : [belongings(of: id)]
-        case .lapseLease, .lapsePresence, .forgetHeld, .lock, .forgetPasscodes: []
+        case .lapseLease, .lapsePresence, .lock, .forgetPasscodes: []
         }
     }
 

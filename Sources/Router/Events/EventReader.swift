@@ -5,7 +5,7 @@ extension Engine {
     ///
     /// - Parameter sequence: The number of the last event before these.
     package func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
-        EventReader(tenants: tenants, records: records, lanes: planner.view)
+        EventReader(tenants: tenants, holders: holders, lanes: planner.view)
             .events(of: changes, after: sequence, at: now)
     }
 }
@@ -14,7 +14,8 @@ extension Engine {
 /// command has planned them. Memory stands as it was before the changes.
 struct EventReader {
     let tenants: [ApplicationID: Tenant]
-    let records: Indirect<EngineRecords>
+    /// The applications of held notifications.
+    let holders: [NotificationSequence: ApplicationID]
     let lanes: LaneView
 
     func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
@@ -27,10 +28,7 @@ struct EventReader {
     /// The observers of the application before those of the session, each once; a deleted one has those that it had.
     private func observers(of event: RouterEvent, _ told: CommittedEvents) -> [PluginID] {
         let tenant = tenants[event.application]
-        let application =
-            told.applications[event.application] ?? tenant?.application
-            ?? records.value.deletions[event.application]?.application
-        var observers = application?.observers ?? []
+        var observers = (told.applications[event.application] ?? tenant?.application)?.observers ?? []
         guard let id = event.session else { return observers }
         let key = SessionKey(application: event.application, session: id)
         let session = told.sessions[key].flatMap(\.self) ?? tenant?.scene(id)
@@ -130,9 +128,7 @@ struct EventReader {
     private func tell(_ gate: OnboardingGate, _ before: OnboardingGate, in told: inout CommittedEvents) {
         let (application, device) = (gate.key.application, gate.key.device)
         let view = RouterEventDetail.gate(
-            GateView(
-                state: gate.state.rawValue, responsible: gate.responsible, term: gate.term,
-                reason: gate.failure?.reason, message: gate.failure?.message))
+            GateView(state: gate.state.rawValue, responsible: gate.responsible, term: gate.term))
         if gate.state != before.state { told.add(.gateDidChange, application, gate.responsible, device: device, view) }
         if gate.responsible != before.responsible || gate.term != before.term {
             let type: RouterEventType = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
@@ -173,7 +169,7 @@ struct EventReader {
             let place = session.place(under: settings)
         else { return nil }
         let gate = told?.gates[place] ?? tenants[place.application]?.gate(of: place.device) ?? OnboardingGate(place)
-        return gate.screen(of: session, under: settings)
+        return gate.screen(of: session.key.session)
     }
 
     // MARK: Before the change
@@ -193,9 +189,7 @@ struct EventReader {
 
     private func known(_ sequence: NotificationSequence, _ told: CommittedEvents) -> CommittedEvents.Delivery? {
         if let delivery = told.deliveries[sequence] { return delivery }
-        let held = records.value.holders[sequence].flatMap {
-            tenants[$0]?.deliveries.held[sequence] ?? records.value.deletions[$0]?.held[sequence]
-        }
+        let held = holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
         return (held ?? lanes.delivery(sequence)?.notification).map { CommittedEvents.Delivery($0) }
     }
 }

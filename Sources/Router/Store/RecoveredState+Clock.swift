@@ -41,8 +41,7 @@ extension SceneSession {
         }
         bound(&lastActivatedAt, now)
         bound(&discardedAt, now)
-        let lease = leaseSeconds.map { Int64($0) * 1000 } ?? RouterLimits.gateLeaseMilliseconds
-        bound(&leaseExpiresAt, now.advanced(byMilliseconds: lease))
+        if let leaseSeconds { bound(&leaseExpiresAt, now.advanced(byMilliseconds: Int64(leaseSeconds) * 1000)) }
         return isCorrected
     }
 }

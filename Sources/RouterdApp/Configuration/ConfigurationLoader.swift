@@ -18,16 +18,14 @@ package struct ConfigurationLoader {
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
             "passcodes", "apns", "plugins",
-            "apiKeys", "rules", "rulesFrom", "tests", "passcodeValidators", "observers",
+            "apiKeys", "rules", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
         "/http": [
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress", "allowedOrigins",
         ],
-        "/delivery": [
-            "slots", "slotsPerOrigin", "slowSlots", "connections", "presenceSeconds", "certificateAuthorityFile",
-        ],
+        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
         "/egress": ["grants"],

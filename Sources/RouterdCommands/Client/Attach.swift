@@ -48,25 +48,24 @@ struct Attach: AsyncParsableCommand {
         guard put.status < 300 else { throw Self.failure(put.status, put.body) }
         let stream = StreamClient(server: server.server, path: "\(path)/deliveries", key: server.key)
         var reader = EventStreamReader()
-        var (taken, farewell) = (0, String?.none)
+        var (taken, isSuperseded) = (0, false)
         while true {
             let end = stream.follow(&reader) {
                 Console.error("receiving for \(session)")
             } take: { event in
-                if event.type == "superseded" { farewell = "another receiver has taken over" }
-                if event.type == "ended" { farewell = "the session was discarded, or has a URL" }
+                if event.type == "superseded" { isSuperseded = true }
                 guard event.type == "delivery", let delivery = try? JSONValue(parsing: event.data) else {
-                    return farewell == nil
+                    return !isSuperseded
                 }
                 handle(delivery, below: path, client)
                 taken += 1
                 return taken != count
             }
             switch end {
-            case .enough:
-                guard let farewell else { return }
-                Console.error(farewell)
+            case .enough where isSuperseded:
+                Console.error("another receiver has taken over")
                 throw ExitCode(1)
+            case .enough: return
             case .refused(let status, let body): throw Self.failure(status, body)
             case .lost(let reason, let seconds):
                 Console.error("the connection is lost (\(reason)); it is made again")

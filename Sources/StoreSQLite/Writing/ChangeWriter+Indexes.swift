@@ -58,9 +58,7 @@ extension ChangeWriter {
             $0.bind(end)
             $0.bind(StoreSQLiteLimits.removedSegments)
         }
-        for statement in [Self.removeSegments, Self.removeFloors] {
-            try PreparedStatement(db, statement).run { $0.bind(end) }
-        }
+        try PreparedStatement(db, Self.removeSegments).run { $0.bind(end) }
         ledger.listedSegments = full
     }
 

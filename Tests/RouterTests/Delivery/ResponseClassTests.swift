@@ -44,8 +44,7 @@ struct ResponseClassTests {
             case .egressRefused: .egressRefused
             case .payloadMissing: .payloadMissing
             case .formatFailed: .formatFailed
-            case .shuttingDown, .noSocket: .notSent
-            case .noConsumer: .notWritten
+            case .shuttingDown, .noSocket, .noConsumer: .notSent
             case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .streamEnded,
                 .other:
                 .unreachable(kind)

@@ -16,25 +16,26 @@ extension API {
     @Sendable func getApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
-        let found = await host.read { engine -> ShownApplication? in
-            if let deletion = engine.deletions[id] { return ShownApplication(deletion) }
-            return engine.tenants[id].map { tenant in
+        let found = await host.read { engine in
+            engine.tenants[id].map { tenant in
                 let gate = engine.gate(GateKey(application: id, device: device))
-                return ShownApplication(
-                    application: tenant.application, scenes: ApplicationScenes(of: tenant, at: gate, on: device))
+                return (
+                    application: tenant.application,
+                    scenes: ApplicationScenes(
+                        state: tenant.activationState, current: .some(tenant.currentSession(on: device)?.key.session),
+                        onboarding: .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil }))
+                )
             }
         }
         guard let found else { throw Problem(.unknownApplication(id)) }
-        return .json(.ok, found.body)
+        return .json(.ok, ApplicationBody.write(found.application, found.scenes))
     }
 
     @Sendable func deleteApplication(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
-        switch try await submit(.deleteApplication(try context.application())) {
-        case .deletionBegun(let application): .json(.accepted, ApplicationBody.write(application, isDeleting: true))
-        default: Response(status: .noContent)
-        }
+        _ = try await submit(.deleteApplication(try context.application()))
+        return Response(status: .noContent)
     }
 
     @Sendable func listApplications(
@@ -44,14 +45,13 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let applications = await host.read { engine in
-            let there = engine.tenants.values.map {
-                ShownApplication(application: $0.application, scenes: ApplicationScenes(state: $0.activationState))
+            engine.tenants.values.map {
+                (application: $0.application, scenes: ApplicationScenes(state: $0.activationState))
             }
-            return (there + engine.deletions.values.map(ShownApplication.init))
-                .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
+            .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
         }
         let page = Page(of: applications, after: after, limit: limit, key: \.application.id.text)
-        return .json(.ok, page.body("applications") { $0.raw($1.body) })
+        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1.application, $1.scenes)) })
     }
 }
 

@@ -8,25 +8,25 @@ extension Operation {
 
     static let deliveries: [Operation] = [
         Operation(
-            .get, deliveriesPath, .session, "streamDeliveries",
+            .get, deliveriesPath, .scope(.sessions), "streamDeliveries",
             "Streams the deliveries of a session, or answers with those that arrive within a time.",
             query: [Parameter("waitSeconds", .whole(0...DaemonLimits.pollSeconds))],
             .ok(.named("Deliveries")), .noContent
         ) { $0.streamDeliveries },
         Operation(
-            .post, "\(deliveriesPath)/{delivery}/ack", .session, "acknowledgeDelivery",
+            .post, "\(deliveriesPath)/{delivery}/ack", .scope(.sessions), "acknowledgeDelivery",
             "Says that a delivery has arrived; the body may be the answer of a webhook.", body: .optional(.document),
             .noContent
         ) { $0.acknowledge },
         Operation(
-            .post, "\(deliveriesPath)/{delivery}/nack", .session, "refuseDelivery",
+            .post, "\(deliveriesPath)/{delivery}/nack", .scope(.sessions), "refuseDelivery",
             "Says that a delivery cannot be taken now.",
             body: .optional(
                 .request(["reason": .text, "retryAfterSeconds": .whole(0...Int64(RouterLimits.retryAfterSeconds))])),
             .noContent
         ) { $0.refuseDelivery },
         Operation(
-            .post, "\(deliveriesPath):ack", .session, "acknowledgeDeliveries",
+            .post, "\(deliveriesPath):ack", .scope(.sessions), "acknowledgeDeliveries",
             "Says that several deliveries have arrived.",
             body: .json(.request([:], required: ["ids": .list(of: .text)])), .noContent
         ) { $0.acknowledgeAll },
