@@ -88,10 +88,8 @@ package struct Dispatcher: Sendable {
     private var granted: [SessionKey: Resource] = [:]
     /// Shares that have a wait list, or had one, the longest blocked first.
     private var crowded: [Resource] = []
-    /// Lanes blocked on a slow slot, by endpoint, as all lanes of an endpoint that is slow no longer are woken.
-    private var slowLanes: [EndpointKey: WaitList] = [:]
-    /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
-    var consumers = Indirect(Consumers())
+    /// The parts that few attempts look at, behind one reference.
+    private var rare = Indirect(Rare())
     /// Timers of endpoints to set.
     var wakeUps: [(endpoint: EndpointKey, at: Timestamp)] = []
     /// Changes of endpoints that are not reported yet.
@@ -100,6 +98,23 @@ package struct Dispatcher: Sendable {
     init(_ caps: DeliveryCaps) {
         self.caps = caps
         slots = DeliverySlots(caps)
+    }
+
+    private struct Rare: Sendable {
+        var consumers = Consumers()
+        var slowLanes: [EndpointKey: WaitList] = [:]
+    }
+
+    /// The connections of receivers that connect out. An attempt to a receiver that is called does not look at them.
+    var consumers: Consumers {
+        _read { yield rare.value.consumers }
+        _modify { yield &rare.value.consumers }
+    }
+
+    /// Lanes blocked on a slow slot, by endpoint, as all lanes of an endpoint that is slow no longer are woken.
+    private var slowLanes: [EndpointKey: WaitList] {
+        _read { yield rare.value.slowLanes }
+        _modify { yield &rare.value.slowLanes }
     }
 
     var latestTime: Timestamp { now }

@@ -64,8 +64,8 @@ package struct LanePlanner: Sendable {
 
     /// The connections of receivers that connect out.
     var consumers: Consumers {
-        _read { yield dispatcher.consumers.value }
-        _modify { yield &dispatcher.consumers.value }
+        _read { yield dispatcher.consumers }
+        _modify { yield &dispatcher.consumers }
     }
 
     /// The latest time that the caller has given.
