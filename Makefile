@@ -21,7 +21,7 @@ BUILD_BENCHMARK = ROUTERD_BENCHMARKS=1 $(BUILD) -c release --static-swift-stdlib
 # Texts are hashed alike in every run, so that counts are the same too.
 BENCHMARKS = SWIFT_DETERMINISTIC_HASHING=1 .build/release/router-benchmarks
 
-.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
+.PHONY: test-fast test-long build-tests check-example check-scenes check-clients debug install deb check-deb uninstall check-sources check-apns check-console check-metrics check-openapi check-readme check-built chaos check-chaos fuzz race benchmark check-benchmarks build-benchmarks count-instructions measure-decisions verify-index sweep-stories wrk run test demo check soak measure measure-accepts measure-lanes measure-load measure-log check-upgrade million setup release help
 
 help:  ## Show what there is to make.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,6 +42,10 @@ install: release  ## Install the binary, stripped, into PREFIX=/usr/local, and t
 
 deb: release  ## Make a Debian package in .build/deb.
 	@Scripts/deb.sh $(RELEASE) .build/deb
+
+check-deb: deb  ## Check the Debian package: lintian, the unit, an installation in an overlay; needs root.
+	@Scripts/setup.sh lintian
+	Scripts/check-deb.sh .build/deb/routerd_*.deb
 
 uninstall:  ## Remove what `make install` has put under PREFIX=/usr/local.
 	@Scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
@@ -74,6 +78,7 @@ test-long:  ## Everything that takes long: thread sanitizer, many seeds, crash p
 	$(MAKE) fuzz
 	$(MAKE) chaos
 	$(MAKE) check-openapi
+	$(MAKE) check-deb
 
 build-tests: setup
 	@$(BUILD) --build-tests
@@ -81,7 +86,6 @@ build-tests: setup
 check: setup  ## Check the style: formatter's rules, then the project's own.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests Fuzzing Examples Benchmarks
 	python3 Scripts/tidy.py
-	python3 Scripts/embed.py --check
 
 benchmark: build-benchmarks  ## Print what decisions and changes take: time, allocations, reference counting.
 	@$(BENCHMARKS)
@@ -130,9 +134,9 @@ verify-index:  ## Compare the index with brute force over many seeds; SEEDS=2000
 chaos: release  ## Break things around the daemon for some twenty minutes and judge what came of it; docs/CHAOS.md.
 	python3 Tests/chaos/run.py --routerd $(ROUTERD) $(if $(SEED),--seed $(SEED)) $(SCENARIOS)
 
-check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a few crash points.
+check-chaos: setup  ## The short form: the verdict's own tests, the zoo, raw requests, some kills, a deletion, a few crash points.
 	python3 -m unittest discover -s Tests/chaos -q
-	python3 Tests/chaos/run.py zoo raw storm model sweep --kills 3 --points 1 --short --without-open --routerd $(ROUTERD)
+	python3 Tests/chaos/run.py zoo raw storm model deletion sweep --kills 3 --cycles 3 --points 1 --short --without-open --routerd $(ROUTERD)
 
 check-sources:  ## Run the curl lines of docs/SOURCES.md and the SDKs of senders, from PyPI, against the daemon.
 	@Scripts/setup.sh python3-venv curl openssl jq
@@ -147,8 +151,7 @@ check-console:  ## Open every page of the console in a headless Chromium; pictur
 	python3 Tests/console/run.py --routerd $(ROUTERD)
 
 check-metrics:  ## Compare alert rules, dashboard and documentation with the metrics that the daemon serves.
-	@Scripts/setup.sh prometheus
-	python3 Tests/metrics/run.py --routerd $(ROUTERD)
+	python3 Tests/metrics/run.py --routerd $(ROUTERD) --promtool "$$(Scripts/promtool.sh)"
 
 check-openapi: debug  ## Send requests that schemathesis, from PyPI, makes of /openapi.json; SECONDS=120 says how long.
 	@Scripts/setup.sh python3-venv

@@ -15,6 +15,9 @@ let settings: [SwiftSetting] = [
     .treatWarning("ExplicitSendable", as: .error),
 ]
 
+/// Files that are part of the binary, as `PackageResources.name_type`; names are unique within a target.
+func embedded(_ folder: String, _ names: [String]) -> [Resource] { names.map { .embedInCode("\(folder)/\($0)") } }
+
 let package = Package(
     name: "routerd",
     products: [
@@ -61,7 +64,7 @@ let package = Package(
         .target(
             name: "Plugins",
             dependencies: [
-                "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
+                "Router", "RouterPlugin", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
             swiftSettings: settings
@@ -97,12 +100,19 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            resources: embedded(
+                "Console/Assets",
+                [
+                    "app.js", "base.js", "index.html", "inspector.html", "inspector.js", "lists.js", "notification.js",
+                    "route.js", "style.css",
+                ]),
             swiftSettings: settings
         ),
         .target(
@@ -123,6 +133,10 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: embedded(
+                "Plugins/Projects/python", ["README.python.md", "routerd_rule.py", "rule.py", "test_rule.py"])
+                + embedded("Plugins/Projects/node", ["README.node.md", "routerd-rule.js", "rule.js", "rule.test.js"])
+                + embedded("Plugins/Projects/rules", ["README.rules.md", "rules.yaml"]),
             swiftSettings: settings
         ),
         .executableTarget(name: "routerd", dependencies: ["RouterdCommands"], swiftSettings: settings),
@@ -145,7 +159,7 @@ let package = Package(
         .testTarget(
             name: "PluginsTests",
             dependencies: [
-                "Plugins", "RouterPlugin", "RouterTesting", .product(name: "Crypto", package: "swift-crypto"),
+                "Plugins", "Router", "RouterPlugin", "RouterTesting", .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings

@@ -23,17 +23,27 @@ for place in bash:bash-completion/completions/routerd zsh:zsh/vendor-completions
     fish:fish/vendor_completions.d/routerd.fish; do
     file=$stage/usr/share/${place#*:}
     mkdir -p "$(dirname "$file")"
-    "$binary" --generate-completion-script "${place%%:*}" >"$file"
+    # A completion is read by a shell and is no program of its own.
+    "$binary" --generate-completion-script "${place%%:*}" | sed '1{/^#!/d}' >"$file"
 done
 mkdir -p "$stage/usr/share/man/man1" "$stage/DEBIAN" "$folder"
 python3 "$root/Scripts/man.py" "$binary" | gzip -9n >"$stage/usr/share/man/man1/routerd.1.gz"
-gzip -9nc "$root/CHANGELOG.md" >"$stage/usr/share/doc/routerd/changelog.gz"
+maintainer='routerd maintainers <maintainers@routerd.invalid>'
+gzip -9n >"$stage/usr/share/doc/routerd/changelog.gz" <<CHANGES
+routerd ($version) unstable; urgency=medium
+
+  * The changes are in CHANGELOG.md.gz beside this file.
+
+ -- $maintainer  $(date -R -r "$root/CHANGELOG.md")
+CHANGES
+gzip -9nc "$root/CHANGELOG.md" >"$stage/usr/share/doc/routerd/CHANGELOG.md.gz"
+put 644 "$root/Packaging/lintian-overrides" usr/share/lintian/overrides/routerd
 
 cat >"$stage/DEBIAN/control" <<CONTROL
 Package: routerd
 Version: $version
 Architecture: $architecture
-Maintainer: routerd maintainers <maintainers@routerd.invalid>
+Maintainer: $maintainer
 Installed-Size: $(du -sk "$stage" | cut -f1)
 Depends: libc6, libcurl4, libsqlite3-0, libstdc++6, ca-certificates
 Section: net

@@ -5,9 +5,12 @@
 //     conditions: {preferring: ["doc/42"]}, onDelivery: async ({envelope}) => show(envelope.data),
 //   });
 //
-// A delivery is acknowledged when `onDelivery` returns; an object that it returns is the answer. An error with
-// `retryAfterSeconds` asks for another attempt at that time. The stream is read by fetch, because EventSource sends no
-// Authorization header.
+// `token` is a text, or a function that gives a fresh one for each request. A delivery is acknowledged when `onDelivery`
+// returns; an object that it returns is the answer. An error with `retryAfterSeconds` asks for another attempt at that time.
+// `onSuperseded` is called when another connection takes over, `onEnded` when the session was discarded. The stream is read
+// by fetch, because EventSource sends no Authorization header.
+
+const SILENCE = 45_000;  // Three heartbeats.
 
 export class Refused extends Error {
   constructor(status, problem) {
@@ -18,7 +21,7 @@ export class Refused extends Error {
 
 export async function connectScene({
   server = "", application, session, token, conditions, fields = {}, onDelivery, onSuperseded = () => {},
-  onError = () => {}, signal,
+  onEnded = () => {}, onError = () => {}, signal,
 }) {
   const path = `${server}/v1/applications/${encodeURIComponent(application)}/sessions/${encodeURIComponent(session)}`;
   const stop = new AbortController();
@@ -60,25 +63,41 @@ export async function connectScene({
       [verb, body] = ["nack", {reason: String(error).slice(0, 500)}];
       if (error?.retryAfterSeconds !== undefined) body.retryAfterSeconds = error.retryAfterSeconds;
     }
-    await call("POST", `/deliveries/${delivery.id}/${verb}`, body);
+    try { await call("POST", `/deliveries/${delivery.id}/${verb}`, body); } catch (error) {
+      // It was cancelled, or has gone to another session meanwhile.
+      if (error.code === "unknown-delivery") return;
+      // The delivery has been handled, though the answer cannot be used.
+      if (verb !== "ack" || body === undefined || ![400, 413, 422].includes(error.status)) throw error;
+      onError(error);
+      await call("POST", `/deliveries/${delivery.id}/ack`);
+    }
   };
 
-  // One connection; true if another one has taken over.
+  // A connection that ends without a word is noticed by the heartbeats that do not come.
+  const read = async (reader) => {
+    let timer;
+    const silence = new Promise((_, fail) => { timer = setTimeout(() => fail(new Error("the stream is silent")), SILENCE); });
+    try { return await Promise.race([reader.read(), silence]); } finally { clearTimeout(timer); }
+  };
+
+  // One connection; why the daemon has ended it, or undefined.
   const listen = async () => {
     const answer = await call("GET", "/deliveries", undefined, {accept: "text/event-stream"});
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
-    for (;;) {
-      const {done, value} = await reader.read();
-      if (done) return false;
-      const events = (rest + value).split("\n\n");
-      rest = events.pop();
-      for (const event of events) {
-        const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-        if (field("event") === "superseded") return true;
-        if (field("event") === "delivery") await settle(JSON.parse(field("data")));
+    try {
+      for (;;) {
+        const {done, value} = await read(reader);
+        if (done) return undefined;
+        const events = (rest + value).split("\n\n");
+        rest = events.pop();
+        for (const event of events) {
+          const field = (name) => event.split("\n").find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+          if (["superseded", "ended"].includes(field("event"))) return field("event");
+          if (field("event") === "delivery") await settle(JSON.parse(field("data")));
+        }
       }
-    }
+    } finally { reader.cancel().catch(() => {}); }
   };
 
   await register();
@@ -93,11 +112,12 @@ export async function connectScene({
     for (let failures = 0; !stop.signal.aborted;) {
       const began = Date.now();
       try {
-        if (await listen()) { close(); return onSuperseded(); }
+        const end = await listen();
+        if (end) { close(); return end === "ended" ? onEnded() : onSuperseded(); }
       } catch (error) {
         if (stop.signal.aborted) return;
         onError(error);
-        if (error.status === 404) await register().catch(onError);
+        if (error.code === "unknown-session") await register().catch(onError);
       }
       failures = Date.now() - began > 15_000 ? 0 : failures + 1;
       await new Promise((done) => setTimeout(done, Math.random() * Math.min(15_000, 250 * 2 ** failures)));

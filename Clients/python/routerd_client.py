@@ -6,16 +6,21 @@
     asyncio.run(connect_scene("http://127.0.0.1:8080", "com.example.Gallery", "win-7", show, token="rk_..."))
 
 A delivery is acknowledged when the handler returns; a dict that it returns is the answer, as a webhook may give it. A
-handler that raises `Nack` asks for another attempt; any other exception is a refusal without a time.
+handler that raises `Nack` asks for another attempt; any other exception is a refusal without a time. `token` is a text, or
+a function, plain or async, that gives a fresh one for each request.
 """
 
 import asyncio
+import contextlib
+import inspect
 import json
 import random
 import ssl
 from urllib.parse import quote, urlsplit
 
-__all__ = ["Nack", "Refused", "Superseded", "Scene", "connect_scene"]
+__all__ = ["Nack", "Refused", "Superseded", "Ended", "Scene", "connect_scene"]
+
+SILENCE_SECONDS = 45  # Three heartbeats.
 
 
 class Nack(Exception):
@@ -33,9 +38,21 @@ class Refused(Exception):
         super().__init__(f"{status}: {body.decode(errors='replace').strip()}")
         self.status, self.body = status, body
 
+    @property
+    def code(self):
+        """The code of the problem, such as unknown-delivery."""
+        try:
+            return json.loads(self.body).get("code")
+        except (ValueError, AttributeError):
+            return None
+
 
 class Superseded(Exception):
     """Another connection has taken the deliveries of the session."""
+
+
+class Ended(Exception):
+    """The session was discarded, or has a URL."""
 
 
 class Scene:
@@ -54,14 +71,29 @@ class Scene:
         return await self.call("PATCH", "", fields, "application/merge-patch+json")
 
     async def ack(self, delivery, answer=None):
-        await self.call("POST", f"/deliveries/{delivery['id']}/ack", answer)
+        path = f"/deliveries/{delivery['id']}/ack"
+        try:
+            await self._settle(path, answer)
+        except Refused as error:
+            # The delivery has been handled, though the answer cannot be used.
+            if answer is None or error.status not in (400, 413, 422):
+                raise
+            await self._settle(path, None)
 
     async def nack(self, delivery, reason="", retry_after=None):
         body = {"reason": reason} if retry_after is None else {"reason": reason, "retryAfterSeconds": retry_after}
-        await self.call("POST", f"/deliveries/{delivery['id']}/nack", body)
+        await self._settle(f"/deliveries/{delivery['id']}/nack", body)
+
+    async def _settle(self, path, body):
+        try:
+            await self.call("POST", path, body)
+        except Refused as error:
+            # It was cancelled, or has gone to another session meanwhile.
+            if error.code != "unknown-delivery":
+                raise
 
     async def deliveries(self):
-        """The deliveries of one connection; ends with it, and raises Superseded if another one takes over."""
+        """The deliveries of one connection; raises Superseded if another one takes over, Ended if the session is gone."""
         reader, writer = await self._send("GET", "/deliveries", None, "text/event-stream")
         try:
             status, headers = await _head(reader)
@@ -76,6 +108,8 @@ class Scene:
                 elif not line:
                     if event == "superseded":
                         raise Superseded()
+                    if event == "ended":
+                        raise Ended()
                     if event == "delivery":
                         yield json.loads(data)
                     event = data = ""
@@ -87,9 +121,10 @@ class Scene:
         failures = 0
         while attempts is None or failures < attempts:
             try:
-                async for delivery in self.deliveries():
-                    failures = 0
-                    await self._handle(handler, delivery)
+                async with contextlib.aclosing(self.deliveries()) as deliveries:
+                    async for delivery in deliveries:
+                        failures = 0
+                        await self._handle(handler, delivery)
             except Refused as error:
                 if error.status < 500 and error.status not in (408, 429):
                     raise
@@ -126,8 +161,9 @@ class Scene:
         data = b"" if body is None else json.dumps(body).encode()
         lines = [f"{method} {self.path}{path} HTTP/1.1", f"host: {self.url.netloc}", f"accept: {accept}"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-        if self.token:
-            lines.append(f"authorization: Bearer {self.token}")
+        token = self.token() if callable(self.token) else self.token
+        if token := await token if inspect.isawaitable(token) else token:
+            lines.append(f"authorization: Bearer {token}")
         if body is not None:
             lines.append(f"content-type: {content_type}")
         if method != "GET":
@@ -157,7 +193,8 @@ async def _head(reader):
 
 
 async def _chunks(reader):
-    while size := int((await reader.readline()).split(b";")[0].strip() or b"0", 16):
+    # A connection that ends without a word is noticed by the heartbeats that do not come.
+    while size := int((await asyncio.wait_for(reader.readline(), SILENCE_SECONDS)).split(b";")[0].strip() or b"0", 16):
         yield await reader.readexactly(size)
         await reader.readexactly(2)
 

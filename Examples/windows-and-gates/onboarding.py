@@ -189,7 +189,7 @@ def story(client: Client, receiver: Receiver) -> None:
     for name in ("left", "middle", "right"):
         session = client.call(200, "GET", f"/sessions/{name}")
         require(session["userInfo"] == {}, f"the reset has deleted the data of {name}", session)
-        require(session["applicationScreen"] == "screenshot", f"{name} shows nothing of the application", session)
+        require(session["applicationScreen"] == "onboarding", f"{name} may onboard the next person", session)
 
 
 def main() -> int:

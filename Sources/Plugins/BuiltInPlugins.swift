@@ -1,3 +1,4 @@
+import Router
 public import RouterPlugin
 
 /// The plugins that are part of routerd. A plugin of another package is added in that package's own `main.swift`.
@@ -35,8 +36,14 @@ public enum BuiltInPlugins: Sendable {
     public static let ruleKinds: [RoutingRuleKind] = [
         QuietHoursRule.kind,
         StateFloorRule.kind,
+        DigestRule.kind,
+        NotBeforeRule.kind,
+        OriginatorRule.kind,
+        CanaryRule.kind,
+        MaintenanceRule.kind,
         RemoteRule.process,
         RemoteRule.callOut,
+        DeclaredRule.kind { ZoneOffsets(named: $0) },
     ]
 
     /// The observers that a configuration may name.

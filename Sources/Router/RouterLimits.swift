@@ -21,6 +21,9 @@ package enum RouterLimits {
     package static let resourcesNamed = 3
     /// Maximum number of commands that share one transaction.
     package static let commandsPerTransaction = 512
+    /// The number of changed rows after which no further command joins a transaction: other commands must not wait long for
+    /// it.
+    package static let rowsPerTransaction = 2048
     /// Sum of the weights of lookups (`Lookup.weight`) after which no further command joins a read of facts: all facts of a
     /// read are in memory together.
     package static let lookupsPerRead = 512
@@ -80,6 +83,12 @@ package enum RouterLimits {
     package static let configurationMilliseconds: Int64 = 15_000
     /// Maximum number of discarded sessions in one event for the delegate.
     package static let discardedSessions = 1000
+    /// How many operations a gate keeps the progress of.
+    package static let gateOperations = 16
+    /// The lease of the responsible session at a gate if it names none, in milliseconds.
+    package static let gateLeaseMilliseconds: Int64 = 60_000
+    /// How often the endpoint of such a session may fail to take one event until the session counts as silent.
+    package static let gateFailures = 2
     /// Maximum number of sessions that are told of a change of their gate: the best-ranked ones.
     package static let sessionsToldOfGate = 1000
     /// Maximum length of the name under which a client keeps the result of onboarding, and of a word in a report, in
@@ -152,6 +161,6 @@ package enum RouterLimits {
     package static let passcodeDelaySeconds: Int64 = 300
     /// How long a challenge may be answered, in milliseconds.
     package static let deviceChallengeMilliseconds: Int64 = 60_000
-    /// The time for which a session counts as connected without a connection to its stream.
-    package static let presenceMilliseconds: Int64 = 10_000
+    /// The time for which a session counts as connected without a connection to its stream, in seconds.
+    package static let presenceSeconds = 10
 }

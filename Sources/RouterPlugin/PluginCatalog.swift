@@ -4,15 +4,32 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
     public let kinds: [PluginKind<Plugin>]
     /// The name of such a plugin in messages, such as `rule`.
     private let noun: String
+    /// The name of a plugin, which is not that of its kind if the kind is repeatable.
+    private let name: @Sendable (Plugin) -> PluginID
+    /// Takes the fields out of an entry that do not depend on its kind; nil if there are none.
+    private let terms: (@Sendable (inout JSONObject, PluginKind<Plugin>) throws(PluginConfigurationError) -> Terms)?
 
-    fileprivate init(_ kinds: [PluginKind<Plugin>], noun: String) throws(PluginRegistryError) {
+    /// The terms of an entry, which are put on its plugin.
+    fileprivate struct Terms {
+        var isNamed = false
+        var apply: (Plugin) throws(PluginConfigurationError) -> Plugin = { (plugin) in plugin }
+    }
+
+    fileprivate init(
+        _ kinds: [PluginKind<Plugin>], noun: String,
+        terms: (@Sendable (inout JSONObject, PluginKind<Plugin>) throws(PluginConfigurationError) -> Terms)? = nil,
+        name: @escaping @Sendable (Plugin) -> PluginID
+    ) throws(PluginRegistryError) {
         try PluginRegistry.check(kinds.map(\.id))
         self.kinds = kinds
         self.noun = noun
+        self.terms = terms
+        self.name = name
     }
 
     /// Makes the plugins of a configuration and finds all of its faults: an array of objects, each with the `id` of a
-    /// kind and the fields of that kind. A kind may be used once.
+    /// kind and the fields of that kind. A kind may be used once, unless its entries
+    /// name plugins of their own in `plugin`.
     ///
     /// - Returns: the plugins without a fault, and the faults in the order of the array; their pointers begin at the
     ///   array. A missing field of an entry can hide faults of the fields that its kind reads after it.
@@ -42,16 +59,27 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             return (nil, [error])
         }
         var faults: [PluginConfigurationError] = []
-        if !kind.isRepeatable, !used.insert(kind.id).inserted {
-            let message = "The \(noun) \(kind.id) is configured twice."
+        var rest = entry.asObject ?? JSONObject()
+        var terms = Terms()
+        do throws(PluginConfigurationError) {
+            if let read = self.terms { terms = try read(&rest, kind) }
+        } catch {
+            faults.append(error)
+        }
+        let hasOwnName = kind.isRepeatable || terms.isNamed
+        if !hasOwnName, !used.insert(kind.id).inserted {
+            let message = "The \(noun) \(kind.id) is configured twice; a name makes another one of it."
             faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "/id", message: message))
         }
-        var rest = entry.asObject ?? JSONObject()
         var leftOut: Set<String> = []
         // Each round leaves out the field at fault, so there are at most as many rounds as fields.
         while true {
             do throws(PluginConfigurationError) {
-                let plugin = try kind.make(.object(rest))
+                let plugin = try terms.apply(try kind.make(.object(rest)))
+                if hasOwnName, !used.insert(name(plugin)).inserted {
+                    let message = "Two \(noun)s are called \(name(plugin))."
+                    faults.append(PluginConfigurationError(code: "duplicate-plugin", pointer: "", message: message))
+                }
                 return (faults.isEmpty ? plugin : nil, faults)
             } catch {
                 let field = error.pointer.split(separator: "/").first.map(String.init) ?? ""
@@ -78,6 +106,7 @@ public struct PluginCatalog<Plugin: Sendable>: Sendable {
             throw PluginConfigurationError(code: "wrong-type", pointer: "", message: "A \(noun) must be an object.")
         }
         guard let name = object["id"] else {
+            if let usual = kinds.first(where: \.isUsual) { return usual }
             throw PluginConfigurationError(code: "missing-field", pointer: "/id", message: "The field id is missing.")
         }
         guard let kind = kinds.first(where: { .string($0.id.text) == name }) else {
@@ -96,10 +125,19 @@ extension RoutingRuleCatalog {
     /// A catalog of these kinds.
     ///
     /// - Throws: as `PluginRegistry.init` does.
-    public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "rule") }
+    public init(_ kinds: [RoutingRuleKind]) throws(PluginRegistryError) {
+        try self.init(
+            kinds, noun: "rule",
+            terms: { (entry, kind) throws(PluginConfigurationError) in
+                let terms = try RuleTerms(taking: &entry, of: kind)
+                return Terms(isNamed: terms.isNamed) { (rule) throws(PluginConfigurationError) in
+                    try terms.applied(to: rule)
+                }
+            }, name: { $0.id })
+    }
 
     /// Makes the rules of a configuration: an array of objects, each with the `id` of a kind and the fields of that
-    /// kind. A kind may be used once.
+    /// kind; `name`, `applications` and `mode` are fields of every rule. A kind may be used once without a name.
     ///
     /// - Throws: the first fault; its pointer begins at the array.
     public func rules(configuredBy list: JSONValue) throws(PluginConfigurationError) -> [any RoutingRule] {
@@ -114,7 +152,9 @@ extension SceneObserverCatalog {
     /// A catalog of these kinds.
     ///
     /// - Throws: as `PluginRegistry.init` does.
-    public init(_ kinds: [SceneObserverKind]) throws(PluginRegistryError) { try self.init(kinds, noun: "observer") }
+    public init(_ kinds: [SceneObserverKind]) throws(PluginRegistryError) {
+        try self.init(kinds, noun: "observer") { $0.id }
+    }
 
     /// Makes the observers of a configuration, as rules are made.
     ///
@@ -132,7 +172,7 @@ extension PasscodeValidatorCatalog {
     ///
     /// - Throws: as `PluginRegistry.init` does.
     public init(_ kinds: [PasscodeValidatorKind]) throws(PluginRegistryError) {
-        try self.init(kinds, noun: "passcode validator")
+        try self.init(kinds, noun: "passcode validator") { $0.id }
     }
 
     /// Makes the validators of a configuration, as rules are made.

@@ -48,6 +48,8 @@ public struct NotificationView: Sendable {
     public let priority: Priority
     /// The bytes as received.
     public let payload: [UInt8]
+    /// The time at which it came; nil if it comes just now.
+    package let receivedAt: Timestamp?
     /// The answers of remote rules, if there are any.
     package let answers: RuleAnswers?
 
@@ -63,10 +65,12 @@ public struct NotificationView: Sendable {
         self.priority = priority
         self.payload = payload
         answers = nil
+        receivedAt = nil
     }
 
-    /// A notification with the answers of remote rules. Most have none, and are made without a second copy.
-    package init(_ view: NotificationView, answers: RuleAnswers?) {
+    /// A notification with the answers of remote rules, or one that came before. Most have neither, and are made without a
+    /// second copy.
+    package init(_ view: NotificationView, answers: RuleAnswers? = nil, receivedAt: Timestamp? = nil) {
         kind = view.kind
         application = view.application
         device = view.device
@@ -74,5 +78,6 @@ public struct NotificationView: Sendable {
         priority = view.priority
         payload = view.payload
         self.answers = answers
+        self.receivedAt = receivedAt
     }
 }

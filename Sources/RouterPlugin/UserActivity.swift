@@ -134,7 +134,8 @@ private struct SceneFields {
     }
 
     static func missing(_ key: String) -> SourceError {
-        SourceError(code: "missing-field", message: "The field \(key) is missing, or empty.")
+        SourceError(
+            code: "missing-field", message: "The field \(key) is missing, or empty.", kind: .unprocessable)
     }
 
     /// The content id of a text; nil if the text is missing.

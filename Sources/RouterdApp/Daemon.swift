@@ -20,33 +20,50 @@ package struct Daemon: Sendable {
     private let recovered = Recovered<EngineHost>()
     private let transport: CurlTransport
     private let plugins: PluginRegistry
+    private let ruleKinds: [RoutingRuleKind]
+    /// The rules of the configuration, and those in use at the start.
+    private let configured: RuleSetDraft
+    private let draft: RuleSetDraft
+    private let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     private let desk: RuleDesk?
+    private let authenticator: Authenticator
 
     /// Opens everything; nothing is served yet.
     ///
     /// - Parameters:
     ///   - kinds: The kinds that sources and endpoints may name; those of rules are in the configuration already.
     ///   - openFiles: The number of files that the process may have open.
-    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, or the error of a plugin or the transport that cannot start.
+    ///   - reread: Reads the configuration again, whose rules are then used.
+    /// - Throws: ``TooFewOpenFiles``, ``StoreError``, ``SessionTokenFileError``, or the error of a plugin or the transport
+    ///   that cannot start.
     package init(
         _ configuration: DaemonConfiguration, plugins kinds: PluginSet = BuiltInPlugins.all,
-        openFiles: Int = OpenFiles.raiseLimit(), logger: Logger
+        openFiles: Int = OpenFiles.raiseLimit(),
+        rereading reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)? = nil,
+        logger: Logger
     ) throws {
+        self.reread = reread
         let wanted = configuration
-        let configuration = try wanted.fitting(openFiles: openFiles)
+        var configuration = try wanted.fitting(openFiles: openFiles)
         Self.tell(wanted, configuration, openFiles: openFiles, logger)
-        self.configuration = configuration
         self.logger = logger
-        plugins = try PluginRegistry(
-            sourceKinds: kinds.sources, rules: configuration.rules,
-            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
-            deliveryFormatKinds: kinds.deliveryFormats)
+        configured = configuration.ruleDraft
+        ruleKinds = kinds.rules
         let storeConfiguration = SQLiteStoreConfiguration(durability: configuration.durability)
         store = try SQLiteStore(
             path: configuration.database, configuration: storeConfiguration,
             sealing: configuration.secretKeys?.sealing)
+        draft = try RulesInUse(configuration, kept: try store.keptRules(), kinds: ruleKinds).draft
+        configuration.rules = draft.rules
+        self.configuration = configuration
+        plugins = try PluginRegistry(
+            sourceKinds: kinds.sources, rules: configuration.rules,
+            passcodeValidators: configuration.passcodeValidators, observers: configuration.observers,
+            deliveryFormatKinds: kinds.deliveryFormats)
         transport = try CurlTransport(configuration: configuration.transport)
         desk = try RuleDesk(configuration, transport: transport, logger: logger)
+        authenticator = Authenticator(
+            keys: configuration.keys, tokens: try SessionTokens(file: configuration.database + ".tokens"))
     }
 
     /// The engine, from the call of `run`'s `onListening` on.
@@ -58,7 +75,13 @@ package struct Daemon: Sendable {
     /// The HTTP API on its own, for tests that call it without a socket.
     package var api: API {
         API(
-            host: host, store: store, plugins: plugins, keys: configuration.keys, egress: configuration.egress,
+            host: host, store: store, plugins: plugins,
+            rules: RuleSource(
+                kinds: ruleKinds, mayBePut: configuration.rulesFrom == .database,
+                configured: { [configured, reread] () throws(ConfigurationFaults) in
+                    try reread?().ruleDraft ?? configured
+                }),
+            authenticator: authenticator, egress: configuration.egress,
             hasher: PasscodeHasher(cost: configuration.passcodeCost), origins: configuration.edge.allowedOrigins,
             logger: logger)
     }
@@ -68,10 +91,11 @@ package struct Daemon: Sendable {
     /// Throws the store's error if the daemon stops because memory and store have diverged, or the store's files are lost.
     ///
     /// - Parameters:
+    ///   - supervisor: Is told when the daemon is ready, works, and stops.
     ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
     ///   - onListening: Called once, with the port on which requests are accepted.
     package func run(
-        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint],
+        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], supervisor: Supervisor? = nil,
         onAPNsListening: @escaping @Sendable (String) async -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void
     ) async throws {
@@ -81,14 +105,15 @@ package struct Daemon: Sendable {
         let reception = Reception()
         let http = HTTPService(
             reception: reception, listen: configuration.listen, settings: configuration.edge,
-            authenticator: Authenticator(keys: configuration.keys), logger: quiet(logger),
+            authenticator: authenticator, logger: quiet(logger),
             onListening: { port.yield($0) })
         let engine = EngineService(recovered: recovered, transport: transport) {
             // A port that is taken ends the daemon before a long recovery.
             guard let port = await ports.first(where: { _ in true }) else { return }
-            guard try await recover(reception) else { return }
+            guard try await recover(reception, supervisor) else { return }
             StartMemory.giveBack()
             await onListening(port)
+            supervisor?.tell(.ready, .status("listening on \(configuration.listen.shown(port: port))"))
             open.finish()
         }
         // The service ends by throwing; the other services then stop as they do at a signal.
@@ -98,8 +123,9 @@ package struct Daemon: Sendable {
             services: [
                 .init(service: engine), .init(service: http),
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
-                .init(service: HangUpService(logger: logger)), .init(service: LookService(recovered: recovered)),
-                contradictions,
+                .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
+                .init(service: LookService(recovered: recovered)),
+                .init(service: SupervisorService(supervisor: supervisor, recovered: recovered)), contradictions,
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
@@ -115,12 +141,12 @@ package struct Daemon: Sendable {
 
     /// Builds the engine on a thread of its own, and opens the API; says whether it did. A daemon that was told to stop
     /// meanwhile starts nothing.
-    private func recover(_ reception: Reception) async throws -> Bool {
-        let log = RecoveryLog(logger: logger)
+    private func recover(_ reception: Reception, _ supervisor: Supervisor?) async throws -> Bool {
+        let log = RecoveryLog(supervisor: supervisor, logger: logger)
         let queue = DispatchQueue(label: "routerd.recovery", qos: .userInitiated)
         let host = try await queue.perform {
             try EngineHost(
-                store: store, transport: transport, rules: plugins.rules, caps: configuration.caps,
+                store: store, transport: transport, rules: plugins.rules, draft: draft, caps: configuration.caps,
                 retention: configuration.retention, registration: configuration.registration,
                 userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
                 observers: plugins.observers, desk: desk, logger: logger
@@ -255,14 +281,23 @@ private struct APNsService: Service {
     }
 }
 
-/// Keeps the daemon alive at SIGHUP, which init systems and closing terminals send, and logs why nothing changes.
+/// Reads the configuration again at SIGHUP, which init systems and closing terminals send too, and uses its rules.
 private struct HangUpService: Service {
+    let recovered: Recovered<EngineHost>
+    let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     let logger: Logger
 
     func run() async throws {
         for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
-            logger.notice(
-                "SIGHUP changes nothing: the log goes to standard error, and a configuration is read at start")
+            guard let reread, let host = recovered.value else {
+                logger.notice("SIGHUP changes nothing: there is no configuration file to read again")
+                continue
+            }
+            do {
+                await host.reload(try reread())
+            } catch {
+                logger.error("SIGHUP changes nothing: the configuration has faults", metadata: ["faults": "\(error)"])
+            }
         }
     }
 }

@@ -41,6 +41,12 @@ package enum DaemonLimits {
     /// How many entries a page has by default, and at most.
     package static let pageSize = 50
     package static let pageMaximum = 1000
+    /// Greatest number of bytes of a file of rules that a request brings.
+    package static let rulesBytes = 1 << 20
+    /// How many notifications of the past a request decides about again, at most, and how many of them in one turn of the
+    /// engine.
+    package static let rulesComparedMaximum = 500
+    package static let rulesComparedAtOnce = 50
     /// Greatest number of reads of the store for requests at a time, and of one tenant's.
     package static let reads = 4
     package static let readsOfTenant = 2
@@ -99,6 +105,11 @@ package enum DaemonLimits {
     /// The longest poll for deliveries, in seconds, and the deliveries acknowledged by one request.
     static let pollSeconds: Int64 = 60
     static let acksAtOnce = 1000
+    /// How long a token of a session is valid, in seconds, and how long unless it is said.
+    static let tokenSeconds: ClosedRange<Int64> = 10...86_400
+    static let usualTokenSeconds: Int64 = 3600
+    /// How long a session may be said to stay connected without a connection to its stream, in seconds.
+    static let presenceSeconds = 1...3600
     /// Seconds of silence after which a stream sends a heartbeat, and how many untaken heartbeats end the connection of
     /// its client.
     static let heartbeatSeconds: Int64 = 15
@@ -207,10 +218,18 @@ package enum DaemonLimits {
     /// Lines that a plugin's process may write into the log, and bytes of each.
     static let pluginLogLines = 200
     static let pluginLogBytes = 1024
-    /// Maximum number of cached answers of a call-out.
-    static let pluginCacheEntries = 10_000
-    /// Commands that wait for the answers of remote rules.
+    /// Verdicts of cached answers of a call-out, in each of two generations.
+    static let pluginCacheVerdicts = 50_000
+    /// Questions to a call-out that are on their way, and that wait for one of those.
+    static let callOutsUnderWay = 64
+    static let callOutsWaiting = 1024
+    /// Commands that wait for the answers of remote rules, altogether and of one application.
     static let commandsAsking = 4096
+    static let commandsAskingOfApplication = 1024
     /// Candidates that remote rules are asked about, page by page, while all of a page are vetoed.
     static let candidatesAsked = 256
+    /// Webhooks that an inspector keeps, bytes of their bodies, and the longest delay of an answer, in milliseconds.
+    package static let inspectedWebhooks = 500
+    package static let inspectedBytes = 32 * 1024 * 1024
+    static let inspectorDelay: Int64 = 600_000
 }

@@ -17,7 +17,8 @@ struct Routerd: AsyncParsableCommand {
             """,
         version: RouterdVersion.current,
         subcommands: [
-            Serve.self, Check.self, PluginCommands.self, PluginGroup.self, Keys.self, Database.self,
+            Serve.self, Check.self, Doctor.self, RulesGroup.self, PluginCommands.self, PluginGroup.self, Keys.self,
+            Database.self,
             Receive.self, Sandbox.self,
             Apply.self, Diff.self, Export.self,
             Applications.self, Sessions.self, SourceCommands.self, Send.self, Explain.self, Notifications.self,

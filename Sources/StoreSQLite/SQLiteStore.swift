@@ -114,6 +114,9 @@ extension SQLiteStore {
         try verify()
     }
 
+    /// The rules of the last run, before anything else is read.
+    package func keptRules() throws(StoreError) -> KeptRules? { try reading { db in try RulesRow.read(db) } }
+
     package func verify() throws(StoreError) { try watch.check() }
 
     /// Reads on the connection that writes, whose keys of recent notifications no other connection has.

@@ -9,7 +9,8 @@ import Testing
 @Suite("Help", .timeLimit(.minutes(15)))
 struct HelpTests {
     @Test(arguments: [
-        "", "serve", "check", "plugins", "plugins list", "plugins show", "plugin", "plugin list",
+        "", "serve", "check", "doctor", "rules", "rules test", "rules diff", "rules put", "rules show", "rules reset",
+        "plugins", "plugins list", "plugins show", "plugin", "plugin list",
         "plugin enable", "plugin new", "plugin check", "eval", "decide", "send", "explain",
         "sessions", "sessions list", "sessions activate",
         "sessions discard", "gates", "gates list", "gates show", "gates passcode", "gates check-passcode",

@@ -22,11 +22,45 @@ struct LoadCommandTests {
             #expect(report["delivered"]?.asInt64 == accepted && report["duplicates"] == 0)
             #expect(report["conserved"] == true && report["missing"] == 0 && report["unexpected"] == 0)
             #expect(report["deliveryMilliseconds"]?["count"]?.asInt64 == accepted)
+            #expect(report["firstAttemptMilliseconds"]?["count"]?.asInt64 == accepted)
+            #expect(report["misrouted"] == 0 && report["overtaken"] == 0 && report["model"] == "open")
             let status = try await daemon.call(.get, "/v1/status")
             #expect(status["notifications", "delivered"].asInt64 == accepted)
         }
         let html = try directory.read("report.html")
-        #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("accepted notifications came."))
+        #expect(html.hasPrefix("<!DOCTYPE html>") && html.contains("accepted for good receivers came, in order."))
+    }
+
+    /// A daemon of the run's own, beside receivers that fail: the good ones get everything, in order.
+    @Test func badReceiversDoNotDisturbTheOthers() async throws {
+        let load = try await Program([
+            "bench", "load", "--own", "--rate", "200", "--seconds", "1", "--sessions", "20", "--json",
+            "--bad", "500=10,slow=10,hang=5,410=5", "--shape", "bursts",
+        ]).ended()
+        #expect(load.status == 0, "\(load.errors) \(load.output)")
+        let report = try JSONValue(parsing: Array(load.output.utf8))
+        let (accepted, bad) = (report["accepted"]?.asInt64 ?? 0, report["acceptedForBadReceivers"]?.asInt64 ?? 0)
+        #expect(accepted > 100 && bad > 10 && bad < accepted / 2)
+        #expect(report["delivered"]?.asInt64 == accepted - bad && report["conserved"] == true)
+        #expect(report["misrouted"] == 0 && report["overtaken"] == 0)
+    }
+
+    @Test func clientsOfAClosedModelWaitForTheirAnswers() async throws {
+        let load = try await Program([
+            "bench", "load", "--own", "--clients", "4", "--seconds", "1", "--sessions", "5", "--json",
+        ]).ended()
+        #expect(load.status == 0, "\(load.errors) \(load.output)")
+        let report = try JSONValue(parsing: Array(load.output.utf8))
+        #expect(report["model"] == "closed" && report["clients"] == 4 && report["overtaken"] == 0)
+        #expect(report["accepted"]?.asInt64 ?? 0 > 4 && report["accepted"] == report["delivered"])
+    }
+
+    @Test(arguments: [
+        ["--bad", "quick=1"], ["--find-max", "p99"], ["--clients", "0"], ["--clients", "1", "--find-max", "p99=1s"],
+    ])
+    func wrongUseIsTold(arguments: [String]) async throws {
+        let load = try await Program(["bench", "load"] + arguments).ended()
+        #expect(load.status == 2 && load.errors.contains(arguments[arguments.count - 2]), "\(load.errors)")
     }
 
     @Test func aDaemonThatIsNotThereIsToldAtOnce() async throws {
@@ -43,6 +77,7 @@ struct LoadCommandTests {
             ]).ended()
             #expect(load.status == 1)
             #expect(load.output.contains("NOT CONSERVED"), "\(load.output)")
+            #expect(load.output.contains("NO VERDICT, the generator was the bottleneck"), "\(load.output)")
         }
     }
 }

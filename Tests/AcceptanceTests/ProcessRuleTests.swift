@@ -1,24 +1,27 @@
 import Foundation
 import HTTPTypes
+import Plugins
 import RouterPlugin
 import Testing
 
 @testable import DaemonTesting
 
-/// Rules in processes of their own: the examples, the command line, and plugins that misbehave.
+/// Rules in processes of their own: projects and examples, the command line, and plugins that misbehave.
 @Suite("process rules", .timeLimit(.minutes(5)))
 struct ProcessRuleTests {
     private static let plugin = "com.example.rule.shielded-roles"
-    private static let examples = URL(filePath: #filePath).resolvingSymlinksInPath()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Examples")
+    private static let package = URL(filePath: #filePath).resolvingSymlinksInPath()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let projects = package.appending(path: "Sources/RouterdCommands/Plugins/Projects")
 
-    private static func example(_ path: String) -> String { examples.appending(path: path).path }
+    private static func project(_ path: String) -> String { projects.appending(path: path).path }
+    private static func example(_ path: String) -> String { package.appending(path: "Examples/\(path)").path }
 
     /// The command of each example; nil where the machine does not have its language.
     private static var commands: [[String]] {
         [
-            ["/usr/bin/python3", example("process-rule-python/rule.py")],
-            ["/usr/bin/node", example("process-rule-node/rule.js")],
+            ["/usr/bin/python3", project("python/rule.py")],
+            ["/usr/bin/node", project("node/rule.js")],
             ["/bin/sh", example("process-rule-shell/rule.sh")],
         ].filter { access($0[0], X_OK) == 0 }
     }
@@ -73,10 +76,44 @@ struct ProcessRuleTests {
     @Test(arguments: commands)
     func theExampleConforms(command: [String]) async throws {
         let timeout = command[0] == "/bin/sh" ? "20000" : "4000"
-        let check = ["plugin", "check", "--plugin", Self.plugin, "--timeout", timeout, "--json", "--"] + command
+        let check = ["plugin", "check", "--plugin", Self.plugin, "--timeout", timeout, "--markdown", "--"] + command
         let ended = try await Program(check).ended()
+        #expect(ended.status == 0, "\(ended.output) \(ended.errors)")
+        let folder = URL(filePath: command[1]).deletingLastPathComponent()
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let name = try #require(files.first { $0.hasPrefix("README.") })
+        let readme = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+        #expect(readme.contains(ended.output), "the README shows another verdict than \(ended.output)")
+    }
+
+    /// The settings of the built-in rules that need some.
+    private static let settings = [
+        "routerd.rule.quiet-hours": #"{"start":"22:00","end":"07:00"}"#,
+        "routerd.rule.digest": #"{"everyMinutes":15}"#,
+        "routerd.rule.canary": #"{"configuration":"Canary","percent":10}"#,
+    ]
+
+    @Test(arguments: BuiltInPlugins.all.rules.filter { !$0.isRepeatable }.map(\.id.text))
+    func theBuiltInRuleConforms(rule: String) async throws {
+        let ended = try await Program.run(
+            "plugin", "check", "--plugin", rule, "--settings", Self.settings[rule] ?? "{}", "--json")
         let report = try JSONValue(parsing: Array(ended.output.utf8))
         #expect(ended.status == 0 && report["conforms"] == true, "\(ended.output) \(ended.errors)")
+    }
+
+    @Test func aVerdictNamesTheBrokenLaw() async throws {
+        let command = Self.hostile("write({'type': 'verdicts', 'id': 99, 'verdicts': []})")
+        let ended = try await Program(
+            [
+                "plugin", "check", "--plugin", Self.plugin, "--timeout", "20000", "--markdown", "--reads",
+                Self.project("python"), "--",
+            ]
+                + command.map { $0.replacing("\\n", with: "\n").replacing("\\\"", with: "\"") }
+        ).ended()
+        #expect(ended.status == 1)
+        #expect(
+            ended.output.contains("`\(Self.plugin)` 1.0.0 does not conform to version 1 of routerd's rule protocol."))
+        #expect(ended.output.contains("| answers | the first question: malformed |"))
     }
 
     private static let clang = "/opt/swift/usr/bin/clang"
@@ -105,18 +142,18 @@ struct ProcessRuleTests {
         }
     }
 
-    @Test(arguments: ["python", "node"])
-    func aNewProjectIsTheExample(language: String) async throws {
+    @Test(arguments: ["rules", "python", "node"])
+    func aNewProjectHasTheFilesOfItsLanguage(language: String) async throws {
         let directory = try TemporaryDirectory()
         let folder = "\(directory.file())-new"
         let ended = try await Program.run("plugin", "new", folder, "--language", language)
         #expect(ended.status == 0, "\(ended.errors)")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        #expect(files.count == 4)
+        #expect(files.count == (language == "rules" ? 2 : 4) && files.contains("README.md"))
         for file in files {
+            let origin = Self.project("\(language)/\(file == "README.md" ? "README.\(language).md" : file)")
             let made = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            #expect(
-                made == (try String(contentsOfFile: Self.example("process-rule-\(language)/\(file)"), encoding: .utf8)))
+            #expect(try made == String(contentsOfFile: origin, encoding: .utf8), "\(file)")
         }
     }
 
@@ -124,7 +161,7 @@ struct ProcessRuleTests {
 
     /// A plugin in Python that says it is ready and then runs these lines at each question.
     private static func hostile(_ lines: String, ready: String = "") -> [String] {
-        let folder = example("process-rule-python")
+        let folder = project("python")
         let program = """
             import os, socket, sys, time
             sys.path.insert(0, "\(folder)")
@@ -143,11 +180,16 @@ struct ProcessRuleTests {
         ]
     }
 
+    /// The hostile plugins read and write messages with the module of the example.
+    private static let readsTheExample = #", "reads": ["\#(project("python"))"]"#
+
     struct Hostile: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var fault: String
         var lines: String
         var ready = ""
+        /// Milliseconds; enough for the supervisor to look.
+        var timeout = 1500
     }
 
     private static let hostiles = [
@@ -163,6 +205,37 @@ struct ProcessRuleTests {
         Hostile(
             testDescription: "forks without end", fault: "late",
             lines: "while True:\n  try: os.fork()\n  except OSError: time.sleep(0.01)"),
+        Hostile(
+            testDescription: "allocates in many processes", fault: "ended",
+            lines: "for _ in range(4): os.fork()\na = bytearray(b'x' * (40 << 20))\ntime.sleep(600)", timeout: 20_000),
+        Hostile(
+            testDescription: "allocates shared memory", fault: "ended",
+            lines: """
+                import mmap
+                a = []
+                while len(a) < 2000:
+                  a.append(mmap.mmap(-1, 1 << 20))
+                  a[-1].write(b'x' * (1 << 20))
+                time.sleep(600)
+                """, timeout: 20_000),
+        Hostile(
+            testDescription: "fills its folder", fault: "ended",
+            lines: "for n in range(5000): open(str(n), 'w')\ntime.sleep(600)", timeout: 20_000),
+        Hostile(
+            testDescription: "keeps deleted files", fault: "ended",
+            lines: """
+                a = []
+                for n in range(40):
+                  a.append(open('f', 'wb'))
+                  a[-1].write(b'x' * (15 << 20))
+                  a[-1].flush()
+                  os.unlink('f')
+                time.sleep(600)
+                """, timeout: 20_000),
+        Hostile(
+            testDescription: "writes into the log without end", fault: "late",
+            lines: "while True: os.write(2, b'x' * 65535 + b'\\n')"),
+        Hostile(testDescription: "is ready without end", fault: "malformed", lines: "while True: write(answer)"),
         Hostile(testDescription: "other protocol", fault: "wrong-protocol", lines: "", ready: "answer['protocol'] = 2"),
         Hostile(testDescription: "other kind", fault: "wrong-plugin", lines: "", ready: "answer['kind'] = 'source'"),
         Hostile(
@@ -173,7 +246,8 @@ struct ProcessRuleTests {
     @Test(arguments: hostiles)
     func aHostilePluginLeavesTheDaemonServing(hostile: Hostile) async throws {
         let command = Self.hostile(hostile.lines, ready: hostile.ready)
-        try await withRule(command, #", "memoryMebibytes": 256, "quarantineAfter": 100"#, timeout: 1500) { daemon in
+        let fields = #", "memoryMebibytes": 256, "quarantineAfter": 100"# + Self.readsTheExample
+        try await withRule(command, fields, timeout: hostile.timeout) { daemon in
             // An application without the rule is not touched by it.
             let other = "/v1/applications/com.example.other"
             _ = try await daemon.call(.put, other, "{}")
@@ -196,7 +270,8 @@ struct ProcessRuleTests {
     }
 
     @Test func aQuarantinedPluginIsEnabledAgain() async throws {
-        try await withRule(Self.hostile("os.abort()"), #", "quarantineAfter": 1, "failure": "closed""#) { daemon in
+        let fields = #", "quarantineAfter": 1, "failure": "closed""# + Self.readsTheExample
+        try await withRule(Self.hostile("os.abort()"), fields) { daemon in
             let answer = try await daemon.post(about: "photo/1")
             #expect(answer["decision", "tier"] == "undeliverable")
             let stored = try await daemon.notification(answer.id)
@@ -209,7 +284,43 @@ struct ProcessRuleTests {
         }
     }
 
-    /// The working folder is the only place to write to; there is no network and no environment.
+    /// Processes that leave the session of the plugin end with it, and all of it ends with the daemon.
+    @Test func noProcessIsLeft() async throws {
+        let name = "routerd-orphan-\(getpid())-\(Int.random(in: 0..<1_000_000))"
+        let lines = """
+            # \(name)
+            for n in range(3):
+              if os.fork() == 0:
+                os.setsid()
+                if os.fork() == 0: os.setsid()
+                time.sleep(600)
+            """
+        try await withRule(Self.hostile(lines), Self.readsTheExample) { daemon in
+            // The plugin ends, and its descendants would live on.
+            _ = try await daemon.post(about: "photo/1")
+            for _ in 0..<500 where Self.processes(named: name) > 1 {
+                _ = try await daemon.call(.get, "/v1/plugins")
+            }
+            #expect(Self.processes(named: name) <= 1)
+        }
+        for _ in 0..<500 where Self.processes(named: name) > 0 { _ = try await Program.run("--version") }
+        #expect(Self.processes(named: name) == 0)
+    }
+
+    /// Plugins' processes whose command line has the name; their supervisors have it too, and are not counted.
+    private static func processes(named name: String) -> Int {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.count { id in
+            guard Int(id) != nil, let line = FileManager.default.contents(atPath: "/proc/\(id)/cmdline") else {
+                return false
+            }
+            let text = String(decoding: line, as: UTF8.self)
+            return text.hasPrefix("/usr/bin/python3") && text.contains(name)
+        }
+    }
+
+    /// The working folder is the only place to write to, and the system's programs and the command's folders are the only ones
+    /// to read; there is no network, no environment, and no sight of other processes.
     @Test func aPluginIsConfined() async throws {
         let directory = try TemporaryDirectory()
         let outside = "\(directory.file())-outside"
@@ -218,15 +329,26 @@ struct ProcessRuleTests {
         let lines = """
             found = []
             open("own", "w").write("x")
+            for path in ["\(outside)", "/etc/hostname", "/", "/tmp"]:
+              try:
+                found.append("read " + str(os.listdir(path) if path.endswith(("/", "tmp")) else open(path).read()))
+              except OSError: pass
             for path in ["\(outside)", "/tmp/routerd-escape", "/dev/shm/routerd-escape", "/etc/passwd"]:
               try:
                 open(path, "w").write("x")
                 found.append(path)
               except OSError: pass
-            try:
-              socket.create_connection(("127.0.0.1", 1), 1)
-            except OSError as error:
-              if error.errno == 111: found.append("network")
+            for family in [socket.AF_INET, socket.AF_INET6, socket.AF_UNIX]:
+              try:
+                socket.socket(family)
+                found.append("socket")
+              except OSError: pass
+            found += ["process " + p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
+            for call in [lambda: os.memfd_create("x"), lambda: os.setuid(0)]:
+              try:
+                call()
+                found.append("call")
+              except OSError: pass
             found += [name for name in os.environ if name not in ("PATH", "HOME", "LANG", "LC_CTYPE", "PWD")]
             found += [d for d in os.listdir("/proc/self/fd") if int(d) > 3]
             reason = "reached: " + " ".join(found) + "; limits"
@@ -234,7 +356,7 @@ struct ProcessRuleTests {
               {"session": c["session"], "verdict": "veto", "reason": reason} for c in message["candidates"]]})
             time.sleep(600)
             """
-        try await withRule(Self.hostile(lines)) { daemon in
+        try await withRule(Self.hostile(lines), Self.readsTheExample) { daemon in
             let answer = try await daemon.post(about: "photo/1")
             let stored = try await daemon.notification(answer.id)
             #expect(stored["decision", "vetoes"].asArray?.first?["reason"] == "reached: ; limits")

@@ -169,7 +169,8 @@ func withDaemon<Value>(
         retention: options.retention, userAgent: "routerd/test", feed: options.feed,
         observers: options.observers, observerLimits: options.observerLimits, logger: options.logger)
     let api = API(
-        host: host, store: store, plugins: plugins, keys: options.keys, egress: options.egress,
+        host: host, store: store, plugins: plugins, authenticator: Authenticator(keys: options.keys),
+        egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         streams: options.streams, origins: options.edge.allowedOrigins, logger: options.logger)
     let application = Hummingbird.Application(

@@ -11,6 +11,13 @@ struct ManifestTests {
             "applications": ["com.example.Gallery"],
         ],
         "routerd.rule.state-floor": ["floor": "background", "atOrBelowPriority": 5],
+        "routerd.rule.digest": ["everyMinutes": 15],
+        "routerd.rule.canary": ["configuration": "Next", "percent": 5],
+        "routerd.rule.maintenance": ["devices": ["a"], "until": "2026-01-02T06:00:00Z"],
+        "routerd.rule.declared": [
+            "name": "a", "applications": ["com.example.Gallery"], "when": "priority < 10",
+            "during": ["zone": "UTC", "from": "22:00"], "then": ["hold": "end"], "reason": "night",
+        ],
         "routerd.rule.process": [
             "plugin": "com.example.rule.shift", "command": ["/usr/bin/python3", "shift.py"], "failure": "closed",
             "timeoutMilliseconds": 50, "quarantineAfter": 3, "applications": ["com.example.Gallery"],

@@ -119,19 +119,19 @@ struct PluginRegistryTests {
     @Test func allFaultsAreFoundInOneReading() throws {
         let kind = RoutingRuleKind(id: PluginID(unchecked: "r.a"), summary: "") {
             (value) throws(PluginConfigurationError) in
-            let configuration = try PluginConfiguration(value, fields: ["level", "name", "more"])
+            let configuration = try PluginConfiguration(value, fields: ["level", "label", "more"])
             _ = try configuration.integer("level", in: 0...9)
-            _ = try configuration.required("name", configuration.string("name"))
+            _ = try configuration.required("label", configuration.string("label"))
             _ = try configuration.strings("more")
             return Rule(id: PluginID(unchecked: "r.a"))
         }
         let list = try parsed(
-            #"[{"id":"r.x"},{"id":"r.a","level":10,"name":7,"odd":1,"more":[1]},7,{"id":"r.a","name":"n","more":0}]"#)
+            #"[{"id":"r.x"},{"id":"r.a","level":10,"label":7,"odd":1,"more":[1]},7,{"id":"r.a","label":"n","more":0}]"#)
         let (rules, faults) = try RoutingRuleCatalog([kind]).read(list)
         #expect(rules.isEmpty)
         #expect(
             faults.map { "\($0.pointer) \($0.code)" } == [
-                "/0/id unknown-plugin", "/1/odd unknown-field", "/1/level invalid-value", "/1/name wrong-type",
+                "/0/id unknown-plugin", "/1/odd unknown-field", "/1/level invalid-value", "/1/label wrong-type",
                 "/2 wrong-type", "/3/id duplicate-plugin", "/3/more wrong-type",
             ])
     }
@@ -148,7 +148,10 @@ struct PluginRegistryTests {
         ("[{}]", "missing-field", "/0/id", "The field id is missing."),
         (#"[{"id":"r.c"}]"#, "unknown-plugin", "/0/id", "There is no such rule; the rules are: r.a, r.b."),
         (#"[{"id":1}]"#, "unknown-plugin", "/0/id", "There is no such rule; the rules are: r.a, r.b."),
-        (#"[{"id":"r.a"},{"id":"r.a"}]"#, "duplicate-plugin", "/1/id", "The rule r.a is configured twice."),
+        (
+            #"[{"id":"r.a"},{"id":"r.a"}]"#, "duplicate-plugin", "/1/id",
+            "The rule r.a is configured twice; a name makes another one of it."
+        ),
         (
             #"[{"id":"r.a"},{"id":"r.b","le/vel":1}]"#, "unknown-field", "/1/le~1vel",
             "There is no such field; the fields are: id, level."

@@ -64,7 +64,7 @@ struct DatabaseFileTests {
         ("key-unindexed", "UPDATE ledger SET keys_indexed = 40"),
         (
             "orphan-answer",
-            "INSERT INTO first_answer VALUES (99, 'can', NULL, '', NULL, NULL, 0, 'waiting')"
+            "INSERT INTO first_answer VALUES (99, 'can', NULL, '', NULL, NULL, 0, 'waiting', 0)"
         ),
         ("unknown-state", "UPDATE notification SET state = 'lost', settled_at = 1 WHERE sequence = 30"),
         ("settlement-time", "UPDATE notification SET settled_at = NULL WHERE sequence = 1"),

@@ -28,14 +28,16 @@ struct QueryPlanTests {
         #expect(try plan(Recovery.selectUnsettled) == ["MERGE (UNION ALL)", "LEFT", search, "RIGHT", search])
     }
 
-    @Test("a key is found by its hash, among recent keys and in the index of keys")
+    @Test("a key is found by its hash above the floor, among recent keys and in the index of keys")
     func keysAreFoundByHash() throws {
         let plan = try plan(NotificationReader.selectKey)
         #expect(
-            plan.filter { $0.hasPrefix("S") } == [
-                "SEARCH temp.recent_key USING PRIMARY KEY (hash=?)",
+            plan.filter { $0.hasPrefix("SEARCH") } == [
+                "SEARCH temp.recent_key USING PRIMARY KEY (hash=? AND sequence>?)",
+                "SEARCH key_floor USING PRIMARY KEY (application=?)",
                 "SEARCH dedupe_key USING PRIMARY KEY (sequence=? AND application=? AND source=? AND key=?)",
-                "SEARCH key_index USING PRIMARY KEY (hash=?)",
+                "SEARCH key_index USING PRIMARY KEY (hash=? AND sequence>?)",
+                "SEARCH key_floor USING PRIMARY KEY (application=?)",
                 "SEARCH dedupe_key USING PRIMARY KEY (sequence=? AND application=? AND source=? AND key=?)",
             ])
     }
@@ -44,6 +46,7 @@ struct QueryPlanTests {
         "cleaning an index looks at its own slice or segments",
         arguments: [
             ChangeWriter.removeEntries, ChangeWriter.removeHashes, ChangeWriter.removeSegments,
+            ChangeWriter.removeFloors,
         ])
     func cleaningIsBounded(_ statement: String) throws {
         #expect(try plan(statement).first?.hasPrefix("SEARCH ") == true)

@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/console-venv"
 PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "applications"]
 APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light")]
-GALLERY = "com.example.Gallery"
+GALLERY, OTHER = "com.example.Gallery", "com.example.Other"
+SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 # Controls without a name for assistive technology.
 NAMELESS = """[...document.querySelectorAll('input, select, textarea, button, a[href]')].filter((one) =>
   !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim())).map((one) => one.outerHTML)"""
@@ -109,6 +110,10 @@ def main() -> int:
                 api.fill(f"http://127.0.0.1:{receiver.server_port}")
                 look(browser, api, given.pictures, "full", PAGES)
                 use(browser, api, given.pictures)
+                leave(browser, api)
+                choose(browser, api)
+                copy(browser, api, given.pictures)
+                inspect(browser, api, given.routerd, given.pictures)
             finally:
                 if browser:
                     browser.close()
@@ -127,7 +132,7 @@ def look(browser: "Browser", api: API, pictures: Path, name: str, pages: list[st
         for appearance, width, height, scheme in APPEARANCES:
             browser.appear(width, height, scheme)
             browser.open(page(api, shown, application="") if name == "empty" else page(api, shown))
-            browser.until("!!document.querySelector('main h1')")
+            browser.until("document.querySelector('main h1') && document.querySelector('main').ariaBusy === 'false'")
             browser.until("!document.querySelector('main').innerText.includes('Connecting')")
             assert not browser.value("document.querySelector('main [role=alert]')?.textContent"), shown
             assert not (found := browser.value(NAMELESS)), f"{shown}: {found}"
@@ -177,6 +182,106 @@ def use(browser: "Browser", api: API, pictures: Path) -> None:
     browser.press("Enter")
     browser.until("document.querySelector('main [role=status]').textContent.includes('1 would be sent again')")
     assert not browser.faults, browser.faults
+
+
+def leave(browser: "Browser", api: API) -> None:
+    """A page that is left ends its requests, and says nothing of it."""
+    browser.open(page(api, "overview"))
+    browser.until("document.querySelector('main').ariaBusy === 'false'")
+    browser.value("""void (() => {
+      const before = window.fetch;
+      window.asked = [];
+      window.fetch = (path, more) => {
+        if (more.method !== 'GET') return before(path, more);
+        asked.push([path, more.signal]);
+        return new Promise((_, fail) => more.signal?.addEventListener('abort', () => fail(more.signal.reason)));
+      };
+    })()""")
+    browser.value("document.activeElement.blur()")
+    browser.press("s")
+    browser.until("asked.length > 0 && document.querySelector('main').ariaBusy === 'true'")
+    browser.press("d")
+    browser.until("document.title.startsWith('Dead letters') && asked[0][1].aborted")
+    assert browser.value("document.getElementById('toast').textContent") == ""
+    assert not browser.faults, browser.faults
+
+
+def choose(browser: "Browser", api: API) -> None:
+    """The application is typed, and every link leads to pages of it."""
+    for application in [OTHER, GALLERY]:
+        api.call("PUT", f"/v1/applications/{application}", {})
+    browser.open(page(api, "sessions", application=""))
+    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 10"
+    browser.until(links.format(GALLERY))
+    names = browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)")
+    assert names == [GALLERY, OTHER], names
+    browser.value("(() => { const one = document.getElementById('application'); one.focus(); one.select(); })()")
+    browser.write(OTHER)
+    browser.press("Enter")
+    browser.until("document.querySelector('main').innerText.includes('no session yet')")
+    browser.until(links.format(OTHER))
+    assert not browser.faults, browser.faults
+
+
+def copy(browser: "Browser", api: API, pictures: Path) -> None:
+    """Where the browser refuses to copy, the text is there to be copied by hand."""
+    browser.open(page(api, "route", content="photo/7"))
+    browser.until("!!document.getElementById('winner')")
+    browser.value("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    browser.value("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Copy as curl').focus()")
+    browser.press("Enter")
+    browser.until("document.querySelector('dialog[open] textarea')?.value.startsWith('curl -X POST')")
+    assert browser.value("getSelection().toString()").startswith("curl -X POST")
+    assert not (found := browser.value(NAMELESS)), found
+    browser.picture(pictures / "copy.png")
+    browser.press("Escape")
+    browser.until("!document.querySelector('dialog[open]')")
+    assert not browser.faults, browser.faults
+
+
+def inspect(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None:
+    """The page of `routerd receive --ui`: webhooks appear, the next answer is chosen, and one is sent again."""
+    command = [routerd.resolve(), "receive", "--listen", "127.0.0.1:0", "--secret", SECRET, "--ui"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as receiver:
+        try:
+            address = next(found[1] for line in receiver.stderr if (found := re.search(r"inspect at (http\S+)/inspector/", line)))
+            for name, width, height, scheme in APPEARANCES:
+                browser.appear(width, height, scheme)
+                browser.open(f"{address}/")
+                browser.until("document.querySelector('main').innerText.includes('No webhook has come yet')")
+                browser.picture(pictures / f"inspector-empty-{name}.png")
+            browser.appear(1280, 900, "light")
+            browser.value("document.getElementById('status').focus(); document.getElementById('status').select()")
+            browser.write("503")
+            browser.value("document.getElementById('times').focus()")
+            browser.write("1")
+            browser.press("Enter")
+            browser.until("document.getElementById('told').textContent.includes('answers 503, 1 more times')")
+            api.call("PUT", f"/v1/applications/{OTHER}", {"delivery": {"retrySchedule": [0]}})
+            api.call("PUT", f"/v1/applications/{OTHER}/sessions/seen", {
+                "activationState": "foregroundActive", "endpoint": {"url": f"{address}/hook?from=test", "secret": SECRET}})
+            api.call("POST", f"/v1/applications/{OTHER}/notifications", {"notification-content-id": "photo/7"})
+            browser.until("document.getElementById('webhooks').rows.length >= 2")
+            texts = browser.value("[...document.getElementById('webhooks').rows].map((one) => one.innerText)")
+            assert "503" in texts[-1] and "valid" in texts[-1] and "204" in texts[-2], texts
+            browser.value("document.querySelector('#webhooks tr:last-child a').focus()")
+            browser.press("Enter")
+            browser.until("document.getElementById('detail').innerText.includes('webhook-signature')")
+            browser.value("document.getElementById('url').focus()")
+            browser.write(f"{address}/again")
+            browser.press("Enter")
+            browser.until("document.getElementById('detail').innerText.includes('Answered 204')")
+            browser.until("document.querySelector('#webhooks tr').innerText.includes('/again')")
+            assert "valid" in browser.value("document.querySelector('#webhooks tr').innerText")
+            assert not (found := browser.value(NAMELESS)), found
+            for name, width, height, scheme in APPEARANCES:
+                browser.appear(width, height, scheme)
+                width_of_page = browser.value("document.documentElement.scrollWidth")
+                assert width_of_page <= width, f"the inspector is {width_of_page} wide in {width}"
+                browser.picture(pictures / f"inspector-{name}.png")
+            assert not browser.faults, browser.faults
+        finally:
+            receiver.terminate()
 
 
 if __name__ == "__main__":

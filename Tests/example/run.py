@@ -52,6 +52,8 @@ def check_commands(folder: Path) -> None:
     manifest = json.loads(command("plugins", "show", RULE, "--json"))
     require(manifest["kind"] == "rule" and manifest["version"] == "1.0.0", f"the manifest is the rule's: {manifest}")
     require([field["name"] for field in manifest["fields"]] == ["roles", "belowPriority"], "the fields are the rule's")
+    verdict = command("plugin", "check", "--plugin", RULE, "--settings", '{"roles": ["kiosk"]}', "--markdown")
+    require(verdict in (PACKAGE / "README.md").read_text(), f"the README shows the verdict of the rule: {verdict}")
     require("routerd.rule.quiet-hours" in command("plugins"), "the built-in plugins are listed too")
     require("valid" in command("check", "--config", str(PACKAGE / "routerd.yaml")), "the configuration is valid")
     faulty = folder / "faulty.yaml"

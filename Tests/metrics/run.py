@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares alert rules, dashboard and documentation with the metrics that a daemon serves; promtool checks all of them.
 
-Usage: Tests/metrics/run.py --routerd PATH
+Usage: Tests/metrics/run.py --routerd PATH [--promtool PATH]
 """
 import argparse
 import json
@@ -35,17 +35,19 @@ def names(text: str) -> set[str]:
     return {re.sub(r"_(bucket|sum|count)$", "", name) for name in found}
 
 
-def promtool(arguments: list[str], text: str | None = None) -> list[str]:
-    ended = subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True)
+def checked(command: list[str], text: str | None = None) -> list[str]:
+    ended = subprocess.run(command, input=text, capture_output=True, text=True)
     return [] if ended.returncode == 0 else [ended.stdout + ended.stderr]
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description="Compares rules, dashboard and documentation with the metrics.")
     arguments.add_argument("--routerd", type=Path, required=True, help="the binary")
-    text = served(arguments.parse_args().routerd)
+    arguments.add_argument("--promtool", default="promtool", help="the checker, which Scripts/promtool.sh finds")
+    given = arguments.parse_args()
+    text = served(given.routerd)
     known = set(re.findall(r"^# TYPE (\S+)", text, re.M))
-    faults = promtool(["check", "metrics"], text) + promtool(["check", "rules", str(RULES)])
+    faults = checked([given.promtool, "check", "metrics"], text) + checked([given.promtool, "check", "rules", str(RULES)])
     panels = json.loads(DASHBOARD.read_text())["panels"]
     queries = "\n".join(target["expr"] for panel in panels for target in panel["targets"])
     expressions = "\n".join(re.findall(r"expr: (.*)", RULES.read_text()))

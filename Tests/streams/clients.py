@@ -3,9 +3,12 @@
     python3 Tests/streams/clients.py .build/debug/routerd
 
 A notification goes to the one tab that prefers its content; when that tab is closed, the next one goes to the other tab.
+The tabs and the agent hold tokens of their sessions; the key stays with the server of the pages. A delivery that was called
+back while it was handled ends nothing.
 """
 
 import asyncio
+import hashlib
 import http.server
 import json
 import os
@@ -29,7 +32,8 @@ const query = new URLSearchParams(location.search), session = query.get("session
 const tell = (what) => fetch("/told", {method: "POST", body: JSON.stringify({session, ...what})});
 try {
   await connectScene({
-    server: query.get("server"), application: "com.example.tabs", session, conditions: {preferring: [query.get("prefers")]},
+    server: query.get("server"), application: "com.example.tabs", session,
+    token: async () => (await fetch(`/token?${session}`)).text(), conditions: {preferring: [query.get("prefers")]},
     onDelivery: ({envelope, attempt}) => tell({type: envelope.type, attempt, content: envelope.data.targetContentIdentifier}),
     onError: (error) => tell({error: String(error)}),
   });
@@ -38,14 +42,22 @@ try {
 </script>"""
 
 
+KEY = "rk_clients"
+
+
 class Pages(http.server.BaseHTTPRequestHandler):
-    told, changed = [], threading.Condition()
+    told, changed, daemon = [], threading.Condition(), None
 
     def do_GET(self):
+        if self.path.startswith("/token?"):
+            return self.answer(self.daemon.token(self.path.split("?")[1]).encode(), "text/plain")
         is_module = self.path == "/routerd.js"
         body = (ROOT / "Clients/js/routerd.js").read_bytes() if is_module else PAGE.encode()
+        self.answer(body, "text/javascript" if is_module else "text/html")
+
+    def answer(self, body, kind):
         self.send_response(200)
-        self.send_header("content-type", "text/javascript" if is_module else "text/html")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -70,7 +82,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
 class Daemon:
     def __init__(self, binary, folder, origin):
         config = folder / "routerd.yaml"
-        config.write_text(f"http:\n  allowedOrigins: ['{origin}']\n")
+        config.write_text(
+            f"http:\n  allowedOrigins: ['{origin}']\napiKeys:\n- name: clients\n  scopes: [admin]\n"
+            f"  sha256: {hashlib.sha256(KEY.encode()).hexdigest()}\n")
         self.process = subprocess.Popen(
             [binary, "serve", "--config", config, "--listen", "127.0.0.1:0", "--database", folder / "db.sqlite"],
             stderr=subprocess.PIPE, text=True)
@@ -81,9 +95,13 @@ class Daemon:
                 return
         raise SystemExit("the daemon does not start")
 
+    def token(self, session):
+        return self.call("POST", f"{APPLICATION}/sessions/{session}/tokens", {"lifetimeSeconds": 60})["token"]
+
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"}, method=method)
+        headers = {"content-type": "application/json", "authorization": f"Bearer {KEY}"}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -144,23 +162,29 @@ async def agent(daemon):
     async def handle(delivery):
         payload = delivery["envelope"]["data"].get("payload", {})
         seen.append((payload.get("n"), delivery["attempt"]))
+        if payload.get("n") == 4:
+            called = delivery["id"].replace("dlv_", "ntf_")
+            await asyncio.to_thread(daemon.call, "POST", f"/v1/notifications/{called}/cancel")
+            await scene.ack(delivery)  # The first acknowledgement ends it; the client's own is answered 204 again.
+            return {"session": {"activationState": "no such state"}}
         if payload.get("n") == 2 and delivery["attempt"] == 1:
             raise Nack("busy", 1)
         return {"session": {"userInfo": {"last": payload.get("n")}}}
 
-    scene = Scene(daemon.url, "com.example.tabs", "agent")
+    scene = Scene(
+        daemon.url, "com.example.tabs", "agent", lambda: asyncio.to_thread(daemon.token, "agent"))
     await scene.put(activationState="foregroundActive", activationConditions={"preferring": ["agent"]})
     task = asyncio.create_task(scene.run(handle))
     ids = []
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4, 5):
         body = {"notification-content-id": "agent", "n": number}
         ids.append((await asyncio.to_thread(daemon.call, "POST", f"{APPLICATION}/notifications", body))["id"])
     for one in ids:
         found = await asyncio.to_thread(daemon.settled, one)
         assert found["state"] == "delivered", found
-    assert seen == [(1, 1), (2, 1), (2, 2), (3, 1)], seen
+    assert seen == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (5, 1)], seen
     session = await asyncio.to_thread(daemon.call, "GET", f"{APPLICATION}/sessions/agent")
-    assert session["userInfo"] == {"last": 3}, session
+    assert session["userInfo"] == {"last": 5}, session
     task.cancel()
     print("clients: the Python client acknowledges, refuses and answers, in order")
 
@@ -170,7 +194,7 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     origin = f"http://127.0.0.1:{server.server_address[1]}"
-    daemon = Daemon(sys.argv[1], folder, origin)
+    daemon = Pages.daemon = Daemon(sys.argv[1], folder, origin)
     try:
         delivery = {"retrySchedule": [0] * 9, "lifeCycleEvents": False}
         daemon.call("PUT", APPLICATION, {"manifest": {"supportsMultipleScenes": True}, "delivery": delivery})

@@ -1,9 +1,11 @@
+import Router
 public import RouterPlugin
 
 /// A rule that holds notifications below a priority during some hours of the day, until these are over.
 ///
-/// Fields: `start` and `end` as `HH:MM`, `utcOffsetMinutes` (0 if missing), `belowPriority` (10 if missing: everything
-/// but high priority waits), `applications` (all if missing).
+/// Fields: `start` and `end` as `HH:MM`, `zone` or `utcOffsetMinutes` (0 if missing), `days` (on which the hours start; all if
+/// missing), `devices` (whose sessions are quiet; all if missing), `belowPriority` (10 if missing: everything but high
+/// priority waits), `applications` (all if missing).
 ///
 ///     {"id": "routerd.rule.quiet-hours", "start": "22:00", "end": "07:00", "utcOffsetMinutes": 60}
 public struct QuietHoursRule: RoutingRule {
@@ -23,6 +25,11 @@ public struct QuietHoursRule: RoutingRule {
             "utcOffsetMinutes", .integer, .byDefault(0), unit: "minutes",
             summary: "The difference of local time to UTC, from -1440 to 1440."),
         PluginField(
+            "zone", .string, summary: "The time zone of the hours, such as Europe/Berlin, in place of a difference."),
+        PluginField(
+            "days", .strings, summary: "The days on which the hours start, of: mon, tue, wed, thu, fri, sat, sun."),
+        PluginField("devices", .strings, summary: "The devices whose sessions are quiet; all, if left out."),
+        PluginField(
             "belowPriority", .integer, .byDefault(10), among: [1, 5, 10],
             summary: "The lowest priority that is delivered during the quiet hours."),
         PluginField("applications", .strings, summary: "The applications that the rule applies to; all, if left out."),
@@ -36,12 +43,17 @@ public struct QuietHoursRule: RoutingRule {
     public let belowPriority: Priority
     /// Only notifications of these applications wait; nil means all applications.
     public let applications: Set<ApplicationID>?
+    /// The hours in a zone or on some days, in place of the window.
+    private let hours: TimeWindows?
+    /// The devices whose sessions are quiet; nil for all.
+    private let devices: [String]?
 
     /// A rule for these hours.
     public init(window: DailyWindow, belowPriority: Priority = .high, applications: Set<ApplicationID>? = nil) {
         self.window = window
         self.belowPriority = belowPriority
         self.applications = applications
+        (hours, devices) = (nil, nil)
     }
 
     /// A rule as the configuration has it.
@@ -58,6 +70,35 @@ public struct QuietHoursRule: RoutingRule {
         self.window = window
         belowPriority = try configuration.priority("belowPriority") ?? .high
         applications = try configuration.applications("applications")
+        devices = try configuration.strings("devices")
+        hours = try Self.hours(start, end, offset, configuration)
+    }
+
+    /// The hours in a zone or on some days; nil if neither is given.
+    private static func hours(
+        _ start: Int, _ end: Int, _ offset: Int64, _ configuration: PluginConfiguration
+    ) throws(PluginConfigurationError) -> TimeWindows? {
+        let (name, names) = (try configuration.string("zone"), try configuration.strings("days"))
+        guard name != nil || names != nil else { return nil }
+        var zone = ZoneOffsets(name: "UTC", first: offset * 60)
+        if let name {
+            guard configuration.value("utcOffsetMinutes") == nil else {
+                throw configuration.invalid("zone", because: "cannot stand beside utcOffsetMinutes")
+            }
+            guard let named = ZoneOffsets(named: name) else {
+                throw configuration.invalid("zone", because: "must be a name such as Europe/Berlin")
+            }
+            zone = named
+        }
+        var days = names == nil ? TimeWindow.everyDay : 0
+        for (place, name) in (names ?? []).enumerated() {
+            guard let day = TimeWindow.dayNames.firstIndex(of: name) else {
+                let names = TimeWindow.dayNames.joined(separator: ", ")
+                throw configuration.invalid("days/\(place)", because: "must be one of: \(names)")
+            }
+            days |= 1 << UInt8(day)
+        }
+        return TimeWindows([TimeWindow(startMinute: start, endMinute: end, days: days, zone: zone)])
     }
 
     /// Holds until the quiet hours are over, or accepts.
@@ -66,7 +107,8 @@ public struct QuietHoursRule: RoutingRule {
     ) -> RoutingVerdict {
         guard notification.priority.rawValue < belowPriority.rawValue,
             applications?.contains(notification.application) ?? true,
-            let end = window.end(at: now)
+            devices.map({ names in candidate.device.map { names.contains($0.text) } ?? false }) ?? true,
+            let end = hours.map({ $0.end(at: now) }) ?? window.end(at: now)
         else { return .accept }
         return .hold(until: end, reason: "quiet hours: priority \(notification.priority.rawValue) waits")
     }

@@ -76,7 +76,7 @@ public struct ScenePayloadSource: PayloadSource {
             return (.url, context.contentID, body)
         case (nil, nil, nil):
             let message = "The body must have one of userActivity, shortcutItem and url."
-            throw SourceError(code: "missing-field", message: message)
+            throw SourceError(code: "missing-field", message: message, kind: .unprocessable)
         default:
             let message = "The body has one of userActivity, shortcutItem and url, and options with a url."
             throw SourceError(code: "unknown-field", message: message)

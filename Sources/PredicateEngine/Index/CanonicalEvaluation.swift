@@ -25,10 +25,14 @@ extension CanonicalCode {
     ) -> Bool {
         let (view, literal, length) = (subject.view(form(code[0])), code + 3, short(code + 1))
         switch kind(code[0]) {
-        case .contains: return view.contains(literal, length, &work)
+        case .contains:
+            return view.find(literal, length, from: 0, subject.occurrences(form(code[0]), view.count, &work), &work)
+                != nil
         case .like:
+            let occurrences = subject.occurrences(form(code[0]), view.count, &work)
             return subject.isPlain
-                ? view.isPlainLike(literal, length, &work) : view.isLike(literal, length, &work)
+                ? view.isPlainLike(literal, length, occurrences, &work)
+                : view.isLike(literal, length, occurrences, &work)
         default: break
         }
         work &+= min(length, view.count)

@@ -32,10 +32,9 @@ package struct NodeAnswers {
         guard node != PredicateIndex.none else { return false }
         if state.pointee.held.contains(node) { return true }
         if state.pointee.refused.contains(node) { return false }
-        var compared = 0
-        let value = CanonicalCode.holds(nodes.code(node), for: subject, &compared)
+        // The sum of all evaluations decides whether an order of suffixes is worth making.
+        let value = CanonicalCode.holds(nodes.code(node), for: subject, &state.pointee.effort.compared)
         state.pointee.effort.asked &+= 1
-        state.pointee.effort.compared &+= compared
         if value { state.pointee.held.insert(node) } else { state.pointee.refused.insert(node) }
         return value
     }

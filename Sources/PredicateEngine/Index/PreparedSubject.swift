@@ -17,6 +17,8 @@ struct PreparedSubject {
     let lower: TextView
     /// By form; nil for ASCII.
     private let forms: UnsafeMutablePointer<FormOfSubject>?
+    /// The orders of suffixes of ASCII that predicates have needed.
+    private let orders: UnsafeMutablePointer<OrdersOfSubject>?
 
     @inline(__always)
     func view(_ form: Form) -> TextView {
@@ -35,6 +37,37 @@ struct PreparedSubject {
         let pattern = Glob(bytes, form: form).elements
         forms[form.rawValue].pattern = pattern
         return pattern
+    }
+
+    /// The order of the suffixes of a form of `length` bytes; nil as long as the searches so far have cost less than it
+    /// would. It is made on the heap, once for all that ask.
+    @inline(__always)
+    func occurrences(_ form: Form, _ length: Int, _ work: inout Int) -> UnsafePointer<Occurrences>? {
+        work < Occurrences.price(length) ? nil : ordered(form, &work)
+    }
+
+    @inline(never)
+    private func ordered(_ form: Form, _ work: inout Int) -> UnsafePointer<Occurrences>? {
+        let place =
+            if let forms {
+                forms[form.rawValue].order
+            } else if let orders {
+                form.isCaseFolded && !isLower ? orders.pointee.lower : orders.pointee.given
+            } else {
+                Optional<UnsafeMutablePointer<Occurrences>>.none
+            }
+        if let place { return UnsafePointer(place) }
+        guard forms != nil || orders != nil else { return nil }
+        let made = UnsafeMutablePointer<Occurrences>.allocate(capacity: 1)
+        made.initialize(to: Occurrences(of: view(form), &work))
+        if let forms {
+            forms[form.rawValue].order = made
+        } else if form.isCaseFolded && !isLower {
+            orders?.pointee.lower = made
+        } else {
+            orders?.pointee.given = made
+        }
+        return UnsafePointer(made)
     }
 
     /// Prepares the bytes of a text and hands the subject over. `folds` says whether any predicate needs a case-folded
@@ -95,16 +128,20 @@ struct PreparedSubject {
             lowercase(base, into: base + room, count)
             lower = given + room
         }
-        return body(
-            PreparedSubject(
-                isASCII: true, isPlain: traits.isPlain, isLower: isLower,
-                given: TextView(bytes: given, count: count, seams: nil),
-                lower: TextView(bytes: lower, count: count, seams: nil), forms: nil))
+        var orders = OrdersOfSubject()
+        return withUnsafeMutablePointer(to: &orders) { orders in
+            defer { orders.pointee.free() }
+            return body(
+                PreparedSubject(
+                    isASCII: true, isPlain: traits.isPlain, isLower: isLower,
+                    given: TextView(bytes: given, count: count, seams: nil),
+                    lower: TextView(bytes: lower, count: count, seams: nil), forms: nil, orders: orders))
+        }
     }
 
     private init(
         isASCII: Bool, isPlain: Bool, isLower: Bool, given: TextView, lower: TextView,
-        forms: UnsafeMutablePointer<FormOfSubject>?
+        forms: UnsafeMutablePointer<FormOfSubject>?, orders: UnsafeMutablePointer<OrdersOfSubject>?
     ) {
         self.isASCII = isASCII
         self.isPlain = isPlain
@@ -112,12 +149,13 @@ struct PreparedSubject {
         self.given = given
         self.lower = lower
         self.forms = forms
+        self.orders = orders
     }
 
     /// The empty text, should there be no memory to lay one out in.
     private init(nothing: Void) {
         let empty = TextView(bytes: UnsafePointer(bitPattern: 8).unsafelyUnwrapped, count: 0, seams: nil)
-        self.init(isASCII: true, isPlain: true, isLower: true, given: empty, lower: empty, forms: nil)
+        self.init(isASCII: true, isPlain: true, isLower: true, given: empty, lower: empty, forms: nil, orders: nil)
     }
 
     /// The traits of a text that are found while it is copied.
@@ -210,11 +248,14 @@ struct PreparedSubject {
                             view: TextView(bytes: UnsafePointer(next), count: text.bytes.count, seams: seams)))
                     next += 2 * (text.bytes.count + 8)
                 }
-                defer { laid.deinitialize() }
+                defer {
+                    for form in laid.indices { laid[form].order.map(OrdersOfSubject.free) }
+                    laid.deinitialize()
+                }
                 return body(
                     PreparedSubject(
                         isASCII: false, isPlain: false, isLower: false, given: forms[0].view, lower: forms[0].view,
-                        forms: forms))
+                        forms: forms, orders: nil))
             }
         }
     }
@@ -225,6 +266,26 @@ private struct FormOfSubject {
     let view: TextView
     /// The subject as a pattern, once a predicate has needed it.
     var pattern: [LikeElement]?
+    /// The order of its suffixes, once searches have cost enough.
+    var order: UnsafeMutablePointer<Occurrences>?
+}
+
+/// The orders of suffixes of an ASCII subject, as given and in lower case.
+private struct OrdersOfSubject {
+    var given: UnsafeMutablePointer<Occurrences>?
+    var lower: UnsafeMutablePointer<Occurrences>?
+
+    @inline(__always)
+    func free() {
+        given.map(Self.free)
+        lower.map(Self.free)
+    }
+
+    @inline(never)
+    static func free(_ order: UnsafeMutablePointer<Occurrences>) {
+        order.pointee.free()
+        order.deallocate()
+    }
 }
 
 extension FoldedText {

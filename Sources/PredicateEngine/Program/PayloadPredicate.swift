@@ -31,6 +31,25 @@ public struct PayloadPredicate: Sendable {
         try self.init(root: root, warnings: parser.warnings, span: whole)
     }
 
+    /// Reads a predicate over known fields.
+    ///
+    /// - Throws: The first fault; a name that the schema does not have is `key-path-not-allowed`, a comparison that no value
+    ///   of the field satisfies is `type-mismatch` or `collection-required`.
+    package init(format: String, over schema: KeyPathSchema) throws(PredicateError) {
+        var parser = try Parser(format, arguments: [], profile: .payload, schema: schema)
+        let root = try parser.predicate()
+        try self.init(
+            root: root, warnings: parser.warnings, span: SourceSpan(offset: 0, length: format.utf8.count))
+    }
+
+    /// A part of a predicate as a predicate of its own.
+    ///
+    /// - Parameter part: A part of the tree of a predicate.
+    package init(part: Predicate.Tree) {
+        root = part
+        warnings = []
+    }
+
     /// Takes a tree whose shape is known to be sound, and makes sure that its canonical text can be read again.
     init(root: Predicate.Tree, warnings: [PredicateWarning] = [], span: SourceSpan) throws(PredicateError) {
         try Printer.checkLength(of: root, span: span)

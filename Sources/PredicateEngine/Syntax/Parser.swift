@@ -22,6 +22,8 @@ struct Parser {
     private(set) var lexer: Lexer
     private(set) var token: Token
     let profile: PredicateProfile
+    /// The values that key paths may name; nil for any.
+    private let schema: KeyPathSchema?
     private let arguments: [PredicateArgument]
     private var usedArguments = 0
     private var depth = 0
@@ -33,7 +35,8 @@ struct Parser {
     private(set) var warnings: [PredicateWarning] = []
 
     init(
-        _ format: String, arguments: [PredicateArgument], profile: PredicateProfile = .conditions
+        _ format: String, arguments: [PredicateArgument], profile: PredicateProfile = .conditions,
+        schema: KeyPathSchema? = nil
     ) throws(PredicateError) {
         let bytes = Array(format.utf8)
         let excess = bytes.count - PredicateLimits.textBytes
@@ -49,6 +52,7 @@ struct Parser {
         lexer = Lexer(bytes)
         self.arguments = arguments
         self.profile = profile
+        self.schema = schema
         token = try lexer.next()
     }
 }
@@ -76,7 +80,7 @@ extension Parser {
         _ comparison: Predicate.Comparison, left: SourceSpan, right: SourceSpan
     ) throws(PredicateError) {
         let span = left.joined(with: right)
-        if let fault = comparison.typeFault {
+        if let fault = comparison.typeFault ?? schema?.fault(of: comparison) {
             let place = fault.side == .left ? left : right
             return noteMisfit(fault.code, fault.message, at: place)
         }

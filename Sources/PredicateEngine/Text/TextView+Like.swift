@@ -14,7 +14,12 @@ extension TextView {
     private static func isTooMuch(_ spent: Int, at offset: Int) -> Bool { spent > 8 &* offset &+ 1024 }
 
     /// Whether the whole text matches the pieces of a pattern; `Glob` says how that is found out.
-    func isLike(_ pieces: UnsafePointer<UInt8>, _ length: Int, _ work: inout Int) -> Bool {
+    func isLike(
+        _ pieces: UnsafePointer<UInt8>, _ length: Int, _ occurrences: UnsafePointer<Occurrences>?, _ work: inout Int
+    ) -> Bool {
+        if let occurrences, Self.hasOnes(pieces, length), !mayBeLike(pieces, length, occurrences, &work) {
+            return false
+        }
         var (piece, offset) = (0, 0)
         let before = work
         var fallback: (piece: Int, offset: Int)?
@@ -31,11 +36,11 @@ extension TextView {
                     let isLast = piece + 3 + size == length
                     let found =
                         isLast
-                        ? findLast(pieces + piece + 3, size) : find(pieces + piece + 3, size, from: offset, &work)
-                    guard let found, found >= offset, !(offset..<found).contains(where: isLineTerminator) else {
+                        ? findLast(pieces + piece + 3, size)
+                        : find(pieces + piece + 3, size, from: offset, occurrences, &work)
+                    guard let found, found >= offset, !hasLineEnd(in: offset..<found, occurrences, &work) else {
                         return false
                     }
-                    work += found - offset
                     piece += 3 + size
                     offset = found + size
                     continue
@@ -73,8 +78,13 @@ extension TextView {
 
     /// The same for a text in which a unit is a byte and no line ends. Most texts that fail do so at the pattern's end,
     /// so that is looked at first; after a star, bytes that cannot begin what follows it are passed over.
-    func isPlainLike(_ pieces: UnsafePointer<UInt8>, _ length: Int, _ work: inout Int) -> Bool {
+    func isPlainLike(
+        _ pieces: UnsafePointer<UInt8>, _ length: Int, _ occurrences: UnsafePointer<Occurrences>?, _ work: inout Int
+    ) -> Bool {
         guard endsAs(pieces, length) else { return false }
+        if let occurrences, Self.hasOnes(pieces, length), !mayBeLike(pieces, length, occurrences, &work) {
+            return false
+        }
         var (piece, offset) = (0, 0)
         var (starPiece, starOffset) = (-1, 0)
         let before = work
@@ -104,7 +114,7 @@ extension TextView {
                 if size == 0 { continue }
                 // The end of the text is known to match the end of the pattern.
                 if piece &+ 3 &+ size == length { return size <= count &- offset }
-                guard let found = find(pieces + piece + 3, size, from: offset, &work) else { return false }
+                guard let found = find(pieces + piece + 3, size, from: offset, occurrences, &work) else { return false }
                 piece &+= 3 &+ size
                 offset = found &+ size
                 continue
@@ -129,6 +139,51 @@ extension TextView {
             guard starOffset <= count else { return false }
             (piece, offset) = (starPiece, starOffset)
         }
+    }
+
+    /// Whether a pattern has question marks.
+    private static func hasOnes(_ pieces: UnsafePointer<UInt8>, _ length: Int) -> Bool {
+        var piece = 0
+        while piece < length {
+            guard pieces[piece] != CanonicalCode.Piece.one.rawValue else { return true }
+            let isLiteral = pieces[piece] == CanonicalCode.Piece.literal.rawValue
+            piece &+= isLiteral ? 3 &+ CanonicalCode.short(pieces + piece + 1) : 1
+        }
+        return false
+    }
+
+    /// Whether the literals of a pattern come in its order, with at least as many bytes between them as question marks:
+    /// without that, no place has to be tried.
+    @inline(never)
+    private func mayBeLike(
+        _ pieces: UnsafePointer<UInt8>, _ length: Int, _ occurrences: UnsafePointer<Occurrences>, _ work: inout Int
+    ) -> Bool {
+        var (piece, offset) = (0, 0)
+        while piece < length {
+            guard pieces[piece] == CanonicalCode.Piece.literal.rawValue else {
+                offset += pieces[piece] == CanonicalCode.Piece.one.rawValue ? 1 : 0
+                piece += 1
+                continue
+            }
+            let size = CanonicalCode.short(pieces + piece + 1)
+            if size > 0 {
+                let found = occurrences.pointee.next(pieces + piece + 3, size, from: offset, &work)
+                guard let found else { return false }
+                offset = found + size
+            }
+            piece += 3 + size
+        }
+        return offset <= count
+    }
+
+    /// Whether a line ends in a part of the text.
+    @inline(__always)
+    private func hasLineEnd(
+        in part: Range<Int>, _ occurrences: UnsafePointer<Occurrences>?, _ work: inout Int
+    ) -> Bool {
+        if let occurrences { return occurrences.pointee.hasLineEnd(in: part) }
+        work += part.count
+        return part.contains(where: isLineTerminator)
     }
 
     /// The length of a literal that has a star or the pattern's end behind it; 0 for another piece.

@@ -41,9 +41,19 @@ extension TextView {
         find(literal, length, from: 0, &work) != nil
     }
 
+    /// The same with the order of the text's suffixes, once there is one.
+    @inline(__always)
+    func find(
+        _ literal: UnsafePointer<UInt8>, _ length: Int, from offset: Int, _ occurrences: UnsafePointer<Occurrences>?,
+        _ work: inout Int
+    ) -> Int? {
+        guard let occurrences else { return find(literal, length, from: offset, &work) }
+        return occurrences.pointee.next(literal, length, from: offset, &work)
+    }
+
     /// The number of bytes that are the same at both places before the first that is not, up to a length.
     @inline(__always)
-    private static func sameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ length: Int) -> Int {
+    static func sameBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ length: Int) -> Int {
         var same = 0
         while same &+ 8 <= length, KeyHash.word(left + same) == KeyHash.word(right + same) { same &+= 8 }
         while same < length, left[same] == right[same] { same &+= 1 }

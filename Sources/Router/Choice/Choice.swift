@@ -14,6 +14,19 @@ package enum ChoiceOutcome: Hashable, Sendable {
     case dropped
 }
 
+extension ChoiceOutcome: CustomStringConvertible {
+    /// The outcome in a few words, for reasons.
+    package var description: String {
+        switch self {
+        case .session(let session): "session \(session)"
+        case .newSession: "a new session"
+        case .undeliverable: "undeliverable"
+        case .held(let until): "held until \(until.rfc3339)"
+        case .dropped: "dropped"
+        }
+    }
+}
+
 extension RegistryQuery {
     /// The sessions that can have a notification.
     package init(for notification: NotificationView, under routing: RoutingSettings) {
@@ -35,11 +48,18 @@ extension RegistryQuery {
 ///
 /// The same registry and the same arguments give the same decision.
 package struct Chooser: Sendable {
-    package let rules: [any RoutingRule]
+    /// One reference: a chooser is copied on the path of every notification.
+    package let ruleSet: RuleSet
+
+    package init(_ ruleSet: RuleSet) {
+        self.ruleSet = ruleSet
+    }
 
     package init(rules: [any RoutingRule] = []) {
-        self.rules = rules
+        ruleSet = rules.isEmpty ? .empty : RuleSet(rules)
     }
+
+    package var rules: [any RoutingRule] { ruleSet.rules }
 
     /// Matches and chooses in one call.
     package func choose(
@@ -56,15 +76,30 @@ package struct Chooser: Sendable {
     package func choose(
         for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        if rules.isEmpty {
-            guard let best = tenant.registry.best(for: query),
-                let conditions = tenant.sessions.conditions(of: best.session)
-            else { return noCandidate([], tenant, notification) }
-            let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
-            let decision = Decision(
-                tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version)
-            return (.session(best.session), decision)
+        if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant) }
+        guard !ruleSet.shadows.isEmpty else {
+            return choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
         }
+        let (outcome, first) = choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
+        var decision = first
+        var remarks: [String] = []
+        for (id, rules) in ruleSet.shadows {
+            let other = choose(by: rules, for: notification, query, from: tenant, at: now)
+            if other.outcome == outcome { continue }
+            remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
+        }
+        if !remarks.isEmpty {
+            decision.reason = boundedReason(([decision.reason] + remarks).joined(separator: "; "))
+        }
+        return (outcome, decision)
+    }
+
+    private func choose(
+        by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
+        at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        let rules = ruleSet.concerning(notification, rules, at: now)
+        if rules.isEmpty { return best(for: notification, among: query, in: tenant) }
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         for tier in MatchTier.allCases {
             tenant.registry.visit(tier, for: query) { id in
@@ -75,10 +110,25 @@ package struct Chooser: Sendable {
         return noCandidate(walk.vetoes, tenant, notification)
     }
 
+    /// The choice without rules.
+    private func best(
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        guard let best = tenant.registry.best(for: query),
+            let conditions = tenant.sessions.conditions(of: best.session)
+        else { return noCandidate([], tenant, notification) }
+        let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)
+        let decision = Decision(
+            tier: best.tier.tier, session: best.session, reason: reason, registryVersion: tenant.registry.version,
+            rulesVersion: ruleSet.version)
+        return (.session(best.session), decision)
+    }
+
     private func finished(
-        _ ending: RuleWalk.Ending, _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ ending: RuleWalk.Ending, _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
+        let vetoes = vetoes(walked, of: notification)
         switch ending {
         case .taken(let session, let tier, let because):
             let isNamed = notification.contentID != nil
@@ -86,31 +136,33 @@ package struct Chooser: Sendable {
             let reason = reason(matched, without: notification)
             let decision = Decision(
                 tier: tier.tier, session: session.key.session, reason: reason, vetoes: vetoes,
-                registryVersion: version)
+                registryVersion: version, rulesVersion: ruleSet.version)
             return (.session(session.key.session), decision)
         case .held(let until, let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
+                rulesVersion: ruleSet.version)
             return (.held(until: until), decision)
         case .dropped(let tier, let reason):
             let decision = Decision(
-                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version)
+                tier: tier.tier, session: nil, reason: reason, vetoes: vetoes, registryVersion: version,
+                rulesVersion: ruleSet.version)
             return (.dropped, decision)
         }
     }
 
     private func noCandidate(
-        _ vetoes: [Veto], _ tenant: Tenant, _ notification: NotificationView
+        _ walked: [Veto], _ tenant: Tenant, _ notification: NotificationView
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let version = tenant.registry.version
         let application = tenant.application
         // A session created in place of vetoed ones would be vetoed in its turn, and so would each session created
         // after it.
-        guard vetoes.isEmpty else {
+        guard walked.isEmpty else {
             let decision = Decision(
                 tier: .undeliverable, session: nil,
                 reason: reason("every session that can have it was vetoed", without: notification),
-                vetoes: vetoes, registryVersion: version)
+                vetoes: vetoes(walked, of: notification), registryVersion: version, rulesVersion: ruleSet.version)
             return (.undeliverable, decision)
         }
         let activityType =
@@ -120,11 +172,12 @@ package struct Chooser: Sendable {
         if mayBeMade, let configuration {
             let decision = Decision(
                 tier: .newSession, session: nil, reason: "new session: \(configuration)",
-                registryVersion: version)
+                vetoes: vetoes([], of: notification), registryVersion: version, rulesVersion: ruleSet.version)
             return (.newSession(configuration: configuration), decision)
         }
         let decision = Decision(
-            tier: .undeliverable, session: nil, reason: "no session can have it", registryVersion: version)
+            tier: .undeliverable, session: nil, reason: "no session can have it",
+            vetoes: vetoes([], of: notification), registryVersion: version, rulesVersion: ruleSet.version)
         return (.undeliverable, decision)
     }
 

@@ -13,10 +13,12 @@ package struct Decision: Hashable, Sendable {
     package var rerouteOf: SessionID?
     /// The version of the registry that gave the answer.
     package var registryVersion: UInt64
+    /// The version of the rules that it was made under; 0 if there were none yet.
+    package var rulesVersion: Int64
 
     package init(
         tier: Tier, session: SessionID?, reason: String, vetoes: [Veto] = [], rerouteOf: SessionID? = nil,
-        registryVersion: UInt64 = 0
+        registryVersion: UInt64 = 0, rulesVersion: Int64 = 0
     ) {
         self.tier = tier
         self.session = session
@@ -24,6 +26,7 @@ package struct Decision: Hashable, Sendable {
         self.vetoes = vetoes
         self.rerouteOf = rerouteOf
         self.registryVersion = registryVersion
+        self.rulesVersion = rulesVersion
     }
 }
 

@@ -13,7 +13,7 @@ package struct Explanation: Hashable, Sendable {
         package var prefers: Bool?
         /// The session's tier; nil if it is no candidate.
         package var tier: Tier?
-        /// The verdict of each rule, in the rules' order.
+        /// The verdict of each rule that is active, in the rules' order.
         package var verdicts: [RuleVerdict]
         /// The reason why it was chosen or passed over.
         package var reason = ""
@@ -49,11 +49,13 @@ extension Chooser {
             case .newSession, .undeliverable: !decision.vetoes.isEmpty
             case .session, .held, .dropped: true
             }
+        var facts = NotificationFacts(notification, at: now)
+        let rules = ruleSet.active.map { (id: $0.id, rule: $0.concerned(by: &facts)) }
         var shown: [Explanation.Considered] = []
         tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps) { examined in
             guard shown.count < limit else { return false }
             if let session = tenant.sessions[examined.session] {
-                shown.append(considered(session, examined, notification, now))
+                shown.append(considered(session, examined, rules, notification, now))
             }
             return shown.count < limit
         }
@@ -65,13 +67,15 @@ extension Chooser {
     }
 
     private func considered(
-        _ session: SceneSession, _ examined: ExaminedSession, _ notification: NotificationView, _ now: Timestamp
+        _ session: SceneSession, _ examined: ExaminedSession, _ rules: [(id: PluginID, rule: (any RoutingRule)?)],
+        _ notification: NotificationView, _ now: Timestamp
     ) -> Explanation.Considered {
         let tier = examined.tier?.tier
         let verdicts = tier.map { tier in
-            rules.map {
-                Explanation.RuleVerdict(
-                    rule: $0.id, verdict: $0.verdict(on: session.candidate(in: tier), for: notification, at: now))
+            let candidate = session.candidate(in: tier)
+            return rules.map { id, rule in
+                let verdict = rule?.verdict(on: candidate, for: notification, at: now) ?? .accept
+                return Explanation.RuleVerdict(rule: id, verdict: verdict)
             }
         }
         return Explanation.Considered(

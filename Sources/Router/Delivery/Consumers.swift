@@ -3,18 +3,24 @@ import RouterPlugin
 /// The connections of receivers that connect out, one a session, and the sessions that have lost theirs.
 ///
 ///     absent ──attach──▶ attached(epoch) ──detach(same epoch)──▶ absent since then ──grace over──▶ the session is unattached
-///                          │      ▲
-///                          └──────┘ attach(greater epoch): another connection has taken over
+///                          │      ▲   │
+///                          └──────┘   └── cut: the session is gone, or has a URL
+///                attach(greater epoch): another connection has taken over
 ///
 /// It is state of the node and not stored: a connection does not outlive the process that it is made to.
 struct Consumers: Sendable {
+    /// The time for which a session counts as connected without a connection.
+    let graceMilliseconds: Int64
     private var epochs: [SessionKey: Int64] = [:]
     private var absentSince: [SessionKey: Timestamp] = [:]
+    private var cuts: [ConnectionCut] = []
 
-    /// Whether no session is reached by a stream, as far as is known.
-    var isEmpty: Bool { epochs.isEmpty }
+    init(graceMilliseconds: Int64) { self.graceMilliseconds = graceMilliseconds }
 
     func isConnected(_ key: SessionKey) -> Bool { epochs[key] != nil }
+
+    /// Whether the session has a connection, or has lost it less than the grace period ago.
+    func isPresent(_ key: SessionKey) -> Bool { epochs[key] != nil || absentSince[key] != nil }
 
     /// A connection takes the deliveries of the session, from an older one if there is one.
     mutating func attach(_ key: SessionKey, epoch: Int64) {
@@ -22,9 +28,9 @@ struct Consumers: Sendable {
         absentSince[key] = nil
     }
 
-    /// A connection has ended; false if a later one has taken over.
+    /// A connection has ended, and with it all older ones; false if a later one has taken over.
     mutating func detach(_ key: SessionKey, epoch: Int64, at now: Timestamp) -> Bool {
-        guard epochs[key] == epoch else { return false }
+        guard let current = epochs[key], current <= epoch else { return false }
         epochs[key] = nil
         absentSince[key] = now
         return true
@@ -34,8 +40,41 @@ struct Consumers: Sendable {
     mutating func graceEnd(of key: SessionKey, at now: Timestamp) -> Timestamp {
         let since = absentSince[key] ?? now
         absentSince[key] = since
-        return since.advanced(byMilliseconds: RouterLimits.presenceMilliseconds)
+        return since.advanced(byMilliseconds: graceMilliseconds)
     }
 
     mutating func forget(_ key: SessionKey) { absentSince[key] = nil }
+
+    // MARK: Cuts
+
+    /// The connected sessions of an application.
+    func connected(of application: ApplicationID) -> [SessionKey] {
+        epochs.isEmpty ? [] : epochs.keys.filter { $0.application == application }
+    }
+
+    /// The session is not reached by a stream any more: its connection is to end.
+    mutating func cut(_ key: SessionKey) {
+        guard !epochs.isEmpty || !absentSince.isEmpty else { return }
+        absentSince[key] = nil
+        if let epoch = epochs.removeValue(forKey: key) { cuts.append(ConnectionCut(session: key, epoch: epoch)) }
+    }
+
+    /// The connections that are to end, since the last call.
+    mutating func takeCuts() -> [ConnectionCut] {
+        defer { cuts = [] }
+        return cuts
+    }
+
+    var hasCuts: Bool { !cuts.isEmpty }
+}
+
+/// A connection that is to end, with all older ones of its session: the session is not reached by a stream any more.
+package struct ConnectionCut: Hashable, Sendable {
+    package let session: SessionKey
+    package let epoch: Int64
+
+    package init(session: SessionKey, epoch: Int64) {
+        self.session = session
+        self.epoch = epoch
+    }
 }

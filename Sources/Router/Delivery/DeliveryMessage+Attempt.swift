@@ -61,6 +61,11 @@ extension DeliveryMessage {
             let now = event?.kind == .willConnect ? now : nil
             session?.userInfo = now?.shownUserInfo
             connection = ConnectionView(options, of: now)
+            // Before the scene shows anything, it learns whether it may.
+            if let gate = options.gate, let id = session?.id {
+                details["applicationScreen"] = .string(gate.screen(of: id).rawValue)
+                details["gate"] = .object(gate.json)
+            }
         case .disconnection(_, let dismissal): details["dismissal"] = dismissal.map { .string($0.rawValue) }
         case .gate(let gate, _): details["gate"] = .object(gate.json)
         case .discarded(let sessions): details["sessions"] = .array(sessions.map { .object($0.json) })
@@ -131,15 +136,37 @@ extension OnboardingGate {
         object["responsible"] = text(responsible?.text)
         object["term"] = .number(JSONNumber(term))
         object["onboardingId"] = text(onboardingID)
+        if let failure {
+            object["failure"] = [
+                "session": .string(failure.session.text), "reason": text(failure.reason),
+                "message": text(failure.message),
+            ]
+        }
         guard let progress else { return object }
-        var report = JSONObject()
-        report["operationId"] = .string(progress.operationID)
-        report["step"] = .string(progress.step)
-        report["currentStepNumber"] = .number(JSONNumber(Int64(progress.currentStepNumber)))
-        report["totalNumberOfSteps"] = .number(JSONNumber(Int64(progress.totalNumberOfSteps)))
-        report["parameters"] = .array(progress.parameters.map { .string($0) })
-        report["defaultMessage"] = .string(progress.defaultMessage)
-        object["progress"] = .object(report)
+        object["progress"] = .object(progress.json)
+        var all = JSONObject()
+        for report in operations { all[report.operationID] = .object(report.json) }
+        object["operations"] = .object(all)
         return object
+    }
+}
+
+extension ProgressReport {
+    fileprivate var json: JSONObject {
+        var report = JSONObject()
+        report["operationId"] = .string(operationID)
+        report["step"] = .string(step)
+        report["currentStepNumber"] = .number(JSONNumber(Int64(currentStepNumber)))
+        report["totalNumberOfSteps"] = .number(JSONNumber(Int64(totalNumberOfSteps)))
+        report["parameters"] = .array(parameters.map { .string($0) })
+        report["defaultMessage"] = .string(defaultMessage)
+        report["time"] = time.map { .string($0) }
+        if let failure {
+            report["failure"] = [
+                "status": failure.status.map { .number(JSONNumber(Int64($0))) } ?? .null,
+                "reason": .string(failure.reason),
+            ]
+        }
+        return report
     }
 }

@@ -1,6 +1,7 @@
 package import RouterPlugin
 
-/// The number of attempts that may be under way at once, in all and for each shared resource.
+/// The number of attempts that may be under way at once, in all and for each shared resource; and how long a receiver
+/// that connects out may be away.
 package struct DeliveryCaps: Hashable, Sendable {
     /// Attempts in all.
     package var slots: Int
@@ -8,6 +9,8 @@ package struct DeliveryCaps: Hashable, Sendable {
     package var perOrigin: Int
     /// Attempts at slow endpoints: however many hang, the others have the rest.
     package var slow: Int
+    /// The time for which a session counts as connected without a connection to its stream, in seconds.
+    package var presenceSeconds = RouterLimits.presenceSeconds
 
     /// - Parameters:
     ///   - perOrigin: By default a quarter of all, and at least 8.

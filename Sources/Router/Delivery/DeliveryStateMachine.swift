@@ -88,7 +88,7 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         guard case .retry(var next) = action else { return action }
         if hasMoved { next.notBefore = nil }
         // An attempt that was not sent does not count, so the delivery expires while it waits, or not at all.
-        guard outcome != .notSent else { return .retry(next) }
+        guard outcome.isAttempt else { return .retry(next) }
         switch expiration {
         case .never: return .retry(next)
         case .immediate: return .settle(.expired)
@@ -117,6 +117,10 @@ package struct DeliveryStateMachine: Hashable, Sendable {
             next.attempts = progress.attempts
             next.notBefore = policy.gate(seconds: RetryPolicy.shortageSeconds, at: now, using: &generator)
             return .retry(next)
+        case .notWritten:
+            // The lane waits for the next connection.
+            next.attempts = progress.attempts
+            return .retry(next)
         case .backPressure(let seconds) where isPatient(at: now, policy):
             next.notBefore = policy.gate(seconds: seconds, at: now, using: &generator)
             return .retry(next)
@@ -128,6 +132,9 @@ package struct DeliveryStateMachine: Hashable, Sendable {
             return failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
         case .backPressure(let seconds), .transient(let seconds):
             return failed(next, at: now, policy: policy, atLeast: seconds, using: &generator)
+        case .unreachable(.streamEnded) where isPatient(at: now, policy):
+            // A tab that is closed ten times in a minute is no reason to give a delivery up.
+            return .retry(next)
         case .unreachable(.streamEnded):
             let action = failed(next, at: now, policy: policy, atLeast: nil, using: &generator)
             guard case .retry(var next) = action else { return action }
@@ -139,9 +146,10 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether the progress of a retry says that the attempt under way was not made.
+    /// Whether the progress of a retry says that the attempt under way was not made, for want of resources of this machine:
+    /// a delivery that waits for a connection alone waits for no time.
     package func wasNotSent(going next: DeliveryProgress) -> Bool {
-        if case .inFlight(let attempt) = state { next.attempts < attempt } else { false }
+        if case .inFlight(let attempt) = state { next.attempts < attempt && next.notBefore != nil } else { false }
     }
 
     /// A retry has been committed. A settled delivery stays settled.

@@ -118,7 +118,8 @@ extension ResponseClass {
         case .misdirected, .unauthorized, .transient: .failed(.status(status ?? 0))
         case .unreachable(.streamEnded): .nothing
         case .unreachable(let kind): .failed(.failure(kind))
-        case .unusable, .egressRefused, .payloadMissing, .formatFailed, .notSent: .nothing
+        case .unusable, .egressRefused, .payloadMissing, .formatFailed, .notSent, .notWritten:
+            .nothing
         }
     }
 }

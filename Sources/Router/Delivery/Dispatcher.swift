@@ -89,7 +89,7 @@ package struct Dispatcher: Sendable {
     /// Shares that have a wait list, or had one, the longest blocked first.
     private var crowded: [Resource] = []
     /// The parts that few attempts look at, behind one reference.
-    private var rare = Indirect(Rare())
+    private var rare: Indirect<Rare>
     /// Timers of endpoints to set.
     var wakeUps: [(endpoint: EndpointKey, at: Timestamp)] = []
     /// Changes of endpoints that are not reported yet.
@@ -98,10 +98,11 @@ package struct Dispatcher: Sendable {
     init(_ caps: DeliveryCaps) {
         self.caps = caps
         slots = DeliverySlots(caps)
+        rare = Indirect(Rare(consumers: Consumers(graceMilliseconds: Int64(caps.presenceSeconds) * 1000)))
     }
 
     private struct Rare: Sendable {
-        var consumers = Consumers()
+        var consumers: Consumers
         var slowLanes: [EndpointKey: WaitList] = [:]
     }
 

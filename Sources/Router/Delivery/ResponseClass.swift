@@ -14,6 +14,7 @@
 ///     the store has lost its payload            payloadMissing  deadLetter
 ///     its format cannot render it               formatFailed    deadLetter
 ///     not sent, for we are shutting down        notSent         wait, as if it had not been tried
+///     not written to the receiver's connection  notWritten      wait for the next connection, as if it had not been tried
 ///
 /// An application's `StatusTable` may map statuses otherwise; only such a table yields `refused`.
 package enum ResponseClass: Hashable, Sendable {
@@ -30,6 +31,7 @@ package enum ResponseClass: Hashable, Sendable {
     case payloadMissing
     case formatFailed
     case notSent
+    case notWritten
     /// The application wants no further attempt after this answer.
     case refused
 
@@ -44,7 +46,8 @@ package enum ResponseClass: Hashable, Sendable {
             case .egressRefused: self = .egressRefused
             case .payloadMissing: self = .payloadMissing
             case .formatFailed: self = .formatFailed
-            case .shuttingDown, .noSocket, .noConsumer: self = .notSent
+            case .shuttingDown, .noSocket: self = .notSent
+            case .noConsumer: self = .notWritten
             default: self = .unreachable(failure.kind)
             }
         }
@@ -63,13 +66,16 @@ package enum ResponseClass: Hashable, Sendable {
         }
     }
 
+    /// Whether there was an attempt: a message that never left this machine leaves no trace at its delivery.
+    package var isAttempt: Bool { self != .notSent && self != .notWritten }
+
     /// The action of the class.
     package var action: StatusAction {
         switch self {
         case .success: .deliver
         case .misdirected, .unauthorized, .transient, .unreachable: .retry
         case .rejected: .retryBriefly
-        case .backPressure, .notSent: .wait
+        case .backPressure, .notSent, .notWritten: .wait
         case .gone: .moveOn
         case .unusable, .egressRefused, .payloadMissing, .formatFailed, .refused: .deadLetter
         }

@@ -34,6 +34,8 @@ package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     case applicationDeleted = "application-deleted"
     /// It is an event, and its receiver is gone: it has no other one.
     case receiverGone = "receiver-gone"
+    /// The gate that kept it back was reset: it was for the person who has gone.
+    case gateReset = "gate-reset"
 }
 
 /// The state of a notification in the API.

@@ -118,7 +118,7 @@ package struct TransferFailure: Hashable, Sendable {
         case shuttingDown = "shutting-down"
         /// The receiver's connection ended without an acknowledgement.
         case streamEnded = "stream-ended"
-        /// The receiver's connection ended before the message was written to it.
+        /// The receiver's connection has not taken the message: it has ended before, or its receiver reads nothing.
         case noConsumer = "no-consumer"
         /// This machine had no socket or thread available: too many files are open, memory is short, or too many
         /// look-ups of names wait for an answer.

@@ -37,6 +37,8 @@ package struct ConnectionOptions: Hashable, Sendable {
     package var content: JSONObject
     /// The options of the activation request; nil if the scene connects for its content.
     package var activation: JSONObject?
+    /// The gate at which the scene connects; nil if its application has none.
+    package var gate: OnboardingGate?
 
     /// The options of a scene that connects for a content.
     package init(bringing content: SceneContent? = nil) {

@@ -9,12 +9,15 @@ package enum Recall: String, Hashable, Sendable {
     case cancelled
     /// Its application was deleted.
     case applicationDeleted
+    /// The gate of its device was reset.
+    case gateReset
 
     package var settlement: Settlement {
         switch self {
         case .superseded: .superseded
         case .cancelled: .cancelled
         case .applicationDeleted: .deadLettered(.applicationDeleted)
+        case .gateReset: .deadLettered(.gateReset)
         }
     }
 }

@@ -175,7 +175,7 @@ struct FellowRequests {
             // The session of an earlier notification will be there, and can have this one too, as every new session can.
             decision = Decision(
                 tier: .can, session: made, reason: "can: TRUEPREDICATE", vetoes: decision.vetoes,
-                registryVersion: decision.registryVersion)
+                registryVersion: decision.registryVersion, rulesVersion: decision.rulesVersion)
             newSession = nil
         }
         guard isSuperseded, !placement.state.isSettled else {

@@ -10,6 +10,8 @@ package enum Command: Sendable {
     /// Resources that belong together, all of them or none.
     case applySet(ResourceSetDraft)
     case deleteSource(SourceID)
+    /// Rules take the place of those in use, all of them at once.
+    case putRules(RuleSetDraft)
     /// A new secret of a source; those that it has are good for a while longer.
     case rotateSourceSecret(SourceID, secret: String, overlapSeconds: Int, once: RepeatableRequest?)
     case putApplication(ApplicationDraft)
@@ -39,9 +41,10 @@ package enum Command: Sendable {
     case cancelReplay(ReplayID)
     /// Tries the deliveries now that wait in the session's lane for their next attempt.
     case resume(SessionKey)
-    /// A receiver that connects out is connected, under a number that grows with each connection.
-    case attachConsumer(SessionKey, epoch: Int64)
-    /// That connection has ended.
+    /// A receiver that connects out is connected, under a number that grows with each connection; by a long poll, or by a
+    /// stream.
+    case attachConsumer(SessionKey, epoch: Int64, isPoll: Bool = false)
+    /// That connection has ended, and all older ones of the session.
     case detachConsumer(SessionKey, epoch: Int64)
     /// A receiver acknowledges a delivery that has no attempt under way.
     case acknowledge(Acknowledgement)
@@ -65,6 +68,8 @@ package enum FollowUp: Hashable, Sendable {
     case lapsePresence(SessionKey)
     /// Decide the notifications that wait for an open gate again.
     case releaseGated(GateKey)
+    /// End notifications for the person from before a gate's reset, a bounded number at a time.
+    case forgetHeld(GateKey)
     /// An application has been left for long enough.
     case lock(GateKey)
     /// Forget passcodes of an application that has none any more, a bounded number at a time.
@@ -75,6 +80,8 @@ package enum FollowUp: Hashable, Sendable {
     case forget
     /// Send the next notifications of a replay.
     case replay(ReplayID)
+    /// Make the next step of the deletion of an application.
+    case proceedDeletion(ApplicationID)
 }
 
 /// A notification that came in.
@@ -338,6 +345,7 @@ package enum Reply: Sendable {
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
     case applied([AppliedResource])
+    case rules(KeptRules)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)
     /// The session was put before, under the same key.
@@ -345,6 +353,8 @@ package enum Reply: Sendable {
     /// The batch may go on: it is new, or the same as before.
     case batchBegun
     case deleted
+    /// The application is gone; its name is taken until all that belongs to it is deleted.
+    case deletionBegun(Application)
     /// The endpoint after its secret was exchanged, or as it is now if the request had come before.
     case endpoint(Endpoint)
     /// Called back: cancelled, or in flight and not to be tried again.
@@ -369,6 +379,8 @@ package enum Reply: Sendable {
 /// Why a command was refused. Nothing was changed.
 package enum Refusal: Error, Hashable, Sendable {
     case unknownApplication(ApplicationID)
+    /// The deletion of the application has begun, and is not complete.
+    case applicationDeleting(ApplicationID)
     case unknownSession(SessionKey)
     case unknownNotification(NotificationID)
     case unknownReplay(ReplayID)

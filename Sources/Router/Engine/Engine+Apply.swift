@@ -8,10 +8,15 @@ extension Engine {
         for change in changes { apply(change, at: now, &effects) }
         var followUps = effects.followUps
         followUps += releases(atOpen: effects.gates) + passcodesToForget(of: effects.locked)
+        followUps += effects.forgetting.filter { hasForgotten(at: $0) }.sorted().map { .forgetHeld($0) }
         if effects.hasForgotten { followUps.append(.forget) }
         followUps += effects.leaving.filter { mayFinishDiscard($0, at: now) }.sorted().map { .finishDiscard($0) }
-        return followUps
-            + effects.closed.filter { planner.lanes[$0]?.needsDraining == true }.sorted().map { .drain($0) }
+        if !effects.deletions.isEmpty { followUps += goOn(deleting: effects.deletions) }
+        // The steps of its deletion empty the lanes of an application.
+        let left = effects.closed.filter {
+            planner.lanes[$0]?.needsDraining == true && deletions[$0.application] == nil
+        }
+        return followUps + left.sorted().map { .drain($0) }
     }
 
     private mutating func apply(_ change: StoreChange, at now: Timestamp, _ effects: inout AppliedEffects) {
@@ -21,9 +26,14 @@ extension Engine {
             effects.gates.formUnion(tenants[application.id]?.gatesWithGated ?? [])
             effects.locked.insert(application.id)
         case .deleteApplication(let id): effects.closed.formUnion(delete(id))
+        case .beginDeletion(let id):
+            beginDeletion(of: id)
+            effects.deletions.insert(id)
+        case .sweep(let id, _): effects.deletions.insert(id)
         case .putSource(let source): catalog.put(source)
         case .deleteSource(let id): catalog.remove(id)
         case .putResourceSet(let set): catalog.put(set)
+        case .putRules(let rules): use(rules)
         case .putSession(let session):
             let place = place(of: session.key)
             put(session, &effects.closed)
@@ -32,6 +42,7 @@ extension Engine {
         case .putGate(let gate):
             put(gate)
             effects.gates.insert(gate.key)
+            if gate.state == .resetting { effects.forgetting.insert(gate.key) }
         case .deleteSession(let key):
             let place = place(of: key)
             remove(key, &effects.closed)
@@ -69,20 +80,42 @@ extension Engine {
             if let key = planner.lane(of: sequence) {
                 tenants[key.application]?.deliveries.rescheduled(sequence)
             }
-            if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
-        case .recall(let sequence, let recall): planner.recall(sequence, as: recall)
+            if let key = planner.closedLane(of: sequence) {
+                effects.closed.insert(key)
+                effects.leaving.insert(key)
+                deletions[key.application]?.look(at: key)
+            }
+        case .recall(let sequence, let recall):
+            planner.recall(sequence, as: recall)
+            if recall == .applicationDeleted, let id = planner.lane(of: sequence)?.application {
+                effects.deletions.insert(id)
+            }
+            if recall == .gateReset { noteForgotten(sequence, &effects) }
         case .reassign(let sequence, let decision, let placement):
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
             reassign(sequence, decision, placement, &effects.closed)
             if held(sequence).map(isMisaddressed) == true { effects.followUps.append(.release(sequence)) }
+            noteForgotten(sequence, &effects)
         case .settle(let sequence, let settlement, let time):
             forgetLater(time)
+            if settlement == .deadLettered(.applicationDeleted), let id = applicationWaited(for: sequence) {
+                effects.deletions.insert(id)
+            }
             // Others may wait for the same session that is gone.
             if let key = planner.closedLane(of: sequence) { effects.closed.insert(key); effects.leaving.insert(key) }
             if let gate = held(sequence)?.heldBy { effects.gates.insert(gate) }
+            if settlement == .deadLettered(.gateReset) { noteForgotten(sequence, &effects) }
             settled(sequence, as: settlement)
         default: break
         }
+    }
+
+    /// A notification ends with the reset of a gate, where more of them may wait.
+    private func noteForgotten(_ sequence: NotificationSequence, _ effects: inout AppliedEffects) {
+        guard let notification = unsettled(sequence) else { return }
+        let lane = planner.lane(of: sequence)
+        let device = lane.flatMap(session).map(\.device) ?? notification.heldBy?.device ?? notification.device
+        effects.forgetting.insert(GateKey(application: notification.application, device: device))
     }
 
     /// A record has ended at that time and is to be forgotten some day.
@@ -114,6 +147,7 @@ extension Engine {
             tenants[application.id]?.application = application
             // Its terms for lanes may have changed.
             for key in planner.lanes.keys(of: application.id) where planner.isOpen(key) { planner.reconsider(key) }
+            reviewConnections(of: application.id, at: planner.latestTime)
         }
         tenants[application.id]?.findObsoleteLocks()
         let delegate = SessionKey.delegate(of: application.id)
@@ -137,6 +171,7 @@ extension Engine {
     }
 
     private mutating func delete(_ id: ApplicationID) -> [SessionKey] {
+        deletions[id] = nil
         _ = removeFromMemory(id)
         catalog.takeSources(of: id)
         let keys = planner.lanes.keys(of: id)
@@ -163,6 +198,7 @@ extension Engine {
         } else if known?.leaseExpiresAt != nil {
             timers.cancel(.lease(session.key))
         }
+        reviewConnection(of: session.key)
         if session.activationState != .unattached { watchPresence(of: session, at: planner.latestTime) }
         if let end = session.farewellEndsAt {
             timers.set(.farewell(session.key), at: end)
@@ -180,6 +216,7 @@ extension Engine {
         tenants[session.application]?.remove(session.session)
         timers.cancel(.lease(session))
         timers.cancel(.farewell(session))
+        reviewConnection(of: session)
         planner.close(session)
         closed.insert(session)
     }
@@ -236,8 +273,12 @@ private struct AppliedEffects {
     var leaving: Set<SessionKey> = []
     /// Gates that may release the notifications that wait for them.
     var gates: Set<GateKey> = []
+    /// Gates in a reset at which notifications may be left that end with it.
+    var forgetting: Set<GateKey> = []
     /// Applications whose settings or passcode locks have changed.
     var locked: Set<ApplicationID> = []
+    /// Applications whose deletion has made a step, and others of which notifications ended because of it.
+    var deletions: Set<ApplicationID> = []
     var hasForgotten = false
     var followUps: [FollowUp] = []
 }

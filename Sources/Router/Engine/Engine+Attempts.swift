@@ -74,8 +74,8 @@ extension Engine {
             case .endpoint(let endpoint): planner.timeHasCome(for: endpoint, at: now)
             case .lease(let key):
                 guard let session = session(key), let end = session.leaseExpiresAt else { break }
-                if planner.consumers.isConnected(key), let seconds = session.leaseSeconds {
-                    // A connection is a request that goes on.
+                if planner.consumers.isPresent(key), let seconds = session.leaseSeconds {
+                    // A connection is a request that goes on. The grace period after it is not cut short by a lease.
                     timers.set(.lease(key), at: max(end, now.advanced(byMilliseconds: Int64(seconds) * 1000)))
                 } else if end <= now {
                     followUps.append(.lapseLease(key))

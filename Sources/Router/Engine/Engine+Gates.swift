@@ -30,7 +30,7 @@ extension Engine {
     /// The gate of a session that may speak of passcodes: hashing, which costs much, is not done for others.
     package func passcodePlace(of speaker: PasscodeRequest.Speaker) throws(Refusal) -> PasscodePlace {
         let id = speaker.session.application
-        guard let tenant = tenants[id] else { throw .unknownApplication(id) }
+        guard let tenant = tenants[id] else { throw absence(of: id) }
         return try tenant.passcodePlace(of: speaker)
     }
 
@@ -101,23 +101,33 @@ extension Engine {
         }
     }
 
+    /// Whether notifications for the person from before a reset are left at a gate.
+    func hasForgotten(at key: GateKey) -> Bool {
+        guard let tenant = tenants[key.application] else { return false }
+        let gate = tenant.gate(of: key.device)
+        return gate.state == .resetting && !tenant.forgotten(at: gate, planner.view, limit: 1).isEmpty
+    }
+
     // MARK: Held notifications
 
     /// A held notification; nil if it is in a lane, or settled.
     package func held(_ sequence: NotificationSequence) -> UnsettledNotification? {
-        holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
+        holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] ?? deletions[$0]?.held[sequence] }
     }
 
     func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
         held(sequence) ?? planner.delivery(sequence)?.notification
     }
 
-    /// Holds a notification until its time or its gate. Its application exists: the transaction that deletes an
-    /// application settles the held notifications of it.
+    /// Holds a notification until its time or its gate, or until the deletion of its application comes to it.
     mutating func hold(_ notification: UnsettledNotification) {
         let (id, sequence) = (notification.application, notification.sequence)
-        guard tenants[id] != nil else { return }
+        guard tenants[id] != nil || deletions[id] != nil else { return }
         holders[sequence] = id
+        guard tenants[id] != nil else {
+            deletions[id]?.hold(notification)
+            return
+        }
         tenants[id]?.deliveries.hold(notification)
         if let gate = notification.heldBy { tenants[id]?.gates.hold(sequence, at: gate.device) }
         if let time = notification.holdEndsAt { timers.set(.hold(sequence), at: time) }
@@ -127,6 +137,7 @@ extension Engine {
     mutating func release(_ sequence: NotificationSequence) -> UnsettledNotification? {
         guard let id = holders.removeValue(forKey: sequence) else { return nil }
         timers.cancel(.hold(sequence))
+        guard tenants[id] != nil else { return deletions[id]?.release(sequence) }
         let notification = tenants[id]?.deliveries.release(sequence)
         if let gate = notification?.heldBy { tenants[id]?.gates.release(sequence, at: gate.device) }
         return notification

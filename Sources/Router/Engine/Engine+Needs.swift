@@ -20,8 +20,9 @@ extension Engine {
         case .acknowledge(let word): [.notification(word.notification)]
         case .attemptFinished(let attempt): needs(attempt)
         case .followUp(let followUp): needs(followUp)
-        case .putSource, .deleteSource, .putApplication, .deleteApplication, .disconnectSession, .refreshSession, .gate,
-            .passcode, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
+        case .deleteApplication(let id): tenants[id] == nil ? [] : [belongings(of: id)]
+        case .putSource, .deleteSource, .putApplication, .disconnectSession, .refreshSession, .gate,
+            .passcode, .putRules, .replay, .cancelReplay, .resume, .attachConsumer, .detachConsumer:
             []
         }
     }
@@ -67,7 +68,8 @@ extension Engine {
         case .finishDiscard(let key): needs(endOf: key)
         case .forget: [.retained(limit: RouterLimits.forgottenPerTransaction)]
         case .replay(let id): replaying.all[id].flatMap(\.nextPage).map { [$0] } ?? []
-        case .lapseLease, .lapsePresence, .lock, .forgetPasscodes: []
+        case .proceedDeletion(let id): deletions[id] == nil ? [] : [belongings(of: id)]
+        case .lapseLease, .lapsePresence, .forgetHeld, .lock, .forgetPasscodes: []
         }
     }
 

@@ -26,11 +26,15 @@ extension Engine {
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
         case .applySet(let draft): try apply(draft, in: &plan)
-        case .putApplication(let draft): changes(of: draft.application.id).put(draft, in: &plan)
-        case .deleteApplication(let id): if knows(id, &plan) { changes(of: id).delete(in: &plan) }
+        case .putRules(let draft): put(draft, in: &plan)
+        case .putApplication(let draft):
+            let id = draft.application.id
+            if deletions[id] != nil { return plan.refuse(.applicationDeleting(id)) }
+            changes(of: id).put(draft, in: &plan)
+        case .deleteApplication(let id): try delete(id, in: &plan)
         case .rotateSecret(let place, let rotation, let once):
             guard let tenant = tenants[place.application] else {
-                return plan.refuse(.unknownApplication(place.application))
+                return plan.refuse(absence(of: place.application))
             }
             try SecretExchange(tenant: tenant).rotate(place, rotation, once: once, in: &plan)
         case .gate(let request): gates(request.application, &plan)?.hear(request, in: &plan)
@@ -41,7 +45,7 @@ extension Engine {
         case .cancelReplay(let id): replaying.cancel(id, in: &plan)
         case .cancel(let id): try cancel(id, in: &plan)
         case .resume(let key): resume(key, in: &plan)
-        case .attachConsumer(let key, let epoch): attach(key, epoch: epoch, in: &plan)
+        case .attachConsumer(let key, let epoch, let isPoll): attach(key, epoch: epoch, isPoll: isPoll, in: &plan)
         case .detachConsumer(let key, let epoch): detach(key, epoch: epoch, in: &plan)
         case .acknowledge(let word): try acknowledge(word, in: &plan)
         case .attemptFinished(let attempt): try finish(attempt, in: &plan)
@@ -73,13 +77,23 @@ extension Engine {
             guard let delivery = planner.delivery(sequence), delivery.isEnding else { return }
             plan.settle(sequence, as: delivery.notification.recall?.settlement ?? .expired)
         case .release(let sequence):
-            guard let notification = held(sequence) else { return }
+            guard let notification = held(sequence), deletions[notification.application] == nil else { return }
             try rerouting(in: notification.application).release(notification, in: &plan)
-        case .drain(let key): try rerouting(in: key.application).drain(key, in: &plan)
+        case .drain(let key):
+            guard deletions[key.application] == nil else { return }
+            try rerouting(in: key.application).drain(key, in: &plan)
+        case .proceedDeletion(let id): try proceedDeletion(of: id, in: &plan)
         case .releaseGated(let key): try rerouting(in: key.application).release(gatedAt: key, in: &plan)
-        case .lapseLease(let key): scenes(key.application)?.lapse(key.session, in: &plan)
+        case .lapseLease(let key):
+            guard let session = session(key) else { return }
+            if session.leaseSeconds == nil {
+                gates(key.application)?.lapse(session, isConnected: planner.consumers.isPresent(key), in: &plan)
+            } else {
+                scenes(key.application)?.lapse(key.session, in: &plan)
+            }
         case .lapsePresence(let key): lapsePresence(key, in: &plan)
         case .finishDiscard(let key): try scenes(key.application)?.finishDiscard(key.session, in: &plan)
+        case .forgetHeld(let key): gates(key.application)?.forgetHeld(at: key, in: &plan)
         case .lock(let key): gates(key.application)?.relock(key, in: &plan)
         case .forgetPasscodes(let id): gates(id)?.forgetPasscodes(in: &plan)
         case .forget:
@@ -98,6 +112,7 @@ extension Engine {
             case .configureSessions:
                 try application(askedBy: plan).flatMap(scenes)?.configureSessions(after: command, in: &plan)
             case .attendGates: plan.state.id.flatMap(gates)?.attend(in: &plan)
+            case .leaseResponsible: plan.state.id.flatMap(gates)?.leaseResponsible(in: &plan)
             case .watchForeground: plan.state.id.flatMap(gates)?.watchForeground(in: &plan)
             case .tellScreens: plan.state.id.flatMap(gates)?.tellScreens(in: &plan)
             }
@@ -120,7 +135,7 @@ extension Engine {
 
     /// Whether an application exists; the plan is refused if it does not.
     private func knows(_ id: ApplicationID, _ plan: inout PlanDraft) -> Bool {
-        if tenants[id] == nil { plan.refuse(.unknownApplication(id)) }
+        if tenants[id] == nil { plan.refuse(absence(of: id)) }
         return tenants[id] != nil
     }
 
@@ -143,7 +158,7 @@ extension Engine {
         tenants[id].map { ApplicationGates(tenant: $0, lanes: planner.view, moveLimit: settings.moveLimit) }
     }
 
-    private func changes(of id: ApplicationID) -> ApplicationChanges {
+    func changes(of id: ApplicationID) -> ApplicationChanges {
         ApplicationChanges(tenant: tenants[id], lanes: planner.view)
     }
 
@@ -156,7 +171,7 @@ extension Engine {
 
     private func accept(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) {
         guard let tenant = tenants[request.application] else {
-            return plan.refuse(.unknownApplication(request.application))
+            return plan.refuse(absence(of: request.application))
         }
         if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
         let lanes = request.notification.collapseID == nil ? nil : planner.view
@@ -168,7 +183,7 @@ extension Engine {
             plan.reply = .acceptedAll([])
             return
         }
-        guard let tenant = tenants[id] else { return plan.refuse(.unknownApplication(id)) }
+        guard let tenant = tenants[id] else { return plan.refuse(absence(of: id)) }
         try Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline).acceptAll(
             requests, refusal: { refusal(ofDeviceOf: $0, in: tenant) }, in: &plan)
     }

@@ -4,20 +4,22 @@ import RouterPlugin
 // without an attempt under way.
 
 extension Engine {
-    /// A receiver has connected. Its session is connected with it, and deliveries that wait for a time are tried now.
+    /// A receiver has connected. Its session is connected with it, and deliveries that wait for a time are tried now: a new
+    /// receiver can take them. A poll that follows another one is the same receiver, and its waits go on.
     ///
     /// The connection itself is not kept, so nothing has to be committed for it; if the rest fails, the owner ends the
     /// connection.
-    mutating func attach(_ key: SessionKey, epoch: Int64, in plan: inout PlanDraft) {
-        guard let tenant = tenants[key.application] else { return plan.refuse(.unknownApplication(key.application)) }
+    mutating func attach(_ key: SessionKey, epoch: Int64, isPoll: Bool, in plan: inout PlanDraft) {
+        guard let tenant = tenants[key.application] else { return plan.refuse(absence(of: key.application)) }
         guard let session = tenant.sessions[key.session] else { return plan.refuse(.unknownSession(key)) }
         guard tenant.endpoint(of: session)?.isStream == true else { return plan.refuse(.notAStream(key)) }
+        let goesOn = isPoll && planner.consumers.isPresent(key)
         planner.consumers.attach(key, epoch: epoch)
         planner.reconsider(key)
         plan.reply = .attached
         plan.reads += [.application(key.application), .session(key)]
         scenes(key.application)?.connect(session, in: &plan)
-        planner.view.endWaits(in: key, in: &plan)
+        if !goesOn { planner.view.endWaits(in: key, in: &plan) }
     }
 
     /// A connection has ended: nothing more starts, and after a grace period the session is unattached.
@@ -47,6 +49,34 @@ extension Engine {
             tenants[session.key.application]?.isPresentByStream(session) == true
         else { return }
         timers.set(.presence(session.key), at: planner.consumers.graceEnd(of: session.key, at: now))
+    }
+
+    /// The endpoints of an application's sessions may have changed: connections to sessions that are not reached by a stream
+    /// any more end, and sessions that are from now on have to be connected to.
+    mutating func reviewConnections(of id: ApplicationID, at now: Timestamp) {
+        guard let tenant = tenants[id] else {
+            for key in planner.consumers.connected(of: id) { planner.consumers.cut(key) }
+            return
+        }
+        for key in planner.consumers.connected(of: id) { reviewConnection(of: key) }
+        let streams = tenant.application.manifest.sceneConfigurations.filter { $0.endpoint?.isStream == true }
+        guard !streams.isEmpty else { return }
+        for session in tenant.sessions.values where session.endpoint == nil { watchPresence(of: session, at: now) }
+    }
+
+    /// Ends the connection to a session that is gone, or has a URL; one that was discarded is told so over its connection.
+    mutating func reviewConnection(of key: SessionKey) {
+        guard planner.consumers.isPresent(key) else { return }
+        let tenant = tenants[key.application]
+        let endpoint = tenant?.scene(key.session).flatMap { tenant?.endpoint(of: $0) }
+        if endpoint?.isStream != true { planner.consumers.cut(key) }
+    }
+
+    /// The connections that are to end, since the last call.
+    package mutating func takeCutConnections() -> [ConnectionCut] {
+        // To change the planner costs more than to look, and nearly always there are none.
+        guard planner.consumers.hasCuts else { return [] }
+        return planner.consumers.takeCuts()
     }
 
     mutating func lapsePresence(_ key: SessionKey, in plan: inout PlanDraft) {

@@ -58,28 +58,34 @@ extension Engine {
         let misaddressed = tenants.flatMap { $0.deliveries.held.values.filter(isMisaddressed) }.map(\.sequence)
         let ids = tenants.map(\.application.id).sorted()
         let obsolete = tenants.filter { !$0.gates.obsoleteLocks.isEmpty }.map(\.application.id).sorted()
-        return left.map { .drain($0) }
+        let resetting = tenants.flatMap { $0.gates.all.filter { hasForgotten(at: $0.key) } }.map(\.key)
+        return left.map { .drain($0) } + resetting.sorted().map { .forgetHeld($0) }
             + discarded.filter { planner.lanes[$0]?.hasEvents != true }.sorted().map { .finishDiscard($0) }
             + releases(atOpen: tenants.flatMap(\.gatesWithGated)) + misaddressed.sorted().map { .release($0) }
             + ids.flatMap { gates($0)?.locksToWatch ?? [] } + obsolete.map { .forgetPasscodes($0) }
     }
 
     /// Takes the tenant of an application out of memory, with its timers and held notifications; its lanes stay.
-    mutating func removeFromMemory(_ id: ApplicationID) -> Tenant? {
+    ///
+    /// - Parameter keepingHolders: Whether the held notifications stay known as those of the application.
+    mutating func removeFromMemory(_ id: ApplicationID, keepingHolders: Bool = false) -> Tenant? {
         guard let tenant = tenants.removeValue(forKey: id) else { return nil }
         for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
         for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
         for lock in tenant.gates.locks { timers.cancel(.passcode(lock.key)) }
         for sequence in tenant.deliveries.held.keys {
             timers.cancel(.hold(sequence))
-            holders[sequence] = nil
+            if !keepingHolders { holders[sequence] = nil }
         }
+        reviewConnections(of: id, at: planner.latestTime)
         return tenant
     }
 
     private mutating func setTimers(of tenant: Tenant) {
         for session in tenant.sessions.values {
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
+            // Its grace period begins when the timer fires.
+            if tenant.isPresentByStream(session) { timers.set(.presence(session.key), at: Timestamp(milliseconds: 0)) }
         }
         for session in tenant.discarded.values {
             if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }

@@ -15,8 +15,7 @@ package import RouterPlugin
 /// crash it between any two steps.
 package struct Engine: Sendable {
     package internal(set) var tenants: [ApplicationID: Tenant] = [:]
-    /// The applications of held notifications: changes name a notification by its sequence alone.
-    var holders: [NotificationSequence: ApplicationID] = [:]
+    private(set) var records = Indirect(EngineRecords())
     package internal(set) var planner: LanePlanner
     var catalog = ResourceCatalog()
     var replaying: Replays
@@ -25,13 +24,31 @@ package struct Engine: Sendable {
     /// Changes of endpoints and sessions that have not been reported yet.
     var events: [DeliveryEvent] = []
     var ids: Identities
-    let settings: Settings
+    private(set) var settings: Settings
 
     /// The settings of an engine that do not change.
     struct Settings: Sendable {
         let pipeline: Pipeline
         /// How many deliveries of a session that is gone a transaction moves at most.
         let moveLimit: Int
+    }
+
+    /// The record of the rules in use; nil if the store has none.
+    package private(set) var keptRules: KeptRules? {
+        _read { yield records.value.keptRules }
+        _modify { yield &records.value.keptRules }
+    }
+
+    /// Applications whose deletion has begun. They are no tenants any more.
+    package internal(set) var deletions: [ApplicationID: ApplicationDeletion] {
+        _read { yield records.value.deletions }
+        _modify { yield &records.value.deletions }
+    }
+
+    /// The applications of held notifications: changes name a notification by its sequence alone.
+    var holders: [NotificationSequence: ApplicationID] {
+        _read { yield records.value.holders }
+        _modify { yield &records.value.holders }
     }
 
     /// Builds the engine from the content of the store.
@@ -48,11 +65,17 @@ package struct Engine: Sendable {
         generator: any RandomNumberGenerator & Sendable
     ) {
         planner = LanePlanner(caps: caps)
-        ids = Identities(after: state.lastSequence, state.lastCreationSequence, generator: generator)
+        // A gate may name a number that was given and never committed.
+        let lastSequence = state.gates.compactMap(\.forgottenThrough).reduce(state.lastSequence, max)
+        ids = Identities(after: lastSequence, state.lastCreationSequence, generator: generator)
         settings = Settings(
-            pipeline: Pipeline(chooser: Chooser(rules: rules), registration: registration), moveLimit: moveLimit)
+            pipeline: Pipeline(
+                chooser: Chooser(
+                    rules.isEmpty && state.rules == nil ? .empty : RuleSet(rules, version: state.rules?.version ?? 0)),
+                registration: registration), moveLimit: moveLimit)
         self.retention = Retention(retention)
         replaying = Replays(repeatMilliseconds: retention.repeatMilliseconds)
+        keptRules = state.rules
         var sizes: [ApplicationID: Int] = [:]
         for session in state.sessions where session.discardedAt == nil && session.disabled == nil {
             sizes[session.key.application, default: 0] += 1
@@ -60,6 +83,7 @@ package struct Engine: Sendable {
         for application in state.applications {
             tenants[application.id] = Tenant(application: application, expecting: sizes[application.id] ?? 0)
         }
+        for application in state.deletions { deletions[application.id] = ApplicationDeletion(of: application) }
         for session in state.sessions {
             tenants[session.key.application]?.put(session)
             if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
@@ -78,6 +102,7 @@ package struct Engine: Sendable {
             notification.isInDoubt = !notification.isHeld
             place(notification, payload: nil, &closed)
         }
+        for id in deletions.keys { arrangeDeletion(of: id) }
         for replay in state.replays {
             replaying.put(replay)
             if replay.state == .running { timers.set(.replay(replay.id), at: replay.resumesAt) }
@@ -90,8 +115,35 @@ package struct Engine: Sendable {
 
     /// The work that recovery leaves, to be done before anything else.
     package var recoveryFollowUps: [FollowUp] {
-        followUps(taking: tenants.values, planner.lanes.filter(\.value.needsDraining).map(\.key).sorted())
+        let left = planner.lanes.filter { deletions[$0.key.application] == nil && $0.value.needsDraining }
+        return followUps(taking: tenants.values, left.map(\.key).sorted())
+            + deletions.keys.sorted().map { .proceedDeletion($0) }
     }
+
+    /// Plans that rules take the place of those in use; nothing changes if they are the same.
+    func put(_ draft: RuleSetDraft, in plan: inout PlanDraft) {
+        plan.reads.append(.rules)
+        if let keptRules, draft.isSame(as: keptRules) {
+            plan.reply = .rules(keptRules)
+            return
+        }
+        let kept = KeptRules(
+            version: (keptRules?.version ?? 0) + 1, origin: draft.origin, document: draft.document)
+        plan.changes.append(.putRules(UsedRules(kept, draft.rules)))
+        plan.reply = .rules(kept)
+    }
+
+    /// Notifications are decided under these rules from now on. Decisions that were made stay.
+    mutating func use(_ rules: UsedRules) {
+        keptRules = rules.kept
+        settings = Settings(
+            pipeline: Pipeline(
+                chooser: Chooser(RuleSet(rules.rules, version: rules.kept.version)),
+                registration: settings.pipeline.registration), moveLimit: settings.moveLimit)
+    }
+
+    /// The choice of a receiver under the rules in use.
+    package var chooser: Chooser { settings.pipeline.chooser }
 
     package func session(_ key: SessionKey) -> SceneSession? {
         tenants[key.application]?.sessions[key.session]
@@ -119,8 +171,15 @@ package struct Engine: Sendable {
 
     /// The notifications that wait for a time or a gate, of all applications: tests and the simulator look at them.
     package var held: [NotificationSequence: UnsettledNotification] {
-        tenants.values.reduce(into: [:]) { all, tenant in
-            all.merge(tenant.deliveries.held) { first, _ in first }
+        (tenants.values.map(\.deliveries.held) + deletions.values.map(\.held)).reduce(into: [:]) { all, held in
+            all.merge(held) { first, _ in first }
         }
     }
+}
+
+/// The state of an engine that few commands look at. It lies behind one reference: readers copy the engine.
+struct EngineRecords: Sendable {
+    var deletions: [ApplicationID: ApplicationDeletion] = [:]
+    var holders: [NotificationSequence: ApplicationID] = [:]
+    var keptRules: KeptRules?
 }

@@ -5,6 +5,8 @@ extension EngineLoop {
     package struct Limits: Sendable {
         /// Commands that share a transaction, at most.
         package var commands: Int
+        /// Rows that a transaction changes before no further command joins it.
+        package var rows: Int
         /// Attempts that a round starts, at most.
         package var attempts: Int
         /// Time before postponed work is tried again.
@@ -12,9 +14,10 @@ extension EngineLoop {
 
         package init(
             commands: Int = RouterLimits.commandsPerTransaction, attempts: Int = RouterLimits.commandsPerTransaction,
-            retryMilliseconds: Int64
+            rows: Int = RouterLimits.rowsPerTransaction, retryMilliseconds: Int64
         ) {
             self.commands = commands
+            self.rows = rows
             self.attempts = attempts
             self.retryMilliseconds = retryMilliseconds
         }
@@ -60,6 +63,8 @@ extension EngineLoop {
         /// Send these attempts, and offer `.attemptFinished` for each when it is over.
         case start([AttemptStart])
         case report(Report)
+        /// End these connections of receivers.
+        case cut([ConnectionCut])
         /// Begin a round when something is offered, or at that time.
         case rest(until: Timestamp?)
         /// No attempt is under way, and nothing is left to commit.

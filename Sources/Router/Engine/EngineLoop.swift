@@ -109,7 +109,9 @@ package struct EngineLoop: Sendable {
             return []
         }
         guard let job = pending.first else { return batched.isEmpty ? finish(at: now) : [end()] }
-        let isFull = batched.count >= limits.commands || job.isAlone || batched.last?.isAlone == true
+        let isFull =
+            batched.count >= limits.commands || batch.rows >= limits.rows || job.isAlone
+            || batched.last?.isAlone == true
         if isFull, !batched.isEmpty { return [end()] }
         if informed == 0 { return inform() }
         do {
@@ -215,6 +217,8 @@ package struct EngineLoop: Sendable {
         isInRound = false
         var effects: [Effect] = []
         let hasMore = startAttempts(at: now, in: &effects)
+        let cuts = engine.takeCutConnections()
+        if !cuts.isEmpty { effects.append(.cut(cuts)) }
         let events = engine.takeEvents()
         if !events.isEmpty { effects.append(.report(.events(events))) }
         guard !hasMore, ownWork.isEmpty, offered.isEmpty else { return effects }

@@ -50,6 +50,9 @@ struct Outcomes {
         case .retry(let progress):
             guard try scenes?.joinDiscards(notification, in: &plan) != true else { break }
             plan.changes.append(retry(notification, progress, at: plan.time))
+            if progress.failures >= RouterLimits.gateFailures, !attempt.result.outcome.isAmbiguous {
+                silence(attempt, in: &plan)
+            }
         case .moveOn(let progress):
             if notification.event != nil {
                 plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: plan.time))
@@ -65,6 +68,16 @@ struct Outcomes {
                 plan.changes.append(.putSession(gone))
             }
         }
+    }
+
+    /// A responsible session whose endpoint has failed repeatedly counts as silent: other sessions wait for it.
+    private func silence(_ attempt: FinishedAttempt, in plan: inout PlanDraft) {
+        guard let tenant, tenant.application.gates.onboarding != nil, var session = tenant.sessions[attempt.session],
+            session.leaseSeconds == nil, let end = session.leaseExpiresAt, end > plan.time,
+            isReached(session, at: attempt.url)
+        else { return }
+        session.leaseExpiresAt = plan.time
+        plan.changes.append(.putSession(session))
     }
 
     /// The delivery goes on, unless it was called back meanwhile.
@@ -115,7 +128,7 @@ struct AttemptMeaning {
     var hasFailed: Bool { outcome != .success }
 
     /// Whether the attempt belongs into the history of its delivery.
-    var isRecorded: Bool { action != .ignore && outcome != .notSent }
+    var isRecorded: Bool { action != .ignore && outcome.isAttempt }
 
     /// Whether the receiver has taken the message and has answered nothing: no collaborator need look at its application.
     func isPlain(_ attempt: FinishedAttempt) -> Bool {

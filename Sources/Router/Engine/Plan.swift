@@ -40,6 +40,9 @@ package enum PlanKey: Hashable, Sendable {
     case source(SourceID)
     /// The membership of resources in sets.
     case resourceSets
+    /// The version of the rules. Choosing leaves it out, as it leaves out the registry: a notification of the same transaction
+    /// has not been answered yet, and its decision says which version it was made under.
+    case rules
     /// The names of all sources.
     case sources
     case session(SessionKey)
@@ -68,6 +71,8 @@ package enum PlanKey: Hashable, Sendable {
 /// The plans that share one transaction.
 package struct Batch: Sendable {
     package private(set) var plans: [Plan] = []
+    /// The sum of `StoreChange.rows`.
+    package private(set) var rows = 0
     private var written: Set<PlanKey> = []
 
     package init() {}
@@ -82,7 +87,10 @@ package struct Batch: Sendable {
 
     package mutating func append(_ plan: Plan) {
         plans.append(plan)
-        for change in plan.changes { change.visitKeys { written.insert($0) } }
+        for change in plan.changes {
+            rows += change.rows
+            change.visitKeys { written.insert($0) }
+        }
         written.formUnion(plan.touched)
     }
 }

@@ -98,7 +98,7 @@ struct PlanDraft {
     /// Tells the sessions of a tenant that hear of their scenes' lives about a gate.
     mutating func tell(_ sessions: [SceneSession], _ kind: SceneEventKind, _ gate: OnboardingGate, in tenant: Tenant) {
         for session in sessions where tenant.hears(session) {
-            insert(SceneEvent(kind), .gate(gate, SessionView(session)), for: session.key, device: session.device)
+            insert(SceneEvent(kind), .gate(gate.told, SessionView(session)), for: session.key, device: session.device)
         }
     }
 
@@ -122,7 +122,7 @@ struct PlanDraft {
 
     /// Renews the lease of a session that has been heard of.
     mutating func renewLease(of session: SceneSession) {
-        guard session.leaseSeconds != nil else { return }
+        guard session.leaseSeconds != nil || session.leaseExpiresAt != nil else { return }
         var session = session
         session.renewLease(at: time)
         changes.append(.putSession(session))

@@ -14,6 +14,8 @@ enum PlanReaction: UInt8, CaseIterable {
     /// Keeps the time at which an application is left, and locks it. After the gates: one that has opened while all scenes
     /// are in the background is left at once.
     case watchForeground
+    /// Gives the responsible sessions their leases. After everything that makes sessions responsible.
+    case leaseResponsible
     /// Tells windows whose screen changes without their gate. Last: events that the gates have told already are not told
     /// again.
     case tellScreens
@@ -21,8 +23,9 @@ enum PlanReaction: UInt8, CaseIterable {
     static let inOrder = allCases
 
     private static let configuring = Due([.configureSessions])
-    private static let moving = Due([.endQuestions, .attendGates, .watchForeground, .tellScreens])
-    private static let switching = Due([.attendGates, .watchForeground, .tellScreens])
+    private static let moving = Due([.endQuestions, .attendGates, .watchForeground, .leaseResponsible, .tellScreens])
+    private static let switching = Due([.attendGates, .watchForeground, .leaseResponsible, .tellScreens])
+    private static let passing = Due([.watchForeground, .leaseResponsible])
     private static let locking = Due([.watchForeground])
 
     /// The reactions that have to look at a change, for it may have consequences that they find.
@@ -31,7 +34,8 @@ enum PlanReaction: UInt8, CaseIterable {
         case .settle: configuring
         case .putSession, .deleteSession: moving
         case .putApplication: switching
-        case .putGate, .putPasscodeLock: locking
+        case .putGate: passing
+        case .putPasscodeLock: locking
         default: Due()
         }
     }

@@ -72,8 +72,11 @@ struct Rerouting {
         var tried = Set(made.map(\.session))
         tried.insert(attempt.session)
         let view = try view(of: notification, plan.facts)
-        let choice = Chooser(rules: [TriedSessions(sessions: tried)] + pipeline.chooser.rules)
-            .choose(for: view, from: tenant, at: plan.time)
+        let choice = Chooser(
+            RuleSet(
+                [TriedSessions(sessions: tried)] + pipeline.chooser.rules, version: pipeline.chooser.ruleSet.version)
+        )
+        .choose(for: view, from: tenant, at: plan.time)
         // A redirect is a rule's own word, and knows nothing of earlier tries.
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision
@@ -104,7 +107,8 @@ struct Rerouting {
             contentID: notification.contentID, priority: notification.priority, payload: payload)
         let isHeld = notification.heldUntil != nil || notification.heldBy != nil
         return NotificationView(
-            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld))
+            view, answers: pipeline.chooser.keptAnswers(of: notification.decision, isHeld: isHeld),
+            receivedAt: notification.receivedAt)
     }
 
     private func make(

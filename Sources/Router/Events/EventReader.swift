@@ -5,7 +5,7 @@ extension Engine {
     ///
     /// - Parameter sequence: The number of the last event before these.
     package func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
-        EventReader(tenants: tenants, holders: holders, lanes: planner.view)
+        EventReader(tenants: tenants, records: records, lanes: planner.view)
             .events(of: changes, after: sequence, at: now)
     }
 }
@@ -14,8 +14,7 @@ extension Engine {
 /// command has planned them. Memory stands as it was before the changes.
 struct EventReader {
     let tenants: [ApplicationID: Tenant]
-    /// The applications of held notifications.
-    let holders: [NotificationSequence: ApplicationID]
+    let records: Indirect<EngineRecords>
     let lanes: LaneView
 
     func events(of changes: [StoreChange], after sequence: Int64, at now: Timestamp) -> [CommittedEvent] {
@@ -28,7 +27,10 @@ struct EventReader {
     /// The observers of the application before those of the session, each once; a deleted one has those that it had.
     private func observers(of event: RouterEvent, _ told: CommittedEvents) -> [PluginID] {
         let tenant = tenants[event.application]
-        var observers = (told.applications[event.application] ?? tenant?.application)?.observers ?? []
+        let application =
+            told.applications[event.application] ?? tenant?.application
+            ?? records.value.deletions[event.application]?.application
+        var observers = application?.observers ?? []
         guard let id = event.session else { return observers }
         let key = SessionKey(application: event.application, session: id)
         let session = told.sessions[key].flatMap(\.self) ?? tenant?.scene(id)
@@ -128,7 +130,9 @@ struct EventReader {
     private func tell(_ gate: OnboardingGate, _ before: OnboardingGate, in told: inout CommittedEvents) {
         let (application, device) = (gate.key.application, gate.key.device)
         let view = RouterEventDetail.gate(
-            GateView(state: gate.state.rawValue, responsible: gate.responsible, term: gate.term))
+            GateView(
+                state: gate.state.rawValue, responsible: gate.responsible, term: gate.term,
+                reason: gate.failure?.reason, message: gate.failure?.message))
         if gate.state != before.state { told.add(.gateDidChange, application, gate.responsible, device: device, view) }
         if gate.responsible != before.responsible || gate.term != before.term {
             let type: RouterEventType = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
@@ -169,7 +173,7 @@ struct EventReader {
             let place = session.place(under: settings)
         else { return nil }
         let gate = told?.gates[place] ?? tenants[place.application]?.gate(of: place.device) ?? OnboardingGate(place)
-        return gate.screen(of: session.key.session)
+        return gate.screen(of: session, under: settings)
     }
 
     // MARK: Before the change
@@ -189,7 +193,9 @@ struct EventReader {
 
     private func known(_ sequence: NotificationSequence, _ told: CommittedEvents) -> CommittedEvents.Delivery? {
         if let delivery = told.deliveries[sequence] { return delivery }
-        let held = holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] }
+        let held = records.value.holders[sequence].flatMap {
+            tenants[$0]?.deliveries.held[sequence] ?? records.value.deletions[$0]?.held[sequence]
+        }
         return (held ?? lanes.delivery(sequence)?.notification).map { CommittedEvents.Delivery($0) }
     }
 }

@@ -79,7 +79,8 @@ extension ApplicationGates {
         lock.stopClock()
         plan.changes.append(.putPasscodeLock(lock))
         visit.actions +=
-            (try? visit.gate.handle(.lock(next: visit.best(in: tenant) ?? visit.come.first?.key.session))) ?? []
+            (try? visit.gate.handle(.lock(by: nil, next: visit.best(in: tenant) ?? visit.come.first?.key.session)))
+            ?? []
         finish(visit, in: &plan)
         plan.reply.show(visit.gate)
     }

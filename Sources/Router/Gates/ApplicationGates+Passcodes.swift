@@ -187,6 +187,17 @@ extension ApplicationGates {
 
     // MARK: Onboarding
 
+    /// The refusal of a reset that a session asks for; nil if it may. A person who has found a device that asks for a
+    /// passcode types that first, or asks an operator.
+    func resetRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
+        guard case .report(.reset(asOperator: false), by: _, term: gate.term) = request, !gate.isOpen,
+            application.gates.passcode != nil
+        else { return nil }
+        let lock = tenant.lock(of: gate.key.device)
+        let isProtected = lock.hash != nil && !isLeftOver(lock) && lock.provenTerm != gate.term
+        return isProtected ? .passcode(.required) : nil
+    }
+
     /// The refusal of a report that a flow is at its end; nil if it can be. An onboarding session has had a passcode chosen,
     /// and a restoring session has had it typed, in the same term.
     func passcodeRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
@@ -198,6 +209,16 @@ extension ApplicationGates {
         let lock = tenant.lock(of: gate.key.device)
         let isOptional = policy.noPasscodeRequired && (lock.hash == nil || isLeftOver(lock))
         return isOptional || lock.hash != nil && lock.provenTerm == gate.term ? nil : .passcode(.required)
+    }
+
+    /// The refusal of a request to lock; nil if it can be met. An application without a passcode could not be unlocked.
+    func lockRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
+        switch request {
+        case .lock, .lockDevice:
+            guard application.gates.passcode != nil else { return .passcode(.off) }
+            return tenant.lock(of: gate.key.device).hash == nil ? .passcode(.notCreated) : nil
+        default: return nil
+        }
     }
 
     /// Whether a passcode was chosen by a session that has not come to the end of onboarding, and has been replaced: like the

@@ -5,7 +5,10 @@ extension ApplicationGates {
     /// disabled a session, it is found here, in the transaction in which it happens.
     func attend(in plan: inout PlanDraft) {
         let state = plan.state
-        guard let settings = (state.application ?? application).gates.onboarding else { return }
+        guard let settings = (state.application ?? application).gates.onboarding else {
+            if application.gates.onboarding != nil { forgetHeldAtGatesSwitchedOff(in: &plan) }
+            return
+        }
         var visits: [GateKey: GateVisit] = [:]
         func visit(_ key: GateKey) -> GateVisit { visits[key] ?? self.visit(key, under: settings, in: state) }
         let known = application.gates.onboarding
@@ -27,11 +30,27 @@ extension ApplicationGates {
             visit.connected(after)
             visits[place] = visit
         }
+        for (session, before, after, place) in moves {
+            guard let after, let place else { continue }
+            var visit = visit(place)
+            guard let responsible = visit.gate.responsible, responsible != session else { continue }
+            let key = SessionKey(application: id, session: responsible)
+            let isInFront = before == place && tenant.sessions[session]?.isInForeground == true
+            // The session may have been in the foreground before: then it waits, unless it asks.
+            plan.reads.append(.session(key))
+            guard let known = tenant.sessions[responsible].flatMap(state.after) ?? state.sessions[key] ?? nil,
+                known.isSilent(at: plan.time) || !isInFront,
+                visit.mayTakeOver(after, from: known, at: plan.time)
+            else { continue }
+            visit.takeOver(by: session)
+            visits[place] = visit
+        }
         if state.application != nil, settings != known {
             plan.reads.append(.gates(id))
             for gate in tenant.gates.all {
                 var visit = visit(gate.key)
                 visit.settle(in: tenant)
+                visit.passOn(in: tenant, at: plan.time)
                 visits[gate.key] = visit
             }
         }

@@ -1,7 +1,8 @@
 import RouterPlugin
 
 // Windows hide the application while others are at a gate, and show it when that opens; for this the gate tells them. But the
-// screen of a window also changes when the application changes its gate settings, or when a session goes to another device.
+// screen of a window also changes when the application changes its gate settings, when a session goes to another device, or
+// when a scene goes out of sight whose application covers it there.
 // That is found here, in the transaction in which it happens: no session stays hidden whose screen is the application's.
 
 extension ApplicationGates {
@@ -17,13 +18,16 @@ extension ApplicationGates {
         let known = application.gates
         for (before, after) in concerned(by: state, gates) {
             let gate = state.gates[GateKey(of: after)] ?? tenant.gate(of: after.device)
-            let screen = gates.onboarding == nil ? .app : gate.screen(of: after.key.session)
-            let last =
-                known.onboarding == nil ? .app : tenant.gate(of: before.device).screen(of: before.key.session)
-            guard screen != last, screen != .onboarding else { continue }
+            let screen = gates.onboarding.map { gate.screen(of: after, under: $0) } ?? .app
+            let last = known.onboarding.map { tenant.gate(of: before.device).screen(of: before, under: $0) } ?? .app
+            // The responsible session shows the steps, and is told so.
+            guard screen != last, screen == .app || gate.isOpen || gate.responsible != after.key.session else {
+                continue
+            }
             let kind: SceneEventKind = screen == .app ? .showApplicationScreen : .hideApplicationScreen
             if told[kind]?.contains(after.key.session) == true { continue }
-            plan.tell([after], kind, gate, in: tenant)
+            // A gate that is switched off is open, whatever it remembers.
+            plan.tell([after], kind, gates.onboarding == nil ? gate.switchedOff : gate, in: tenant)
         }
     }
 
@@ -44,11 +48,11 @@ extension ApplicationGates {
                 if let after = state.after(session) { add(session, after) }
                 return concerned.count < RouterLimits.sessionsToldOfGate
             }
-        } else if gates.onboarding != nil {
+        } else if let settings = gates.onboarding {
             for (key, after) in state.sessions {
-                if let before = tenant.sessions[key.session], let after, before.device != after.device {
-                    add(before, after)
-                }
+                guard let before = tenant.sessions[key.session], let after else { continue }
+                let isCoveredAnew = settings.coversInBackground && before.isInForeground != after.isInForeground
+                if before.device != after.device || isCoveredAnew { add(before, after) }
             }
         }
         return concerned.sorted { $0.after.creationSequence < $1.after.creationSequence }

@@ -46,7 +46,7 @@ extension ApplicationGates {
     ) {
         let kind: SceneEventKind = gate.state == .locked ? .passcodeSceneDidChange : .onboardingSceneDidChange
         if application.delivery.lifeCycleEvents, application.delegate != nil {
-            plan.insert(SceneEvent(kind), .gate(gate, nil), for: .delegate(of: id), device: gate.key.device)
+            plan.insert(SceneEvent(kind), .gate(gate.told, nil), for: .delegate(of: id), device: gate.key.device)
         }
         // The responsible session may be far behind in the list of the sessions that are told.
         let responsible =

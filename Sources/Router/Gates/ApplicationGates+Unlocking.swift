@@ -23,6 +23,8 @@ extension ApplicationGates {
             var visit = visit(key, under: settings, in: state)
             guard visit.gate.state == .locked else { continue }
             visit.actions += (try? visit.gate.handle(.close)) ?? []
+            // Where the gate is off too, no application is hidden.
+            if application.gates.onboarding == nil { visit.actions.removeAll { $0 == .hideApplicationScreens } }
             finish(visit, in: &plan)
         }
     }

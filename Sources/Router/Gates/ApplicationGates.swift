@@ -5,10 +5,12 @@ import RouterPlugin
 //     ApplicationGates              requests of sessions; the end of a visit
 //     ApplicationGates+Telling      events for sessions and the delegate
 //     ApplicationGates+Presence     sessions that come and go
+//     ApplicationGates+Leases       responsible sessions that fall silent
 //     ApplicationGates+Locking      an application that is left
 //     ApplicationGates+Passcodes    passcodes chosen, tried, and challenged
 //     ApplicationGates+Unlocking    passcodes of an application that has none any more
 //     ApplicationGates+Screens      screens that change without their gate
+//     ApplicationGates+Forgetting   notifications for a person who has gone
 
 /// Plans the gates of one application. It sees the application's tenant and lanes, and adds to a draft.
 struct ApplicationGates {
@@ -31,14 +33,29 @@ struct ApplicationGates {
             key = place
             plan.reads.append(.session(speaker))
             plan.renewLease(of: session)
-        } else if case .reset(let named) = request {
-            key = named
         } else {
-            preconditionFailure("A request without a speaker that is no reset, for the gate of \(id).")
+            switch request {
+            case .reset(let named), .lockDevice(let named), .configure(let named, _): key = named
+            default: preconditionFailure("A request without a speaker that names no gate, of \(id).")
+            }
         }
         plan.reads.append(.gate(key))
         var visit = visit(key, under: settings, in: plan.state)
-        if let refusal = passcodeRefusal(of: request, at: visit.gate) { return plan.refuse(refusal) }
+        if case .configure(_, let document) = request {
+            visit.gate.configure(document)
+            plan.reply = .gate(visit.gate)
+            return finish(visit, in: &plan)
+        }
+        if case .open = request, visit.gate.state == .notOpened, !settings.isConfigured,
+            visit.gate.configuration == nil
+        {
+            return plan.refuse(.gate(.notConfigured))
+        }
+        if let refusal = personRefusal(of: request, at: visit.gate) { return plan.refuse(refusal) }
+        let refusal =
+            passcodeRefusal(of: request, at: visit.gate) ?? resetRefusal(of: request, at: visit.gate)
+            ?? lockRefusal(of: request, at: visit.gate)
+        if let refusal { return plan.refuse(refusal) }
         do {
             visit.actions = try visit.gate.handle(event(of: request, at: visit, &plan))
         } catch {
@@ -52,20 +69,43 @@ struct ApplicationGates {
         finish(visit, in: &plan)
     }
 
+    /// The refusal of a restoration that names another person than the one of the gate; nil if it does not.
+    private func personRefusal(of request: GateRequest, at gate: OnboardingGate) -> Refusal? {
+        guard case .report(.succeed(let name?), by: let session, term: let term) = request, gate.state == .restoring,
+            let known = gate.onboardingID, !known.isSame(as: name),
+            gate.isCurrent(OnboardingGate.Claim(session.session, term: term))
+        else { return nil }
+        return .gate(.otherPerson(known))
+    }
+
     private func event(
         of request: GateRequest, at visit: GateVisit, _ plan: inout PlanDraft
     ) -> OnboardingGate.Event {
         switch request {
-        case .open(let session): return .open(by: session.session)
+        case .open(let key):
+            let responsible = visit.gate.responsible.flatMap { tenant.sessions[$0] }
+            if let responsible { plan.reads.append(.session(responsible.key)) }
+            let takesOver = tenant.sessions[key.session].map {
+                visit.mayTakeOver($0, from: responsible, at: plan.time)
+            }
+            return .open(by: key.session, takesOver: takesOver ?? false)
         case .reset: return .reset(by: nil, next: visit.best(in: tenant))
+        // The person is where the application was locked.
+        case .lock(by: let session): return .lock(by: session.session, next: nil)
+        case .lockDevice: return .lock(by: nil, next: visit.best(in: tenant))
+        case .configure: preconditionFailure("A configuration is no event of a gate.")
         case .report(let report, by: let session, term: let term):
             let claim = OnboardingGate.Claim(session.session, term: term)
             switch report {
             case .progress(let progress): return .progress(progress, claim)
             case .succeed(let name):
-                return .succeed(claim, storing: name ?? plan.ids.onboarding(at: plan.time))
-            case .fail: return .fail(claim)
-            case .reset: return .reset(by: claim, next: visit.best(in: tenant))
+                let next = visit.follower(of: session.session, in: tenant, at: plan.time)
+                return .succeed(claim, storing: name ?? plan.ids.onboarding(at: plan.time), next: next)
+            case .fail(let reason, let message):
+                let next = visit.follower(of: session.session, in: tenant, at: plan.time)
+                return .fail(
+                    claim, next: next, GateFailure(session: session.session, reason: reason, message: message))
+            case .reset(asOperator: _): return .reset(by: claim, next: visit.best(in: tenant))
             }
         }
     }
@@ -84,6 +124,13 @@ struct ApplicationGates {
 
     /// Adds the result of a visit to the plan: the gate as it is then, and the events that tell of it.
     func finish(_ visit: GateVisit, in plan: inout PlanDraft) {
+        var visit = visit
+        if visit.actions.contains(.wipe), !visit.settings.keepsHeldOnReset {
+            visit.gate.forget(through: plan.ids.lastSequence)
+        }
+        if visit.known.state == .resetting, visit.gate.state != .resetting {
+            forgetHeld(at: visit.known, limit: .max, in: &plan)
+        }
         if visit.gate != visit.known { plan.changes.append(.putGate(visit.gate)) }
         guard !visit.actions.isEmpty else { return }
         // Sessions as they are after the steps that the same plan tells them of.

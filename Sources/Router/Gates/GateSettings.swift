@@ -14,22 +14,28 @@ package struct GateSettings: Hashable, Sendable {
 
 /// Settings for the onboarding of people by an application.
 package struct OnboardingSettings: Hashable, Sendable {
-    /// Whether the application has everything that onboarding needs, such as its servers; if not, the welcome screen
-    /// asks for that first.
+    /// Whether the application has everything that onboarding needs, such as its servers; if not, each device has to be
+    /// configured first, and its gate does not open before.
     package var isConfigured: Bool
     /// The scene configuration whose sessions alone participate in demo mode; nil outside demo mode.
     package var demoConfiguration: String?
     /// Whether the end of the last scene counts as the end of a process, so that a returning person is restored.
     package var closesWithLastScene: Bool
+    /// Whether scenes in the background of an open application are covered.
+    package var coversInBackground: Bool
+    /// Whether notifications that wait for a gate when it is reset are kept for the next person.
+    package var keepsHeldOnReset: Bool
     package var prompts: PromptTexts
 
     package init(
         isConfigured: Bool = true, demoConfiguration: String? = nil, closesWithLastScene: Bool = false,
-        prompts: PromptTexts = PromptTexts()
+        coversInBackground: Bool = false, keepsHeldOnReset: Bool = false, prompts: PromptTexts = PromptTexts()
     ) {
         self.isConfigured = isConfigured
         self.demoConfiguration = demoConfiguration
         self.closesWithLastScene = closesWithLastScene
+        self.coversInBackground = coversInBackground
+        self.keepsHeldOnReset = keepsHeldOnReset
         self.prompts = prompts
     }
 

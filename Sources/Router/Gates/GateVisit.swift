@@ -49,6 +49,38 @@ struct GateVisit {
         if settings.closesWithLastScene, next == nil { hear(.close) }
     }
 
+    /// The session that follows on one that has come to the end of its task: the best of the others. A session out of sight
+    /// does not follow on one in the foreground, where the person is.
+    func follower(of reporter: SessionID, in tenant: Tenant, at now: Timestamp) -> SessionID? {
+        let isInFront = tenant.sessions[reporter]?.isInForeground == true
+        let waiting = present(in: tenant, limit: RouterLimits.sessionsToldOfGate)
+        let next = waiting.first { $0.key.session != reporter && !$0.isSilent(at: now) }
+        guard let next, next.isInForeground || !isInFront else { return nil }
+        return next.key.session
+    }
+
+    /// Whether a session may take the place of the responsible one: that is out of sight or silent, and this is not.
+    func mayTakeOver(_ session: SceneSession, from responsible: SceneSession?, at now: Timestamp) -> Bool {
+        guard gate.state.needsSomebody, let responsible, responsible.key != session.key, !session.isSilent(at: now)
+        else {
+            return false
+        }
+        if responsible.isSilent(at: now) { return true }
+        return session.isInForeground && !responsible.isInForeground
+    }
+
+    /// Another session takes over from a responsible one that is silent, if one is there that is not.
+    mutating func passOn(in tenant: Tenant, at now: Timestamp) {
+        guard let responsible = gate.responsible.flatMap({ tenant.sessions[$0] }), responsible.isSilent(at: now) else {
+            return
+        }
+        let waiting = present(in: tenant, limit: RouterLimits.sessionsToldOfGate)
+        guard let next = waiting.first(where: { $0.key != responsible.key && !$0.isSilent(at: now) }) else { return }
+        takeOver(by: next.key.session)
+    }
+
+    mutating func takeOver(by session: SessionID) { hear(.takeOver(by: session)) }
+
     mutating func connected(_ session: SceneSession) {
         come.append(session)
         hear(.connected(session.key.session))

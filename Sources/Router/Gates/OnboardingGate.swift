@@ -5,9 +5,12 @@ package import RouterPlugin
 ///                 open                    succeed              lock
 ///     notOpened ────────▶ onboarding, ──────────────▶ opened ────────▶ locked
 ///        ▲  ▲             restoring                      ▲                │
-///        │  └──── fail ──────┘                           └──── unlock ────┘
+///        │  └── fail, last ─────┘                           └──── unlock ────┘
 ///        │
-///        └──── succeed ──── resetting ◀──── reset, from anywhere
+///        └── succeed, last ── resetting ◀──── reset, from anywhere
+///
+/// After a failure, or the end of a reset, a session that has waited follows, in a new term: the same flow begins again, or
+/// the onboarding of the next person. Only if the reporting session is the last one is the gate not opened afterwards.
 ///
 /// At most one session is responsible at a time: it shows the steps, and the others wait. Each time a session becomes
 /// responsible, for any purpose, a new term begins. A report under an earlier term comes from a session that has been
@@ -30,7 +33,7 @@ package struct OnboardingGate: Hashable, Sendable {
         case opened
         /// The application asks for the passcode. Can transition to: opened, resetting, notOpened.
         case locked
-        /// All data about the person is being deleted. Can transition to: notOpened.
+        /// All data about the person is being deleted. Can transition to: notOpened, onboarding.
         case resetting
 
         /// Whether the gate waits for an action of a session.
@@ -42,22 +45,28 @@ package struct OnboardingGate: Hashable, Sendable {
 
     /// An event that a gate handles.
     package enum Event: Hashable, Sendable {
-        /// A connected session asks to use the application.
-        case open(by: SessionID)
+        /// A connected session asks to use the application. `takesOver`: the responsible one, if there is one, is out of
+        /// sight or has been silent.
+        case open(by: SessionID, takesOver: Bool)
         /// The flow completed a step.
         case progress(ProgressReport, Claim)
-        /// The flow succeeded. The client keeps its result under this name if the gate has none yet.
-        case succeed(Claim, storing: String)
-        /// The flow failed; a failed reset starts again.
-        case fail(Claim)
-        /// The application must ask for the passcode. `next` is the best connected session, nil if there is none.
-        case lock(next: SessionID?)
+        /// The flow succeeded. The client keeps its result under this name if the gate has none yet. `next`, the best of the
+        /// waiting sessions, follows on a reset.
+        case succeed(Claim, storing: String, next: SessionID?)
+        /// The flow failed. `next`, the best of the waiting sessions, begins it again; a failed reset starts again.
+        case fail(Claim, next: SessionID?, GateFailure)
+        /// The application must ask for the passcode, in the session that has locked it if one has. `next` is the best
+        /// connected session, nil if there is none.
+        case lock(by: SessionID?, next: SessionID?)
         /// The passcode was correct.
         case unlock(Claim)
         /// The gate must start over, at the request of a session, or of an operator if the claim is nil.
         case reset(by: Claim?, next: SessionID?)
         /// A participating session connected.
         case connected(SessionID)
+        /// A waiting session comes to the front while the responsible one is out of sight, or is heard of while that one is
+        /// silent.
+        case takeOver(by: SessionID)
         /// A session disconnected or stopped participating; `next`, the best of the others, takes over.
         case left(SessionID, next: SessionID?)
         /// The last session has gone, and the application treats that as the end of a process.
@@ -99,6 +108,10 @@ package struct OnboardingGate: Hashable, Sendable {
         case notResponsible(SessionID?)
         /// The event does not apply in this state.
         case wrongState(State)
+        /// The application needs a configuration of the device, and has none.
+        case notConfigured
+        /// The person who is restored is another one than the one who was onboarded.
+        case otherPerson(String)
     }
 
     package let key: GateKey
@@ -110,51 +123,84 @@ package struct OnboardingGate: Hashable, Sendable {
     package private(set) var term: Int64 = 0
     /// The name under which the client keeps its data about the person; nil if no person is known.
     package private(set) var onboardingID: String?
-    /// The latest progress report of this term.
-    package private(set) var progress: ProgressReport?
+    /// The latest report of each operation of this term or, while the application is in use, since it was opened; the
+    /// operation that was reported last comes last.
+    package private(set) var operations: [ProgressReport]
+    /// The last failure of a flow; nil since a flow has succeeded or begun anew.
+    package private(set) var failure: GateFailure?
+    /// The last notification for the person from before the latest reset: notifications that wait, up to this one, end,
+    /// and are not shown to the next person. Nil if none was to end with a reset.
+    package private(set) var forgottenThrough: NotificationSequence?
+    /// The configuration of the device, a document of the client's: its servers, for example. It belongs to the device, and
+    /// outlasts persons.
+    package private(set) var configuration: JSONDocument?
 
     package init(_ key: GateKey) {
         self.key = key
+        operations = []
     }
 
     /// Restores a gate from its stored fields.
     package init(
         _ key: GateKey, state: State, responsible: SessionID?, term: Int64, onboardingID: String?,
-        progress: ProgressReport?
+        progress: ProgressReport?, forgottenThrough: NotificationSequence? = nil,
+        configuration: JSONDocument? = nil, operations: [ProgressReport]? = nil, failure: GateFailure? = nil
     ) {
         self.key = key
         self.state = state
         self.responsible = responsible
         self.term = term
         self.onboardingID = onboardingID
-        self.progress = progress
+        self.operations = operations ?? progress.map { [$0] } ?? []
+        self.failure = failure
+        self.forgottenThrough = forgottenThrough
+        self.configuration = configuration
     }
+
+    /// The report that came last.
+    package var progress: ProgressReport? { operations.last }
 
     /// Whether notifications pass the gate.
     package var isOpen: Bool { state == .opened }
 
+    /// The gate as sessions are told of it: without the fields that only the router knows.
+    var told: OnboardingGate {
+        var gate = self
+        (gate.forgottenThrough, gate.configuration) = (nil, nil)
+        return gate
+    }
+
+    /// The gate as it shows itself while its application has none.
+    var switchedOff: OnboardingGate {
+        OnboardingGate(key, state: .opened, responsible: nil, term: term, onboardingID: onboardingID, progress: nil)
+    }
+
     /// Handles an event and returns the notices to send. A repeated event changes nothing and is not refused.
     package mutating func handle(_ event: Event) throws(Refusal) -> [Action] {
         switch event {
-        case .open(let session): return open(by: session)
+        case .open(let session, let takesOver): return open(by: session, takesOver)
         case .progress(let report, let claim):
+            // While the application is in use, any of its sessions has operations: it sends its store, for example.
+            try state == .opened ? check(claim.term) : check(claim, in: state.isFlow)
+            keep(report)
+            return state.isFlow ? [.showProgress] : []
+        case .succeed(let claim, let name, let next): return try succeed(claim, storing: name, next)
+        case .fail(let claim, let next, let failure):
             try check(claim, in: state.isFlow)
-            progress = report
-            return [.showProgress]
-        case .succeed(let claim, let name): return try succeed(claim, storing: name)
-        case .fail(let claim):
-            try check(claim, in: state.isFlow)
-            return state == .resetting ? begin(.resetting, by: claim.session) : stop()
-        case .lock(let next):
+            self.failure = failure
+            if state == .resetting { return begin(.resetting, by: claim.session) }
+            return next.map { begin(state, by: $0) } ?? stop()
+        case .lock(let session, let next):
             guard state != .locked else { return [] }
             guard state == .opened else { throw .wrongState(state) }
-            return begin(.locked, by: responsible ?? next)
+            return begin(.locked, by: session ?? responsible ?? next)
         case .unlock(let claim):
             if state == .opened, isCurrent(claim) { return [] }
             try check(claim, in: state == .locked)
             return pass()
         case .reset(let claim, let next): return try reset(by: claim, next: next)
         case .connected(let session): return connected(session)
+        case .takeOver(let session): return takeOver(by: session)
         case .left(let session, let next): return left(session, next: next)
         case .close: return state == .opened || state == .locked ? stop() : []
         }
@@ -162,15 +208,21 @@ package struct OnboardingGate: Hashable, Sendable {
 
     // MARK: Flows
 
-    private mutating func open(by session: SessionID) -> [Action] {
-        guard state == .notOpened else { return state.needsSomebody ? connected(session) : [] }
+    private mutating func open(by session: SessionID, _ takesOver: Bool) -> [Action] {
+        guard state == .notOpened else {
+            guard state.needsSomebody else { return [] }
+            return takesOver && responsible != session ? begin(state, by: session) : connected(session)
+        }
+        failure = nil
         return begin(onboardingID == nil ? .onboarding : .restoring, by: session)
     }
 
-    private mutating func succeed(_ claim: Claim, storing name: String) throws(Refusal) -> [Action] {
+    private mutating func succeed(
+        _ claim: Claim, storing name: String, _ next: SessionID?
+    ) throws(Refusal) -> [Action] {
         if state == .opened, isCurrent(claim) { return [] }
         try check(claim, in: state.isFlow)
-        guard state != .resetting else { return stop() }
+        guard state != .resetting else { return next.map { begin(.onboarding, by: $0) } ?? stop() }
         onboardingID = onboardingID ?? name
         return pass()
     }
@@ -183,14 +235,24 @@ package struct OnboardingGate: Hashable, Sendable {
             if state.needsSomebody { try check(claim, in: true) }
         }
         onboardingID = nil
+        failure = nil
         return [.wipe] + begin(.resetting, by: claim?.session ?? responsible ?? next)
     }
+
+    /// Ends everything that waits at the gate up to this notification.
+    mutating func forget(through sequence: NotificationSequence) { forgottenThrough = sequence }
+
+    mutating func configure(_ configuration: JSONDocument?) { self.configuration = configuration }
 
     // MARK: Presence
 
     private mutating func connected(_ session: SessionID) -> [Action] {
         if state.needsSomebody, responsible == nil { return begin(state, by: session) }
         return isOpen || responsible == session ? [] : [.hideApplicationScreen(session)]
+    }
+
+    private mutating func takeOver(by session: SessionID) -> [Action] {
+        state.needsSomebody && responsible != session ? begin(state, by: session) : []
     }
 
     private mutating func left(_ session: SessionID, next: SessionID?) -> [Action] {
@@ -205,7 +267,7 @@ package struct OnboardingGate: Hashable, Sendable {
     private mutating func begin(_ state: State, by session: SessionID?) -> [Action] {
         self.state = state
         responsible = session
-        progress = nil
+        operations = []
         if session != nil { term += 1 }
         return [.announceResponsible, .hideApplicationScreens]
     }
@@ -213,26 +275,54 @@ package struct OnboardingGate: Hashable, Sendable {
     /// Opens the gate: the application may be used.
     private mutating func pass() -> [Action] {
         state = .opened
-        progress = nil
+        operations = []
+        failure = nil
         return [.showApplicationScreens]
     }
 
-    /// Returns to `notOpened`: no flow is in progress.
+    /// Returns to `notOpened`: no flow is in progress, and all sessions are told that each of them may begin one.
     private mutating func stop() -> [Action] {
-        let wasOpen = isOpen
         state = .notOpened
         responsible = nil
-        progress = nil
-        return [.announceResponsible] + (wasOpen ? [.hideApplicationScreens] : [])
+        operations = []
+        return [.announceResponsible, .hideApplicationScreens]
     }
 
     /// Whether the claim is from the responsible session, in the current term.
     func isCurrent(_ claim: Claim) -> Bool { claim.term == term && claim.session == responsible }
 
+    /// Keeps a report in place of the one before of its operation. Of more operations than are kept, the one that was
+    /// reported first is forgotten.
+    private mutating func keep(_ report: ProgressReport) {
+        operations.removeAll { $0.operationID.isSame(as: report.operationID) }
+        operations.append(report)
+        if operations.count > RouterLimits.gateOperations { operations.removeFirst() }
+    }
+
+    private func check(_ term: Int64) throws(Refusal) {
+        guard term == self.term else { throw .staleTerm(current: self.term) }
+    }
+
     private func check(_ claim: Claim, in isRightState: Bool) throws(Refusal) {
-        guard claim.term == term else { throw .staleTerm(current: term) }
+        try check(claim.term)
         guard isRightState else { throw .wrongState(state) }
         guard claim.session == responsible else { throw .notResponsible(responsible) }
+    }
+}
+
+/// Why a flow failed.
+package struct GateFailure: Hashable, Sendable {
+    /// The session that reported it.
+    package var session: SessionID
+    /// For programs; nil if the session says nothing.
+    package var reason: String?
+    /// For people.
+    package var message: String?
+
+    package init(session: SessionID, reason: String? = nil, message: String? = nil) {
+        self.session = session
+        self.reason = reason
+        self.message = message
     }
 }
 
@@ -240,16 +330,22 @@ package struct OnboardingGate: Hashable, Sendable {
 package enum ApplicationScreen: String, CaseIterable, Hashable, Sendable {
     /// The application itself.
     case app
-    /// The steps of onboarding or the passcode: this session is responsible.
+    /// The steps of onboarding or the passcode: this session is responsible, or may begin.
     case onboarding
-    /// A picture in place of the application: another session is responsible, or none yet.
+    /// A picture in place of the application: another session is responsible, or the scene is out of sight and covered.
     case screenshot
 }
 
 extension OnboardingGate {
-    /// The content of the screen of a session at this gate.
+    /// The content of the screen of a session at this gate, in the foreground.
     package func screen(of session: SessionID) -> ApplicationScreen {
         if isOpen { return .app }
-        return session == responsible ? .onboarding : .screenshot
+        return session == responsible || state == .notOpened ? .onboarding : .screenshot
+    }
+
+    /// The content of the screen of a session at this gate, as it stands.
+    func screen(of session: SceneSession, under settings: OnboardingSettings) -> ApplicationScreen {
+        let screen = screen(of: session.key.session)
+        return screen == .app && settings.coversInBackground && !session.isInForeground ? .screenshot : screen
     }
 }

@@ -12,12 +12,24 @@ package struct CallOutHealth: Hashable, Sendable {
     package private(set) var consecutiveFaults = 0
     package private(set) var isQuarantined = false
     private var openUntil: Timestamp?
+    private var lastFault: Timestamp?
+    /// Whether a question is on its way that finds out whether the server answers again.
+    private var isProbed = false
 
     package init(quarantineAfter: Int) {
         self.quarantineAfter = quarantineAfter
     }
 
-    /// Why the server is not asked; nil if it is.
+    /// Asks the server: nil, or why it is not asked. After a wait one question is sent, and the others wait for its answer.
+    package mutating func admit(at now: Timestamp) -> RuleFault? {
+        if let refusal = refusal(at: now) { return refusal }
+        guard openUntil != nil else { return nil }
+        if isProbed { return .unreachable }
+        isProbed = true
+        return nil
+    }
+
+    /// Why the server is left alone; nil if it is not.
     package func refusal(at now: Timestamp) -> RuleFault? {
         if isQuarantined { return .quarantined }
         return openUntil.map { now < $0 } == true ? .unreachable : nil
@@ -26,9 +38,14 @@ package struct CallOutHealth: Hashable, Sendable {
     package mutating func answered() {
         consecutiveFaults = 0
         openUntil = nil
+        isProbed = false
     }
 
-    package mutating func failed(at now: Timestamp) {
+    /// A question of that time has failed. Questions that were on their way together fail together, and are one fault.
+    package mutating func failed(askedAt asked: Timestamp, at now: Timestamp) {
+        isProbed = false
+        guard lastFault.map({ asked > $0 }) ?? true else { return }
+        lastFault = now
         consecutiveFaults += 1
         isQuarantined = isQuarantined || consecutiveFaults >= quarantineAfter
         guard consecutiveFaults >= Self.patience else { return }
@@ -38,6 +55,6 @@ package struct CallOutHealth: Hashable, Sendable {
     }
 
     package mutating func enable() {
-        (consecutiveFaults, isQuarantined, openUntil) = (0, false, nil)
+        (consecutiveFaults, isQuarantined, openUntil, isProbed) = (0, false, nil, false)
     }
 }

@@ -6,6 +6,11 @@ package struct RemoteQuestion: Sendable {
     /// Best first, those that prefer before those that can.
     package let candidates: [Candidate]
 
+    package init(_ notification: NotificationView, _ candidates: [Candidate]) {
+        self.notification = notification
+        self.candidates = candidates
+    }
+
     /// - Parameter limit: The greatest number of candidates.
     package init(about notification: NotificationView, in tenant: Tenant, limit: Int) {
         var candidates: [Candidate] = []
@@ -19,8 +24,7 @@ package struct RemoteQuestion: Sendable {
                 return candidates.count < limit
             }
         }
-        self.notification = notification
-        self.candidates = candidates
+        self.init(notification, candidates)
     }
 }
 
@@ -40,29 +44,78 @@ extension Chooser {
 
     /// The reason of a decision, and after it the remote rules that it was made without.
     func reason(_ reason: String, without notification: NotificationView) -> String {
+        guard ruleSet.hasRemoteRules else { return reason }
         let lacking = rules.compactMap { rule in
             (rule as? RemoteRule)?.lack(for: notification).map { "\(rule.id): \($0)" }
         }
         return lacking.isEmpty ? reason : boundedReason(([reason] + lacking).joined(separator: "; "))
     }
 
+    /// The vetoes of a decision: those of the walk, best first, and after them those that remote rules gave to sessions which
+    /// the walk did not come to. A decision that is made again asks nothing, and would not know of these.
+    func vetoes(_ walked: [Veto], of notification: NotificationView) -> [Veto] {
+        guard ruleSet.hasRemoteRules else { return walked }
+        var vetoes = walked
+        for rule in remoteRules where rule.applies(to: notification.application) {
+            let named = Set(walked.lazy.filter { $0.rule == rule.id }.map(\.session))
+            var isCut = false
+            for (session, reason) in notification.answers?.vetoes(of: rule.id) ?? [] where !named.contains(session) {
+                isCut = vetoes.count >= RouterLimits.vetoesKept
+                if isCut { break }
+                vetoes.append(Veto(session: session, rule: rule.id, reason: boundedReason(reason)))
+            }
+            if isCut || Self.isClosed(notification.answers?[rule.id]) {
+                vetoes.append(Veto(session: .every, rule: rule.id, reason: "more vetoes than a decision has"))
+            } else if rule.failure == .closed, let lack = rule.lack(for: notification) {
+                vetoes.append(Veto(session: .every, rule: rule.id, reason: lack))
+            }
+        }
+        return vetoes
+    }
+
+    private static func isClosed(_ answer: RuleAnswer?) -> Bool {
+        if case .kept(_, others: .veto) = answer { true } else { false }
+    }
+
     /// The answers that a decision keeps, for the decision that is made again: nothing is asked then.
     ///
     /// A session that a rule vetoed stays vetoed, and the chosen session stays accepted. At the end of a hold or a gate the
-    /// other sessions are accepted, because the rule has let the notification wait; otherwise they get what the rule's
-    /// setting gives to a missing answer.
+    /// other sessions are accepted, because the rule has let the notification wait, or a session that the rule chose is chosen
+    /// again; otherwise they get what the rule's setting gives to a missing answer. A missing answer stays missing.
     func keptAnswers(of decision: Decision, isHeld: Bool) -> RuleAnswers? {
-        let remote = remoteRules
-        guard !remote.isEmpty else { return nil }
+        guard ruleSet.hasRemoteRules else { return nil }
         var byRule: [PluginID: RuleAnswer] = [:]
-        for rule in remote {
+        for rule in remoteRules {
+            let own = decision.vetoes.filter { $0.rule == rule.id }
             var verdicts: [SessionID: RoutingVerdict] = [:]
-            for veto in decision.vetoes where veto.rule == rule.id && !RemoteRule.isLack(veto.reason) {
+            for veto in own where veto.session != .every && !RemoteRule.isLack(veto.reason) {
                 verdicts[veto.session] = .veto(reason: veto.reason)
             }
+            let every = own.last { $0.session == .every }
+            if let every, RemoteRule.isLack(every.reason) {
+                byRule[rule.id] = RemoteRule.fault(in: every.reason).map { .fault($0) }
+                continue
+            }
             if let session = decision.session, verdicts[session] == nil { verdicts[session] = .accept }
-            byRule[rule.id] = isHeld ? .released(verdicts) : .verdicts(verdicts)
+            let others: RoutingVerdict? =
+                every.map { .veto(reason: $0.reason) } ?? (isHeld ? rule.release(of: decision) : nil)
+            byRule[rule.id] = .kept(verdicts, others: others)
         }
         return RuleAnswers(byRule)
     }
+}
+
+extension RemoteRule {
+    /// The verdict on the sessions that a held decision does not name: the session that the rule has preferred or redirected
+    /// to is chosen again.
+    fileprivate func release(of decision: Decision) -> RoutingVerdict {
+        let words = "\(id): "
+        guard let session = decision.session, decision.reason.hasPrefix(words) else { return .accept }
+        return .redirect(to: session, reason: String(decision.reason.dropFirst(words.count)))
+    }
+}
+
+extension SessionID {
+    /// In a veto: every session that the decision does not name. No session has the empty name.
+    package static let every = SessionID(unchecked: "")
 }

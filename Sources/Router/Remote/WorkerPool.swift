@@ -51,6 +51,8 @@ package struct WorkerPool: Sendable {
         package var quarantineAfter = 10
         package var firstBackOffMilliseconds: Int64 = 100
         package var lastBackOffMilliseconds: Int64 = 30_000
+        /// The time after which one fault no longer counts for the next wait, good answers or not.
+        package var forgivenessMilliseconds: Int64 = 30_000
 
         package init() {}
     }
@@ -74,6 +76,11 @@ package struct WorkerPool: Sendable {
     /// Faults since the last good answer.
     package private(set) var consecutiveFaults = 0
     package private(set) var isQuarantined = false
+    /// Faults that the next wait doubles for, as of the last one: a plugin that answers between two faults is not started
+    /// without end.
+    private var recentFaults = 0
+    private var lastFault: Timestamp?
+    private var isStopped = false
 
     package init(_ limits: Limits) {
         self.limits = limits
@@ -116,9 +123,10 @@ package struct WorkerPool: Sendable {
         return start(at: now) + distribute()
     }
 
-    /// A worker has said that it is ready.
-    package mutating func ready(_ worker: Worker) -> [Action] {
-        guard isCurrent(worker), case .starting = slots[worker.place].phase else { return [] }
+    /// A worker has said that it is ready. It says so once.
+    package mutating func ready(_ worker: Worker, at now: Timestamp) -> [Action] {
+        guard isCurrent(worker) else { return [] }
+        guard case .starting = slots[worker.place].phase else { return fault(.malformed, of: worker, at: now) }
         slots[worker.place].phase = .ready
         return distribute()
     }
@@ -147,7 +155,10 @@ package struct WorkerPool: Sendable {
         }
         consecutiveFaults += 1
         if consecutiveFaults >= limits.quarantineAfter { return actions + quarantine(because: fault) }
-        let doublings = min(consecutiveFaults - 1, 16)
+        let forgiven = lastFault.map { ($0.milliseconds - now.milliseconds) / limits.forgivenessMilliseconds } ?? 0
+        recentFaults = max(0, recentFaults + Int(clamping: forgiven)) + 1
+        lastFault = now
+        let doublings = min(recentFaults - 1, 16)
         let wait = min(limits.lastBackOffMilliseconds, limits.firstBackOffMilliseconds << doublings)
         slots[worker.place].phase = .backingOff(until: now.advanced(byMilliseconds: wait))
         return actions
@@ -178,16 +189,19 @@ package struct WorkerPool: Sendable {
 
     /// Takes the rule into use again.
     package mutating func enable(at now: Timestamp) -> [Action] {
+        guard !isStopped else { return [] }
         isQuarantined = false
         consecutiveFaults = 0
+        recentFaults = 0
         for place in slots.indices {
             if case .backingOff = slots[place].phase { slots[place].phase = .idle }
         }
         return start(at: now)
     }
 
-    /// Ends all workers.
+    /// Ends all workers, for good.
     package mutating func stop() -> [Action] {
+        isStopped = true
         isQuarantined = true
         return end(answering: .ended)
     }

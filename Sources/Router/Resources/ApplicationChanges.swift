@@ -58,14 +58,26 @@ struct ApplicationChanges {
         }
     }
 
-    /// Deletes an application. All its notifications end with it, in the same transaction: an application of the same name
-    /// that is registered later has nothing to do with them.
-    func delete(in plan: inout PlanDraft) {
+    /// Deletes an application. All its notifications end with it, before its name is free again: an application of the same
+    /// name that is registered later has nothing to do with them.
+    ///
+    /// - Parameters:
+    ///   - sources: Its sources.
+    ///   - limit: If more than that belongs to it, the deletion is only begun here.
+    func delete(with sources: [SourceID], limit: Int, in plan: inout PlanDraft) throws(MissingFacts) {
         guard let tenant else { return }
         let id = tenant.application.id
+        plan.reads += [.application(id), .notifications(id)]
+        let rows = try plan.facts.belongings(of: id, limit: limit + 1)
+        guard rows <= limit, unsettledCount(upTo: limit + 1, in: tenant) <= limit else {
+            // The name of a source may be taken by another application at once.
+            plan.changes = [.beginDeletion(id)] + sources.map { .deleteSource($0) }
+            plan.reads.append(.sources)
+            plan.reply = .deletionBegun(tenant.application)
+            return
+        }
         plan.changes.append(.deleteApplication(id))
         plan.reply = .deleted
-        plan.reads += [.application(id), .notifications(id)]
         for delivery in lanes.lanes.keys(of: id).lazy.compactMap({ lanes[$0]?.queue }).joined() {
             plan.recall(
                 delivery.notification, as: .applicationDeleted, isInFlight: !delivery.machine.isWaiting)
@@ -73,5 +85,13 @@ struct ApplicationChanges {
         for notification in tenant.deliveries.held.values.sorted(by: { $0.sequence < $1.sequence }) {
             plan.recall(notification, as: .applicationDeleted, isInFlight: false)
         }
+    }
+
+    private func unsettledCount(upTo limit: Int, in tenant: Tenant) -> Int {
+        var count = tenant.deliveries.held.count
+        for key in lanes.lanes.keys(of: tenant.application.id) where count < limit {
+            count += lanes[key]?.queue.count ?? 0
+        }
+        return count
     }
 }

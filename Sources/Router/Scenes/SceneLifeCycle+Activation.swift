@@ -80,7 +80,8 @@ extension SceneLifeCycle {
             }
             bringForward(session, options, request.content, replying: false, in: &plan)
         } else if let session = tenant.session(preferring: request, on: device) {
-            bringForward(session, options, request.content, replying: false, in: &plan)
+            let after = bringForward(session, options, request.content, in: &plan, as: .prefers)
+            plan.reply = .session(after, created: false)
         } else {
             openScene(request, options, on: device, in: &plan)
         }
@@ -119,11 +120,18 @@ extension SceneLifeCycle {
     /// with its connection if it connects, or else as UIKit does when it is about to be seen. Returns the session as it is
     /// afterwards.
     func bringForward(
-        _ session: SceneSession, _ options: ConnectionOptions, _ content: SceneContent? = nil, in plan: inout PlanDraft
+        _ session: SceneSession, _ options: ConnectionOptions, _ content: SceneContent? = nil, in plan: inout PlanDraft,
+        as tier: Tier = .can
     ) -> SceneSession {
         var session = session
         plan.reads.append(.session(session.key))
-        var content = content
+        var (content, options) = (content, options)
+        // The content waits in the lane until the gate has opened, and is not told with the connection.
+        let isCovered = tenant.isCovered(session)
+        if isCovered {
+            options.content = JSONObject()
+            plan.reads.append(.gate(GateKey(of: session)))
+        }
         var told: [Callback] = []
         session.renewLease(at: plan.time)
         session.lastActivatedAt = plan.time
@@ -134,23 +142,26 @@ extension SceneLifeCycle {
         }
         plan.changes.append(.putSession(session))
         // An application that does not hear of its scenes' lives still hears of the content that they are to show.
-        if tenant.hears(session), told.first?.event.kind == .willConnect { content = nil }
+        if !isCovered, tenant.hears(session), told.first?.event.kind == .willConnect { content = nil }
         let seen = told.firstIndex { $0.event.kind == .willEnterForeground }.map { $0 + 1 } ?? 0
         tell(Array(told[..<seen]), in: &plan)
-        if let content { deliver(content, to: session, in: &plan) }
+        if let content { deliver(content, to: session, as: tier, in: &plan) }
         tell(Array(told[seen...]), in: &plan)
         return session
     }
 
     /// Accepts content for a scene that was asked for by name or by its preference.
-    private func deliver(_ content: SceneContent, to session: SceneSession, in plan: inout PlanDraft) {
+    private func deliver(
+        _ content: SceneContent, to session: SceneSession, as tier: Tier, in plan: inout PlanDraft
+    ) {
         let header = NotificationHeader(
             sequence: plan.ids.nextSequence(), id: plan.ids.notification(at: plan.time), application: id,
             device: session.device, contentID: content.contentID, receivedAt: plan.time, kind: content.kind)
         let accepted = NewNotification(
             header, source: .lifeCycle, payload: .json(content.payload),
             decision: Decision(
-                tier: .can, session: session.key.session, reason: "the scene was asked for",
+                tier: tier, session: session.key.session,
+                reason: tier == .prefers ? "the scene prefers the content" : "the scene was asked for",
                 registryVersion: tenant.registry.version),
             placement: .lane)
         plan.changes.append(.insert(accepted))

@@ -25,6 +25,7 @@ extension SceneLifeCycle {
         case .change(let change): (patch, fault) = trusted(change, answering: attempt.sequence, of: key)
         case .configuration(let name): fault = self.fault(of: name, answering: attempt.sequence)
         }
+        if let number = attempt.connects { endConnect(number, of: key, in: &plan) }
         let isConnecting = attempt.connects != nil && connects(attempt, in: key)
         guard patch != nil || isConnecting else { return fault }
         plan.reads += [.application(id), .session(key)]
@@ -37,7 +38,7 @@ extension SceneLifeCycle {
         var moved: ActivationState?
         if let patch {
             do {
-                session = try patched(session, by: patch, at: plan.time)
+                session = try patched(session, by: patch, at: plan.time, passes: true)
                 moved = patch.activationState
             } catch {
                 fault = error.answerFault
@@ -74,6 +75,16 @@ extension SceneLifeCycle {
         guard let session = tenant.sessions[id], application.gates.onboarding != nil else { return false }
         let gate = tenant.gate(of: session.device)
         return gate.term > 0 && gate.onboardingID == nil
+    }
+
+    /// A receiver that connects out was told to connect by the notification that waited for it: the event of the same number,
+    /// which its connection has made, would tell it again.
+    private func endConnect(_ number: EventNumber, of key: SessionKey, in plan: inout PlanDraft) {
+        guard let session = tenant.sessions[key.session], tenant.endpoint(of: session)?.isStream == true else { return }
+        let event = lanes[key]?.waiting(limit: moveLimit).first {
+            $0.notification.event?.kind == .willConnect && $0.notification.event?.number == number
+        }
+        if let event { plan.settle(event.notification.sequence, as: .superseded) }
     }
 
     /// Of several attempts under way the first one tells the session to connect: they would contend for it.

@@ -72,10 +72,14 @@ extension SceneLifeCycle {
 
     /// A session as a patch leaves it, except for its state, to which there may be steps. A patch leaves a disabled session
     /// disabled, unless it has a new endpoint.
-    func patched(_ session: SceneSession, by patch: SessionPatch, at now: Timestamp) throws(Refusal) -> SceneSession {
+    ///
+    /// - Parameter passes: Whether the session may pass through the states between.
+    func patched(
+        _ session: SceneSession, by patch: SessionPatch, at now: Timestamp, passes: Bool = false
+    ) throws(Refusal) -> SceneSession {
         let (existing, isAsked) = (session, session.awaitsConfiguration)
         var session = session
-        if let state = patch.activationState, !session.activationState.mayBecome(state) {
+        if !passes, let state = patch.activationState, !session.activationState.mayBecome(state) {
             throw .illegalTransition(from: session.activationState, to: state)
         }
         session.apply(patch)

@@ -78,7 +78,16 @@ struct SceneLifeCycle {
     /// Puts events into the lane of their session, if its application wants to hear of them.
     func tell(_ callbacks: [Callback], expiration: Expiration = .never, in plan: inout PlanDraft) {
         for callback in callbacks where tenant.hears(callback.session) {
-            if callback.event.kind == .willConnect { retryDiscards(in: &plan) }
+            var callback = callback
+            if callback.event.kind == .willConnect {
+                retryDiscards(in: &plan)
+                if application.gates.onboarding != nil {
+                    let gate = tenant.gate(of: callback.session.device)
+                    callback.options = callback.options ?? ConnectionOptions()
+                    callback.options?.gate = gate.told
+                    plan.reads.append(.gate(gate.key))
+                }
+            }
             plan.insert(
                 callback.event, callback.facts, for: callback.session.key, device: callback.session.device,
                 expiration: expiration)

@@ -16,11 +16,13 @@ package enum Lookup: Hashable, Sendable {
     /// The next notifications after the replay's position that were settled when it was requested and that its filter
     /// shows, oldest first and at most `limit`. At most `examined` notifications are looked at.
     case replayable(Replay, limit: Int, examined: Int)
+    /// How many rows an application has that `StoreChange.sweep` deletes; a greater number counts as `limit`.
+    case belongings(ApplicationID, limit: Int)
 
     /// The memory that the answer may take, in units of a receipt of ordinary size.
     var weight: Int {
         switch self {
-        case .receipt, .keptAnswer, .notification: 1
+        case .receipt, .keptAnswer, .notification, .belongings: 1
         case .payload: 4
         case .retained(let limit), .replayable(_, let limit, _): 4 * limit
         }
@@ -39,6 +41,7 @@ package struct Facts: Sendable {
         case notification(StoredNotification?)
         case retained(Retained)
         case replayable(ReplayPage)
+        case belongings(Int)
         /// The store could not read the rows, or they are damaged.
         case unreadable(StoreError)
     }
@@ -127,6 +130,13 @@ extension Facts {
         let lookup = Lookup.replayable(replay, limit: limit, examined: examined)
         guard case .replayable(let page)? = answers[lookup] else { throw MissingFacts([lookup]) }
         return page
+    }
+
+    package func belongings(of id: ApplicationID, limit: Int) throws(MissingFacts) -> Int {
+        guard case .belongings(let count)? = answers[.belongings(id, limit: limit)] else {
+            throw MissingFacts([.belongings(id, limit: limit)])
+        }
+        return count
     }
 
     /// The facts of an event that is not settled. Damaged facts count as none, so that they hold nothing up.

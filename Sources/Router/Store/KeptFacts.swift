@@ -25,7 +25,9 @@ extension EventFacts {
             self = .gate(gate, data["session"].flatMap(SessionView.init))
         case .willConnect, .configurationForConnecting:
             guard let session = data["session"].flatMap(SessionView.init) else { return nil }
-            self = .connection(session, ConnectionOptions(of: data))
+            var options = ConnectionOptions(of: data)
+            options.gate = data["gate"].flatMap { OnboardingGate($0, of: application) }
+            self = .connection(session, options)
         case .didDisconnect:
             guard let session = data["session"].flatMap(SessionView.init) else { return nil }
             self = .disconnection(session, data["dismissal"]?.asString.flatMap(Dismissal.init))
@@ -89,7 +91,9 @@ extension OnboardingGate {
         self.init(
             GateKey(application: application, device: json["device"]?.asString.map { DeviceID(unchecked: $0) }),
             state: state, responsible: json["responsible"]?.asString.map { SessionID(unchecked: $0) }, term: term,
-            onboardingID: json["onboardingId"]?.asString, progress: json["progress"].flatMap(ProgressReport.init))
+            onboardingID: json["onboardingId"]?.asString, progress: json["progress"].flatMap(ProgressReport.init),
+            operations: json["operations"]?.asObject?.members.compactMap { ProgressReport($0.value) },
+            failure: json["failure"].flatMap(GateFailure.init))
     }
 }
 
@@ -101,6 +105,23 @@ extension ProgressReport {
         self.init(
             operationID: operation, step: step, currentStepNumber: Int(current), totalNumberOfSteps: Int(total),
             parameters: (json["parameters"]?.asArray ?? []).compactMap(\.asString),
-            defaultMessage: json["defaultMessage"]?.asString ?? "")
+            defaultMessage: json["defaultMessage"]?.asString ?? "", time: json["time"]?.asString,
+            failure: json["failure"].flatMap(RequestFailure.init))
+    }
+}
+
+extension RequestFailure {
+    fileprivate init?(_ json: JSONValue) {
+        guard let reason = json["reason"]?.asString else { return nil }
+        self.init(status: json["status"]?.asInt64.map { Int($0) }, reason: reason)
+    }
+}
+
+extension GateFailure {
+    fileprivate init?(_ json: JSONValue) {
+        guard let session = json["session"]?.asString else { return nil }
+        self.init(
+            session: SessionID(unchecked: session), reason: json["reason"]?.asString,
+            message: json["message"]?.asString)
     }
 }

@@ -41,7 +41,8 @@ extension SceneSession {
         }
         bound(&lastActivatedAt, now)
         bound(&discardedAt, now)
-        if let leaseSeconds { bound(&leaseExpiresAt, now.advanced(byMilliseconds: Int64(leaseSeconds) * 1000)) }
+        let lease = leaseSeconds.map { Int64($0) * 1000 } ?? RouterLimits.gateLeaseMilliseconds
+        bound(&leaseExpiresAt, now.advanced(byMilliseconds: lease))
         return isCorrected
     }
 }

@@ -2,11 +2,17 @@ package import RouterPlugin
 
 /// The data from which the engine is built at start.
 package struct RecoveredState: Hashable, Sendable {
+    /// In order of their names; those whose deletion has begun are in `deletions`.
     package var applications: [Application]
+    /// Applications whose deletion has begun, in order of their names. Nothing that belongs to them is recovered but their
+    /// unsettled notifications.
+    package var deletions: [Application]
     /// In order of their names.
     package var sources: [SourceDefinition]
     /// In order of their names.
     package var resourceSets: [ResourceSet]
+    /// The rules in use; nil if rules were never kept.
+    package var rules: KeptRules?
     /// In order of creation.
     package var sessions: [SceneSession]
     /// In order of their keys.
@@ -26,16 +32,19 @@ package struct RecoveredState: Hashable, Sendable {
     package var newestTime: Timestamp?
 
     package init(
-        applications: [Application] = [], sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
-        sessions: [SceneSession] = [],
+        applications: [Application] = [], deletions: [Application] = [],
+        sources: [SourceDefinition] = [], resourceSets: [ResourceSet] = [],
+        rules: KeptRules? = nil, sessions: [SceneSession] = [],
         gates: [OnboardingGate] = [], unsettled: [UnsettledNotification] = [], replays: [Replay] = [],
         passcodeLocks: [PasscodeLock] = [],
         lastSequence: NotificationSequence = NotificationSequence(0), lastCreationSequence: Int64 = 0,
         newestTime: Timestamp? = nil
     ) {
         self.applications = applications
+        self.deletions = deletions
         self.sources = sources
         self.resourceSets = resourceSets
+        self.rules = rules
         self.sessions = sessions
         self.gates = gates
         self.unsettled = unsettled

@@ -8,10 +8,16 @@ package enum StoreChange: Hashable, Sendable {
     case putApplication(Application)
     /// Its sessions and gates go with it, and the keys of requests to it; its notifications stay.
     case deleteApplication(ApplicationID)
+    /// From now on the application takes nothing; its rows are deleted by `sweep`, and its own by `deleteApplication`.
+    case beginDeletion(ApplicationID)
+    /// Deletes rows of an application whose deletion has begun, `limit` at most: kept answers, sessions, gates, locks.
+    case sweep(ApplicationID, limit: Int)
     /// A source of an application that is there. It goes with its application.
     case putSource(SourceDefinition)
     case deleteSource(SourceID)
     case putResourceSet(ResourceSet)
+    /// The rules from now on, under a greater version than before.
+    case putRules(UsedRules)
     case putSession(SceneSession)
     case deleteSession(SessionKey)
     /// A gate as it is from now on; its term never falls.
@@ -45,11 +51,14 @@ package enum StoreChange: Hashable, Sendable {
 }
 
 extension StoreChange {
+    /// The number of rows that count against the bound of a transaction.
+    package var rows: Int { if case .sweep(_, let limit) = self { limit } else { 1 } }
+
     /// Shows the keys that the change changes: a plan that relies on one of them does not share a transaction with it.
     package func visitKeys(_ visit: (PlanKey) -> Void) {
         switch self {
         case .putApplication(let application): visit(.application(application.id))
-        case .deleteApplication(let id): visit(.application(id))
+        case .deleteApplication(let id), .beginDeletion(let id), .sweep(let id, _): visit(.application(id))
         case .putSource(let source):
             visit(.source(source.id))
             visit(.sources)
@@ -57,6 +66,7 @@ extension StoreChange {
             visit(.source(id))
             visit(.sources)
         case .putResourceSet: visit(.resourceSets)
+        case .putRules: visit(.rules)
         case .putSession(let session):
             visit(.session(session.key))
             visit(.sessions(session.key.application))

@@ -17,7 +17,7 @@ extension Tenant {
     /// - Parameters:
     ///   - device: That of the notification.
     ///   - gate: The gate that releases the notification, which is not asked again.
-    func gate(before outcome: ChoiceOutcome, device: DeviceID?, passing gate: GateKey? = nil) -> GateKey? {
+    package func gate(before outcome: ChoiceOutcome, device: DeviceID?, passing gate: GateKey? = nil) -> GateKey? {
         guard application.gates.onboarding != nil || !gates.isEmpty else { return nil }
         let place: DeviceID?
         switch outcome {
@@ -27,6 +27,11 @@ extension Tenant {
         }
         let key = GateKey(application: application.id, device: place)
         return key == gate || isOpen(for: place) && gates.gated(at: place) == nil ? nil : key
+    }
+
+    /// Whether the gate of a session is closed, so that content has to wait.
+    func isCovered(_ session: SceneSession) -> Bool {
+        application.gates.onboarding != nil && !gates.isOpen(for: session.device)
     }
 
     /// When the application is locked on a device, if no session comes to the foreground before; nil if it is not going to be.
@@ -44,8 +49,8 @@ extension Tenant {
 
     /// The screen of a session; nil if the application has no gate.
     package func screen(of session: SceneSession) -> ApplicationScreen? {
-        guard application.gates.onboarding != nil else { return nil }
-        return gate(of: session.device).screen(of: session.key.session)
+        guard let settings = application.gates.onboarding else { return nil }
+        return gate(of: session.device).screen(of: session, under: settings)
     }
 
     /// Shows the sessions that are connected at a gate and take part, best first, until `visit` returns false: the order is

@@ -12,11 +12,15 @@ public struct ProgressReport: Hashable, Sendable {
     public var parameters: [String]
     /// A text for clients that have none of their own for the step.
     public var defaultMessage: String
+    /// The time of the step as its client names it, as RFC 3339 writes it; nil if it names none.
+    public var time: String?
+    /// The failure of a request of the operation; nil if the step went well.
+    public var failure: RequestFailure?
 
     /// All parts at once; nothing is checked.
     public init(
         operationID: String, step: String, currentStepNumber: Int, totalNumberOfSteps: Int, parameters: [String] = [],
-        defaultMessage: String = ""
+        defaultMessage: String = "", time: String? = nil, failure: RequestFailure? = nil
     ) {
         self.operationID = operationID
         self.step = step
@@ -24,5 +28,21 @@ public struct ProgressReport: Hashable, Sendable {
         self.totalNumberOfSteps = totalNumberOfSteps
         self.parameters = parameters
         self.defaultMessage = defaultMessage
+        self.time = time
+        self.failure = failure
+    }
+}
+
+/// The failure of a request of an operation.
+public struct RequestFailure: Hashable, Sendable {
+    /// The status of the answer; nil if there was none.
+    public var status: Int?
+    /// The reason, for programs or people; may be empty.
+    public var reason: String
+
+    /// Both parts at once.
+    public init(status: Int?, reason: String) {
+        self.status = status
+        self.reason = reason
     }
 }

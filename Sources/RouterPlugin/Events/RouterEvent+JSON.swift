@@ -54,6 +54,8 @@ extension GateView {
         object.field("state", state)
         object.field("responsible", responsible)
         object.field("term", term)
+        if let reason { object.field("reason", reason) }
+        if let message { object.field("message", message) }
     }
 }
 
@@ -65,5 +67,12 @@ extension ProgressReport {
         object.field("totalNumberOfSteps", totalNumberOfSteps)
         object.array("parameters") { list in for parameter in parameters { list.element(parameter) } }
         object.field("defaultMessage", defaultMessage)
+        if let time { object.field("time", time) }
+        if let failure {
+            object.object("failure") {
+                $0.field("status", failure.status)
+                $0.field("reason", failure.reason)
+            }
+        }
     }
 }

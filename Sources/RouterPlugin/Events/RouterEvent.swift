@@ -97,11 +97,19 @@ public struct GateView: Hashable, Sendable {
     public let responsible: SessionID?
     /// The number of times that a session became responsible.
     public let term: Int64
+    /// Why the last flow failed, as the session that reported it says; nil if it says nothing, or if none failed.
+    public let reason: String?
+    /// Likewise, for people.
+    public let message: String?
 
     /// All parts at once.
-    public init(state: String, responsible: SessionID?, term: Int64) {
+    public init(
+        state: String, responsible: SessionID?, term: Int64, reason: String? = nil, message: String? = nil
+    ) {
         self.state = state
         self.responsible = responsible
         self.term = term
+        self.reason = reason
+        self.message = message
     }
 }

@@ -171,6 +171,6 @@ struct JSONScanner<Visitor: JSONVisitor> {
 }
 
 /// The text as a component of a pointer: `~` as `~0` and `/` as `~1`.
-func escapedForPointer(_ text: String) -> String {
+package func escapedForPointer(_ text: String) -> String {
     String(text.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined())
 }

@@ -12,13 +12,16 @@ public struct PluginKind<Plugin: Sendable>: Sendable {
 
     /// Whether a configuration may use it more than once: its plugins have names of their own.
     package let isRepeatable: Bool
+    /// Whether an entry without an id is of this kind.
+    package let isUsual: Bool
 
     fileprivate init(
-        _ manifest: PluginManifest, isRepeatable: Bool = false,
+        _ manifest: PluginManifest, isRepeatable: Bool = false, isUsual: Bool = false,
         _ make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> Plugin
     ) {
         self.manifest = manifest
         self.isRepeatable = isRepeatable
+        self.isUsual = isUsual
         self.make = make
     }
 }
@@ -42,12 +45,12 @@ extension RoutingRuleKind {
 extension RoutingRuleKind {
     /// A kind whose rules have names of their own, so that a configuration may use it more than once.
     package init(
-        id: PluginID, summary: String, fields: [PluginField], isRepeatable: Bool,
+        id: PluginID, summary: String, fields: [PluginField], isRepeatable: Bool, isUsual: Bool = false,
         make: @escaping @Sendable (JSONValue) throws(PluginConfigurationError) -> any RoutingRule
     ) {
         let manifest = PluginManifest(
             id: id, version: "1.0.0", kind: .rule, summary: summary, status: .experimental, fields: fields)
-        self.init(manifest, isRepeatable: isRepeatable, make)
+        self.init(manifest, isRepeatable: isRepeatable, isUsual: isUsual, make)
     }
 }
 

@@ -16,6 +16,10 @@ extension RemoteRule {
         process.processes = Int(try fields.integer("processes", in: 1...4096) ?? 32)
         process.processorSeconds = Int(try fields.integer("processorSeconds", in: 1...1_000_000) ?? 3600)
         process.network = try fields.boolean("network") ?? false
+        process.reads = try fields.strings("reads") ?? []
+        guard process.reads.count <= 64, process.reads.allSatisfy({ $0.hasPrefix("/") && !$0.utf8.contains(0) }) else {
+            throw fields.invalid("reads", because: "must be at most 64 absolute paths")
+        }
         return try RemoteRule(fields, .process(process))
     }
 
@@ -59,12 +63,16 @@ extension RemoteRule {
         PluginField("command", .strings, .required, summary: "The program and its arguments."),
         PluginField("workers", .integer, .byDefault(1), summary: "The number of processes."),
         PluginField(
-            "memoryMebibytes", .integer, .byDefault(512), unit: "MiB", summary: "The writable memory of a process."),
+            "memoryMebibytes", .integer, .byDefault(512), unit: "MiB",
+            summary: "The memory of a worker, all of its processes together."),
         PluginField("processes", .integer, .byDefault(32), summary: "Processes and threads of a worker."),
         PluginField(
             "processorSeconds", .integer, .byDefault(3600), unit: "s",
             summary: "The processor time after which a worker is replaced."),
         PluginField("network", .boolean, .byDefault(false), summary: "Whether it may use the network."),
+        PluginField(
+            "reads", .strings, .optional,
+            summary: "Files and folders that it may read, beside the system's programs and the folders of its command."),
     ]
 
     private static let ofCallOuts = [

@@ -2,7 +2,7 @@
 ///
 /// As a value it is pure like every rule: its verdict is the answer that the notification bears as a fact. A session that
 /// no answer names gets the verdict of `failure`.
-package struct RemoteRule: RoutingRule {
+package struct RemoteRule: RoutingRule, Hashable {
     /// The consequence of a missing answer.
     package enum Failure: String, CaseIterable, Hashable, Sendable {
         /// The rule has no objection.
@@ -50,7 +50,9 @@ package struct RemoteRule: RoutingRule {
     ) -> RoutingVerdict {
         guard applies(to: notification.application) else { return .accept }
         let answer = notification.answers?[id]
-        if case .released(let verdicts)? = answer { return verdicts[candidate.session] ?? .accept }
+        if case .kept(let verdicts, let others)? = answer, let verdict = verdicts[candidate.session] ?? others {
+            return verdict
+        }
         if case .verdicts(let verdicts)? = answer, let verdict = verdicts[candidate.session] { return verdict }
         switch failure {
         case .open: return .accept
@@ -63,18 +65,25 @@ package struct RemoteRule: RoutingRule {
     package func lack(for notification: NotificationView) -> String? {
         guard applies(to: notification.application) else { return nil }
         switch notification.answers?[id] {
-        case .verdicts, .released: return nil
+        case .verdicts, .kept: return nil
         case let answer: return Self.lack(answer)
         }
     }
 
     /// Whether a veto's reason is a missing answer, and no verdict of the rule.
-    package static func isLack(_ reason: String) -> Bool { reason.hasPrefix("no answer: ") }
+    package static func isLack(_ reason: String) -> Bool { reason.hasPrefix(lackPrefix) }
+
+    /// The fault in such a reason; nil if the rule was not asked.
+    package static func fault(in reason: String) -> RuleFault? {
+        isLack(reason) ? RuleFault(rawValue: String(reason.dropFirst(lackPrefix.count))) : nil
+    }
+
+    private static let lackPrefix = "no answer: "
 
     private static func lack(_ answer: RuleAnswer?) -> String {
         switch answer {
         case .fault(let fault): "no answer: \(fault.rawValue)"
-        case .verdicts, .released: "no answer: the session was not among those that the rule was asked about"
+        case .verdicts, .kept: "no answer: the session was not among those that the rule was asked about"
         case nil: "no answer: not asked"
         }
     }
@@ -94,6 +103,8 @@ package struct ProcessSettings: Hashable, Sendable {
     package var processorSeconds = 3600
     /// Whether it may use the network.
     package var network = false
+    /// Files and folders that it may read, beside the system's programs and the folders of its command.
+    package var reads: [String] = []
 
     package init(command: [String]) {
         self.command = command

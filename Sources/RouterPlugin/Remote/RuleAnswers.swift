@@ -9,6 +9,17 @@ package final class RuleAnswers: Sendable {
         self.byRule = byRule
     }
 
+    /// The vetoes of a rule's answer, in the order of the sessions.
+    package func vetoes(of rule: PluginID) -> [(session: SessionID, reason: String)] {
+        switch byRule[rule] {
+        case .verdicts(let verdicts), .kept(let verdicts, _):
+            verdicts.compactMap { session, verdict in
+                if case .veto(let reason) = verdict { (session, reason) } else { nil }
+            }.sorted { $0.session < $1.session }
+        case .fault, nil: []
+        }
+    }
+
     /// The answer of a rule; a rule that was not asked has none.
     package subscript(rule: PluginID) -> RuleAnswer? { byRule[rule] }
 }
@@ -17,8 +28,9 @@ package final class RuleAnswers: Sendable {
 package enum RuleAnswer: Hashable, Sendable {
     /// The verdict on each session that it was asked about.
     case verdicts([SessionID: RoutingVerdict])
-    /// The notification was held, and the hold is over: the rule has no objection to other sessions than these.
-    case released([SessionID: RoutingVerdict])
+    /// The part of an answer that a decision keeps for the decision that is made again: verdicts on some sessions, and the
+    /// verdict on every other one; nil if that is the consequence of a missing answer.
+    case kept([SessionID: RoutingVerdict], others: RoutingVerdict?)
     /// The rule gave no answer that can be used.
     case fault(RuleFault)
 }

@@ -92,7 +92,9 @@ package enum RuleProtocol {
             guard message["protocol"]?.asInt64 == Int64(version) else { throw .wrongProtocol }
             guard message["kind"]?.asString == "rule" else { throw .wrongPlugin }
             if let name = message["plugin"], name.asString != plugin.text { throw .wrongPlugin }
-            guard let version = message["version"]?.asString, version.utf8.count <= 64 else { throw .malformed }
+            guard let version = message["version"]?.asString, (1...64).contains(version.utf8.count),
+                version.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
+            else { throw .malformed }
             return .ready(version: version)
         case "verdicts":
             guard let id = message["id"]?.asInt64, let list = message["verdicts"]?.asArray, list.count <= 4 * candidates
@@ -128,9 +130,10 @@ package enum RuleProtocol {
         }
     }
 
-    /// One line of 1 to 200 bytes.
+    /// One line of 1 to 200 bytes without control characters, which is no reason of the router's own.
     private static func isReason(_ text: String) -> Bool {
-        (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        (1...200).contains(text.utf8.count) && !RemoteRule.isLack(text)
+            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value) }
     }
 }
 

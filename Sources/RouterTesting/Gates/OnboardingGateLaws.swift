@@ -34,7 +34,7 @@ package struct OnboardingGateLaws {
     private typealias State = OnboardingGate.State
 
     private enum Kind: CaseIterable {
-        case open, progress, succeed, fail, lock, unlock, reset, connected, left, close
+        case open, progress, succeed, fail, lock, unlock, reset, connected, takeOver, left, close
 
         /// Frequencies that let a history reach every cell: a reset would end most flows before they have begun.
         static let often: [Kind] =
@@ -55,17 +55,18 @@ package struct OnboardingGateLaws {
         case begins(State, State)
     }
 
-    private static func cell(_ state: State, _ kind: Kind) -> Cell {
+    /// - Parameter isFollowed: Whether another session is there to follow on the one that reports.
+    private static func cell(_ state: State, _ kind: Kind, isFollowed: Bool) -> Cell {
         switch (kind, state) {
         case (.open, .notOpened): .begins(.onboarding, .restoring)
-        case (.open, _), (.connected, _), (.left, _): .stays
-        case (.progress, .onboarding), (.progress, .restoring), (.progress, .resetting): .stays
+        case (.open, _), (.connected, _), (.takeOver, _), (.left, _): .stays
+        case (.progress, .onboarding), (.progress, .restoring), (.progress, .resetting), (.progress, .opened): .stays
         case (.progress, _): .refused
         case (.succeed, .onboarding), (.succeed, .restoring): .enters(.opened)
-        case (.succeed, .resetting): .enters(.notOpened)
+        case (.succeed, .resetting): .enters(isFollowed ? .onboarding : .notOpened)
         case (.succeed, .opened): .stays
         case (.succeed, _): .refused
-        case (.fail, .onboarding), (.fail, .restoring): .enters(.notOpened)
+        case (.fail, .onboarding), (.fail, .restoring): isFollowed ? .stays : .enters(.notOpened)
         case (.fail, .resetting): .stays
         case (.fail, _): .refused
         case (.lock, .opened): .enters(.locked)
@@ -106,7 +107,7 @@ package struct OnboardingGateLaws {
         switch kind {
         case .open:
             guard connected.contains(session) else { return }
-            hear(.open(by: session), kind, nil, before)
+            hear(.open(by: session, takesOver: happens(20)), kind, nil, before)
         case .progress:
             let claim = drawClaim(session)
             let report = ProgressReport(
@@ -114,11 +115,11 @@ package struct OnboardingGateLaws {
             hear(.progress(report, claim), kind, claim, before)
         case .succeed:
             let claim = drawClaim(session)
-            hear(.succeed(claim, storing: "onb_\(draw(0..<100))"), kind, claim, before)
+            hear(.succeed(claim, storing: "onb_\(draw(0..<100))", next: drawFollower(of: claim)), kind, claim, before)
         case .fail:
             let claim = drawClaim(session)
-            hear(.fail(claim), kind, claim, before)
-        case .lock: hear(.lock(next: best), kind, nil, before)
+            hear(.fail(claim, next: drawFollower(of: claim), GateFailure(session: claim.session)), kind, claim, before)
+        case .lock: hear(.lock(by: happens(50) ? best : nil, next: best), kind, nil, before)
         case .unlock:
             let claim = drawClaim(session)
             hear(.unlock(claim), kind, claim, before)
@@ -130,6 +131,9 @@ package struct OnboardingGateLaws {
         case .connected:
             guard connected.insert(session).inserted else { return }
             hear(.connected(session), kind, nil, before)
+        case .takeOver:
+            guard connected.contains(session) else { return }
+            hear(.takeOver(by: session), kind, nil, before)
         case .left:
             guard connected.remove(session) != nil else { return }
             hear(.left(session, next: best), kind, nil, before)
@@ -148,13 +152,24 @@ package struct OnboardingGateLaws {
         return OnboardingGate.Claim(speaker, term: happens(80) ? gate.term : gate.term + Int64(draw(-1..<2)))
     }
 
+    /// Another session that is connected, in half of the cases.
+    private mutating func drawFollower(of claim: OnboardingGate.Claim) -> SessionID? {
+        let others = connected.filter { $0 != claim.session }
+        return happens(50) ? others.sorted().randomElement(using: &generator) : nil
+    }
+
     // MARK: Laws
 
     private mutating func hear(
         _ event: OnboardingGate.Event, _ kind: Kind, _ claim: OnboardingGate.Claim?, _ before: OnboardingGate
     ) {
         cells.insert("\(before.state) \(kind)")
-        let cell = Self.cell(before.state, kind)
+        let isFollowed: Bool
+        switch event {
+        case .succeed(_, _, let next), .fail(_, let next, _): isFollowed = next != nil
+        default: isFollowed = false
+        }
+        let cell = Self.cell(before.state, kind, isFollowed: isFollowed)
         do {
             let actions = try gate.handle(event)
             if let claim, let wrong = wrong(claim, kind, cell, before) { fail("\(event) was taken: \(wrong)") }
@@ -180,6 +195,8 @@ package struct OnboardingGateLaws {
         if claim.term != before.term { return "it is of another term" }
         // Outside a flow, any session may start a reset.
         if kind == .reset, !before.state.needsSomebody { return nil }
+        // While the application is in use, any session may report an operation.
+        if kind == .progress, before.state == .opened { return nil }
         return claim.session == before.responsible ? nil : "another session is responsible"
     }
 
@@ -199,7 +216,8 @@ package struct OnboardingGateLaws {
             }
         if (gate.onboardingID != nil) != isKnown { fail("\(event) leaves \(gate.onboardingID ?? "nothing") stored") }
         if let kept = before.onboardingID, let now = gate.onboardingID, kept != now { fail("\(kept) became \(now)") }
-        if gate.term != before.term || !gate.state.isFlow, gate.progress != nil { fail("\(event) keeps old progress") }
+        let begins = gate.term != before.term || gate.state != before.state
+        if begins || !gate.state.isFlow && !gate.isOpen, gate.progress != nil { fail("\(event) keeps old progress") }
         if case .progress(let report, _) = event, gate.progress != report { fail("\(report) was forgotten") }
     }
 
@@ -212,11 +230,12 @@ package struct OnboardingGateLaws {
             actions.contains(action) == isExpected ? nil : "\(event) \(isExpected ? "does not say" : "says") \(action)"
         }
         let isAnnounced = gate.responsible != before.responsible || gate.term != before.term
-        let hides = gate.term != before.term || before.isOpen && !gate.isOpen
+        let stops = before.state != .notOpened && gate.state == .notOpened
+        let hides = gate.term != before.term || before.isOpen && !gate.isOpen || stops
         var comer: SessionID?
         if case .connected(let session) = event { comer = session }
-        if case .open(let session) = event { comer = session }
-        let hidesComer = comer.map { gate.screen(of: $0) == .screenshot } ?? false
+        if case .open(let session, _) = event { comer = session }
+        let hidesComer = comer.map { !gate.isOpen && gate.responsible != $0 } ?? false
         var isProgress = false
         if case .progress = event { isProgress = true }
         var isReset = false
@@ -229,10 +248,24 @@ package struct OnboardingGateLaws {
                 hides ? nil : expect(.hideApplicationScreen(session), hidesComer)
             },
             expect(.showApplicationScreens, gate.isOpen && !before.isOpen),
-            expect(.showProgress, isProgress),
+            expect(.showProgress, isProgress && before.state.isFlow),
             expect(.wipe, isReset),
+            expectFollower(event, before),
         ]
         for case let fault? in faults { fail(fault) }
+    }
+
+    /// A session that waits follows on one that has failed, or has ended a reset; or one that takes over.
+    private func expectFollower(_ event: OnboardingGate.Event, _ before: OnboardingGate) -> String? {
+        let follower: SessionID?
+        switch event {
+        case .fail(_, let next, _): follower = before.state == .resetting ? nil : next
+        case .succeed(_, _, let next): follower = before.state == .resetting ? next : nil
+        case .takeOver(let session): follower = before.state.needsSomebody ? session : nil
+        default: follower = nil
+        }
+        guard let follower, gate.responsible != follower else { return nil }
+        return "\(event) leaves \(gate.responsible?.text ?? "none") responsible, not \(follower)"
     }
 
     private mutating func checkReign(_ before: OnboardingGate) {
@@ -248,7 +281,9 @@ package struct OnboardingGateLaws {
         }
         let shown = sessions.map { gate.screen(of: $0) }
         if gate.isOpen != shown.allSatisfy({ $0 == .app }) { fail("\(gate.state) shows \(shown)") }
-        if shown.count(where: { $0 == .onboarding }) > 1 { fail("two screens show the steps") }
+        if gate.state != .notOpened, shown.count(where: { $0 == .onboarding }) > 1 {
+            fail("two screens show the steps")
+        }
     }
 
     private mutating func fail(_ violation: String) { violations.append(violation) }

@@ -39,6 +39,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case countsInMemory
     /// Tries are not recovered.
     case forgetsTries
+    /// Deletions that have begun are not recovered.
+    case forgetsDeletions
     /// Reports of an earlier term count as reports of the current one.
     case hearsStaleTerms
     /// Applications that were left are not locked.
@@ -47,10 +49,22 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case tellsTheGone
     /// Scenes are not told that they are connected.
     case skipsConnecting
+    /// A scene is told of content with its connection, at a closed gate too.
+    case showsBeforeCover
+    /// Waiting scenes are not told that a flow has failed, or that a reset has ended.
+    case keepsFailuresQuiet
+    /// The gate waits for a session that has fallen silent.
+    case waitsForTheSilent
+    /// The gate waits for a session that is out of sight.
+    case waitsForTheHidden
+    /// Notifications for the person from before a reset are left to the next one.
+    case showsTheNext
     /// Attempts are started although the process drains.
     case ignoresDraining
     /// Outcomes of attempts are dropped while the process drains.
     case dropsLateOutcomes
+    /// Memory forgets the vetoes of decisions.
+    case forgetsVetoes
 }
 
 extension EngineDriver {
@@ -116,7 +130,7 @@ extension EngineDriver {
             plan.changes.removeAll { change in
                 if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
             }
-        default: break
+        default: spoilGates(of: &plan, sabotage, command)
         }
     }
 
@@ -147,6 +161,7 @@ extension EngineDriver {
         case .appliesBeforeCommit: effects += loop.committed(transaction.withoutJobs, at: now)
         case .countsInMemory: written.removeAll(where: \.countsTry)
         case .opensGates: reported.changes = written.map(\.withOpenGate)
+        case .forgetsVetoes: reported.changes = written.map(\.withoutVetoes)
         default: break
         }
         if let error = write(transaction, written) {
@@ -214,6 +229,19 @@ extension EngineLoop.Transaction {
 extension StoreChange {
     /// Whether the change counts a try that is about to be made.
     fileprivate var countsTry: Bool { if case .putPasscodeLock(let lock) = self { lock.isOnTrial } else { false } }
+
+    /// The same change without the vetoes of its decision.
+    fileprivate var withoutVetoes: StoreChange {
+        switch self {
+        case .insert(var new):
+            new.decision.vetoes = []
+            return .insert(new)
+        case .reassign(let sequence, var decision, let placement):
+            decision.vetoes = []
+            return .reassign(sequence, decision, placement)
+        default: return self
+        }
+    }
 
     /// The same change with an open gate.
     fileprivate var withOpenGate: StoreChange {

@@ -92,6 +92,7 @@ extension World {
         if happens(options.motion) { move() }
         if happens(options.gate) { speakAtGate() }
         if happens(options.passcode) { speakOfPasscode() }
+        maybeReload()
         if happens(options.crash / 2) { crash("before its turn") }
         drive()
         if happens(options.crash / 2) { crash("after its turn") }

@@ -1,4 +1,5 @@
 package import Router
+package import RouterPlugin
 
 /// The parameters of a simulation. All of them follow from the seed, so that a report needs only the seed.
 package struct SimulationOptions: Sendable, CustomStringConvertible {
@@ -11,6 +12,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var retrySchedule: [Int]
     package var moveLimit: Int
     package var rules: [SimulatedRule.Kind]
+    /// The consequence of a missing answer of the remote rule; nil without a remote rule.
+    package var remote: RemoteRule.Failure?
     package var retention: RetentionPolicy
     /// Chances per tick, in per mille.
     package var ingest: Int
@@ -38,6 +41,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var refusal: Int
     /// Chance per tick that the process stops gracefully, in per mille.
     package var stop: Int
+    /// Chance per tick that the rules are replaced, in per mille.
+    package var reload: Int
 
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -75,6 +80,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         locked = draw(0, 500, 1000)
         refusal = draw(0, 50, 300)
         stop = draw(0, 10, 40)
+        reload = draw(0, 0, 20, 100)
+        remote = [nil, nil, .open, .closed].randomElement(using: &generator) ?? nil
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -82,10 +89,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     package var description: String {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
-        \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), ingest \(ingest)‰, \
+        \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), \
+        remote \(remote?.rawValue ?? "none"), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
-        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
+        commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
         behaviour changes \(behaviourChange)‰, trouble \(trouble)‰, repetition \(repetition)‰, kept for \
         \(retention.ageMilliseconds.map { "\($0)ms" } ?? "ever"), \(retention.repeatMilliseconds)ms if larger than \
         \(retention.maximumBytes.map { "\($0)" } ?? "anything")
@@ -152,6 +160,8 @@ package struct SimulationStatistics: Hashable, Sendable {
     /// How often the process stopped gracefully, and how many outcomes it could not commit then.
     package var stops = 0
     package var losses = 0
+    /// How often the rules were replaced.
+    package var reloads = 0
 
     package init() {}
 
@@ -181,6 +191,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.postponements += right.postponements
         sum.stops += right.stops
         sum.losses += right.losses
+        sum.reloads += right.reloads
         return sum
     }
 }

@@ -65,15 +65,21 @@ package final class ModelStore: Store {
     ) throws(StoreError) -> RecoveredState {
         try reading { model in
             RecoveredState(
-                applications: model.applications.values.sorted { $0.id < $1.id },
-                sources: model.sources.values.sorted { $0.id < $1.id },
-                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name },
-                sessions: model.sessions.values.sorted { $0.creationSequence < $1.creationSequence },
-                gates: model.gates.values.sorted { $0.key < $1.key },
+                applications: model.applications.values.filter { !model.deleting.contains($0.id) }
+                    .sorted { $0.id < $1.id },
+                deletions: model.deleting.sorted().compactMap { model.applications[$0] },
+                sources: model.sources.values.filter { !model.deleting.contains($0.application) }
+                    .sorted { $0.id < $1.id },
+                resourceSets: model.resourceSets.values.sorted { $0.name < $1.name }, rules: model.rules,
+                sessions: model.sessions.values.filter { !model.deleting.contains($0.key.application) }
+                    .sorted { $0.creationSequence < $1.creationSequence },
+                gates: model.gates.values.filter { !model.deleting.contains($0.key.application) }
+                    .sorted { $0.key < $1.key },
                 unsettled: model.notifications.values.filter { !$0.stored.state.isSettled }
                     .sorted { $0.stored.sequence < $1.stored.sequence }.map(UnsettledNotification.init),
                 replays: model.replays.values.sorted { $0.id < $1.id },
-                passcodeLocks: model.passcodeLocks.values.sorted { $0.key < $1.key },
+                passcodeLocks: model.passcodeLocks.values.filter { !model.deleting.contains($0.key.application) }
+                    .sorted { $0.key < $1.key },
                 lastSequence: model.lastSequence, lastCreationSequence: model.lastCreationSequence,
                 newestTime: model.newestTime)
         }

@@ -146,7 +146,10 @@ struct StoreHistory {
         place(moved, placement)
         let reason = text()
         return .reassign(
-            moved.sequence, Decision(tier: pick(Tier.allCases), session: SessionID(unchecked: reason), reason: reason),
+            moved.sequence,
+            Decision(
+                tier: pick(Tier.allCases), session: SessionID(unchecked: reason), reason: reason,
+                rulesVersion: Int64(reason.utf8.count)),
             placement)
     }
 

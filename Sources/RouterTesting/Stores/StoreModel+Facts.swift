@@ -11,6 +11,7 @@ extension StoreModel {
         case .retained(let limit): .retained(retained(limit: limit))
         case .replayable(let replay, let limit, let examined):
             .replayable(replayable(replay, limit: limit, examined: examined))
+        case .belongings(let id, let limit): .belongings(min(belongings(of: id), limit))
         }
     }
 

@@ -7,6 +7,7 @@ import RouterPlugin
 /// - A notification id belongs to one notification permanently.
 /// - A dedupe key belongs to one notification, and the key of an answer to one answer, as long as the application
 ///   exists and neither has been forgotten.
+/// - An application whose deletion has begun stays as it is until it is deleted; no other one is swept.
 /// - A session belongs to an application that exists, and so do a gate and the lock of a passcode; the term of a gate
 ///   does not decrease.
 /// - Attempts and retries belong to a notification in a lane; their numbers increase; the last number is the progress.
@@ -21,8 +22,10 @@ import RouterPlugin
 /// all changes since `begin`.
 struct StoreModel: Sendable {
     private(set) var applications: [ApplicationID: Application] = [:]
+    private(set) var deleting: Set<ApplicationID> = []
     private(set) var sources: [SourceID: SourceDefinition] = [:]
     private(set) var resourceSets: [String: ResourceSet] = [:]
+    private(set) var rules: KeptRules?
     private(set) var sessions: [SessionKey: SceneSession] = [:]
     private(set) var gates: [GateKey: OnboardingGate] = [:]
     private(set) var notifications: [NotificationSequence: Entry] = [:]
@@ -59,8 +62,10 @@ struct StoreModel: Sendable {
     /// A former value.
     private enum Undo: Sendable {
         case application(ApplicationID, Application?)
+        case deleting(Set<ApplicationID>)
         case source(SourceID, SourceDefinition?)
         case resourceSet(String, ResourceSet?)
+        case rules(KeptRules?)
         case session(SessionKey, SceneSession?)
         case gate(GateKey, OnboardingGate?)
         case notification(NotificationSequence, Entry?)
@@ -91,8 +96,10 @@ struct StoreModel: Sendable {
         while let change = journal.popLast() {
             switch change {
             case .application(let id, let before): applications[id] = before
+            case .deleting(let before): deleting = before
             case .source(let id, let before): sources[id] = before
             case .resourceSet(let name, let before): resourceSets[name] = before
+            case .rules(let before): rules = before
             case .session(let key, let before): sessions[key] = before
             case .gate(let key, let before): gates[key] = before
             case .notification(let sequence, let before): replace(sequence, by: before)
@@ -113,13 +120,26 @@ struct StoreModel: Sendable {
 
     mutating func apply(_ change: StoreChange) throws(StoreError) {
         switch change {
-        case .putApplication(let application): set(application, for: application.id)
+        case .putApplication(let application):
+            try check(!deleting.contains(application.id), "the application \(application.id) is being deleted")
+            set(application, for: application.id)
         case .deleteApplication(let id): delete(id)
+        case .beginDeletion(let id):
+            try check(
+                applications[id] != nil && !deleting.contains(id), "there is no application \(id) to delete")
+            journal.append(.deleting(deleting))
+            deleting.insert(id)
+        case .sweep(let id, let limit):
+            try check(deleting.contains(id), "the application \(id) is not being deleted")
+            sweep(id, limit: limit)
         case .putSource(let source): try put(source)
         case .deleteSource(let id): set(nil, for: id)
         case .putResourceSet(let resources):
             journal.append(.resourceSet(resources.name, resourceSets[resources.name]))
             resourceSets[resources.name] = resources
+        case .putRules(let used):
+            journal.append(.rules(rules))
+            rules = used.kept
         case .putSession(let session): try put(session)
         case .deleteSession(let key): set(nil, for: key)
         case .putGate(let gate): try put(gate)
@@ -163,6 +183,39 @@ struct StoreModel: Sendable {
             journal.append(.answer(key, answer))
         }
         set(nil, for: id)
+        journal.append(.deleting(deleting))
+        deleting.remove(id)
+    }
+
+    /// How many rows a sweep of the application has to delete.
+    func belongings(of id: ApplicationID) -> Int {
+        answers.keys.count { $0.application == id } + sessions.keys.count { $0.application == id }
+            + gates.keys.count { $0.application == id } + passcodeLocks.keys.count { $0.application == id }
+    }
+
+    private mutating func sweep(_ id: ApplicationID, limit: Int) {
+        var room = limit
+        func next<Key>(_ keys: some Sequence<Key>, _ application: (Key) -> ApplicationID) -> [Key] {
+            Array(keys.filter { application($0) == id }.prefix(room))
+        }
+        for key in next(answers.keys, \.application) {
+            journal.append(.answer(key, answers[key]))
+            answers[key] = nil
+            room -= 1
+        }
+        for key in next(sessions.keys, \.application) {
+            set(nil, for: key)
+            room -= 1
+        }
+        for key in next(gates.keys, \.application) {
+            set(nil, for: key)
+            room -= 1
+        }
+        for key in next(passcodeLocks.keys, \.application) {
+            journal.append(.passcodeLock(key, passcodeLocks[key]))
+            passcodeLocks[key] = nil
+            room -= 1
+        }
     }
 
     private mutating func put(_ source: SourceDefinition) throws(StoreError) {

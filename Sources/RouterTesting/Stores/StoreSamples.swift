@@ -76,7 +76,7 @@ enum StoreSamples {
         case .onboardingSceneDidChange, .passcodeSceneDidChange:
             return .gate(OnboardingGate(GateKey(application: gallery, device: nil)), nil)
         case .hideApplicationScreen, .showApplicationScreen, .showProgressScreen:
-            return .gate(gate(gallery, text, term: .max), session)
+            return .gate(gate(gallery, text, term: .max, isTold: true), session)
         case .didDiscardSceneSessions:
             let userInfo = (try? JSONDocument(parsing: Array(userInfo.utf8))) ?? .emptyObject
             return .discarded([
@@ -115,13 +115,23 @@ enum StoreSamples {
     }
 
     /// A gate with every field set, each text a hostile one.
-    static func gate(_ application: ApplicationID, _ text: String, term: Int64) -> OnboardingGate {
+    ///
+    /// - Parameter isTold: Whether it is one that sessions are told of, without the fields that only the router knows.
+    static func gate(
+        _ application: ApplicationID, _ text: String, term: Int64, isTold: Bool = false
+    ) -> OnboardingGate {
         let report = ProgressReport(
             operationID: text, step: "", currentStepNumber: 1, totalNumberOfSteps: .max, parameters: [text, "", text],
-            defaultMessage: text)
+            defaultMessage: text, time: text, failure: RequestFailure(status: nil, reason: text))
         return OnboardingGate(
             GateKey(application: application, device: DeviceID(unchecked: text)), state: .restoring,
-            responsible: SessionID(unchecked: text), term: term, onboardingID: text, progress: report)
+            responsible: SessionID(unchecked: text), term: term, onboardingID: text, progress: report,
+            forgottenThrough: isTold ? nil : NotificationSequence(.max),
+            configuration: isTold ? nil : JSONDocument(.object(JSONObject())),
+            operations: [
+                report, ProgressReport(operationID: "", step: text, currentStepNumber: 1, totalNumberOfSteps: 1),
+            ],
+            failure: GateFailure(session: SessionID(unchecked: text), reason: text))
     }
 
     /// Keys of both kinds, with windows that are open at either end, at both, and at none.
@@ -181,7 +191,8 @@ enum StoreSamples {
                 headOfLine: .skip(afterAttempts: 3), lifeCycleEvents: false),
             gates: GateSettings(
                 onboarding: OnboardingSettings(
-                    isConfigured: false, demoConfiguration: text, closesWithLastScene: true,
+                    isConfigured: false, demoConfiguration: text, closesWithLastScene: true, coversInBackground: true,
+                    keepsHeldOnReset: true,
                     prompts: PromptTexts([
                         PromptTexts.Entry(language: "de-at", prompt: .title, text: text),
                         PromptTexts.Entry(language: "de", prompt: .switchWindow, text: ""),
@@ -225,7 +236,7 @@ enum StoreSamples {
                 Veto(session: SessionID(unchecked: text), rule: source, reason: text),
                 Veto(session: SessionID(unchecked: "s2"), rule: otherSource, reason: ""),
             ],
-            rerouteOf: SessionID(unchecked: text), registryVersion: .max)
+            rerouteOf: SessionID(unchecked: text), registryVersion: .max, rulesVersion: .max)
         notification.placement = .held(until: .distantFuture)
         return notification
     }

@@ -27,7 +27,9 @@ extension StoreSuite {
         try trial.store.commit([.settle(first.sequence, .delivered, at: Timestamp(milliseconds: 5))])
         try trial.store.commit([.settle(held.sequence, .expired, at: Timestamp(milliseconds: 5))])
         // Later decisions about the second notification do not change the first answer.
-        let later = Decision(tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9)
+        let later = Decision(
+            tier: .prefers, session: SessionID(unchecked: "s9"), reason: "later", registryVersion: 9,
+            rulesVersion: 4)
         for decision in [later, first.decision] {
             try trial.store.commit([.reassign(second.sequence, decision, .lane)])
         }

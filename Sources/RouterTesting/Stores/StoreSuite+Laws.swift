@@ -11,7 +11,9 @@ extension StoreSuite {
         try trial.store.commit([.insert(held), .insert(StoreSamples.notification(2))])
         var expected = StoredNotification(expected: held)
 
-        let decision = Decision(tier: .prefers, session: SessionID(unchecked: "s2"), reason: "r", registryVersion: 9)
+        let decision = Decision(
+            tier: .prefers, session: SessionID(unchecked: "s2"), reason: "r", registryVersion: 9,
+            rulesVersion: 5)
         try trial.store.commit([.reassign(sequence, decision, .lane)])
         expected.decision = decision
         expected.state = .waiting

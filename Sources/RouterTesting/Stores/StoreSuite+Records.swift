@@ -16,6 +16,18 @@ extension StoreSuite {
         }
     }
 
+    /// The last rules are read back as they were put.
+    static func rules(_ trial: StoreTrial<some Store>) throws {
+        for version: Int64 in [1, 2, .max] {
+            let origin = KeptRules.Origin.allCases[Int(version % 2)]
+            let kept = KeptRules(version: version, origin: origin, document: [0, 0xFF] + Array("[]".utf8))
+            try trial.store.commit([.putRules(UsedRules(kept, []))])
+            trial.expectSame(try trial.store.recover().rules, kept, "the rules")
+            try trial.reopen()
+            trial.expectSame(try trial.store.recover().rules, kept, "the rules of before")
+        }
+    }
+
     /// Applications and sessions are read back as they were put, sessions in the order of their creation.
     static func registry(_ trial: StoreTrial<some Store>) throws {
         var applications: [Application] = []

@@ -43,8 +43,10 @@ package enum StoreSuite {
         run("retention", retention)
         run("lists", lists)
         run("replays", replays)
+        run("rules", rules)
         run("gates", gates)
         run("passcodes", passcodes)
+        run("deletions", deletions)
         for seed in [seed, seed &+ 1, seed &+ 2] {
             run("history with seed \(seed)") { try history(seed: seed, $0) }
         }

@@ -84,7 +84,7 @@ extension APNsVerdict {
 extension APNsRefusal {
     fileprivate init(_ refusal: Refusal, at now: Timestamp, namingOthers: Bool) {
         switch refusal {
-        case .unknownApplication(let id): self = .unknownApplication(id)
+        case .unknownApplication(let id), .applicationDeleting(let id): self = .unknownApplication(id)
         case .unknownDevice(let isElsewhere):
             let isForeign = isElsewhere && namingOthers
             self.init(

@@ -1,20 +1,29 @@
+import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle
 import UnixSignals
 
-/// The minimal receiver: reads each body and answers 204.
+/// The minimal receiver: reads each body and answers 204, or as it is told.
 package struct EchoApp: Sendable {
     private let address: ListenAddress
     private let onReceived: (@Sendable (_ webhookID: String) -> Void)?
+    private let answer: (@Sendable (_ webhookID: String, _ path: String) async -> Int)?
     /// The stream ends when the receiver is told to stop.
     private let life = AsyncStream<Never>.makeStream()
 
-    /// - Parameter onReceived: Called for each request that has a `webhook-id`, before it is answered.
-    package init(address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil) {
+    /// - Parameters:
+    ///   - onReceived: Called for each request that has a `webhook-id`, before it is answered.
+    ///   - answer: The status of the answer to a request that has a `webhook-id`; nil answers 204. The wait for it is cancelled
+    ///     when the receiver is told to stop.
+    package init(
+        address: ListenAddress, onReceived: (@Sendable (_ webhookID: String) -> Void)? = nil,
+        answer: (@Sendable (_ webhookID: String, _ path: String) async -> Int)? = nil
+    ) {
         self.address = address
         self.onReceived = onReceived
+        self.answer = answer
     }
 
     /// Serves until it is told to stop, or the process is told to end.
@@ -25,10 +34,13 @@ package struct EchoApp: Sendable {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in
             _ = try await request.bytes(atMost: DaemonLimits.bodyBytes)
-            if let onReceived, let id = request.sourceHeaders.first(where: { $0.name == "webhook-id" })?.value {
-                onReceived(id)
+            guard let id = request.sourceHeaders.first(where: { $0.name == "webhook-id" })?.value else {
+                return Response(status: .noContent)
             }
-            return Response(status: .noContent)
+            onReceived?(id)
+            guard let answer else { return Response(status: .noContent) }
+            let status = await cancelWhenGracefulShutdown { await answer(id, request.uri.path) }
+            return Response(status: .init(code: status), headers: status == 429 ? [.retryAfter: "1"] : [:])
         }
         var logger = Logger(label: "routerd.echo")
         // Connections that were open at the stop are not worth a log line to the caller that stopped the server.

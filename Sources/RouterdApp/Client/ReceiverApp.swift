@@ -1,38 +1,52 @@
+import HTTPTypes
 import Hummingbird
 package import Logging
 import NIOCore
 package import Plugins
-import RouterPlugin
+package import RouterPlugin
 
 /// A small receiver of webhooks: verifies each signature, reports each webhook, and answers as configured.
 package struct ReceiverApp: Sendable {
     /// A webhook received.
     package struct Received: Sendable {
+        package var receivedAt: Timestamp
         package var path: String
+        /// The path with its query.
+        package var target: String
+        /// In the order in which they came, with names in lower case.
+        package var headers: [(name: String, value: String)]
         package var webhookID: String
         package var attempt: String
         package var type: String
         /// The keys that signed it, by their places in the list; empty if none did, nil if no key is known.
         package var verifiedBy: [Int]?
+        /// The reason why it is not verified.
+        package var fault: WebhookVerificationError?
         package var body: [UInt8]
+
+        /// `valid`, `invalid` or `unchecked`.
+        package var signature: String { verifiedBy.map { $0.isEmpty ? "invalid" : "valid" } ?? "unchecked" }
     }
 
     private let address: ListenAddress
     private let keys: [WebhookVerificationKey]
     private let status: Int
+    private let inspector: Inspector?
     private let clock = SteadyClock()
     private let onReceived: @Sendable (Received) -> Void
 
     /// - Parameters:
     ///   - keys: Any of them may have signed; without keys, signatures are not checked.
     ///   - status: The status that answers verified webhooks; others get 401.
+    ///   - inspector: Shows the webhooks on a page, and answers them in place of `status`.
     package init(
-        address: ListenAddress, keys: [WebhookVerificationKey], status: Int = 204,
+        address: ListenAddress, keys: [WebhookVerificationKey], status: Int = 204, inspector: Inspector? = nil,
         onReceived: @escaping @Sendable (Received) -> Void
     ) {
         self.address = address
         self.keys = keys
         self.status = status
+        self.inspector = inspector
         self.onReceived = onReceived
     }
 
@@ -40,6 +54,7 @@ package struct ReceiverApp: Sendable {
         let router = Hummingbird.Router(context: RouterdContext.self)
         router.post("**") { request, _ in try await receive(request) }
         router.post("/") { request, _ in try await receive(request) }
+        inspector?.add(to: router)
         let application = Application(
             router: router, server: .heldHTTP1,
             configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
@@ -50,22 +65,40 @@ package struct ReceiverApp: Sendable {
     private func receive(_ request: Request) async throws -> Response {
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let headers = request.sourceHeaders
-        let verifiedBy = verify(headers, body)
+        let (verifiedBy, fault) = verify(headers, body)
         let value = try? JSONValue(parsing: body, limits: .configuration)
         func header(_ name: String) -> String { headers.first { $0.name == name }?.value ?? "" }
-        onReceived(
-            Received(
-                path: request.uri.path, webhookID: header("webhook-id"), attempt: header("webhook-attempt"),
-                type: value?["type"]?.asString ?? "", verifiedBy: verifiedBy, body: body))
+        let received = Received(
+            receivedAt: clock.wall, path: request.uri.path, target: request.uri.description, headers: headers,
+            webhookID: header("webhook-id"), attempt: header("webhook-attempt"), type: value?["type"]?.asString ?? "",
+            verifiedBy: verifiedBy, fault: fault, body: body)
+        onReceived(received)
+        if let inspector { return try await inspector.answer(received).response }
         return Response(status: verifiedBy?.isEmpty == true ? .unauthorized : .init(code: status))
     }
 
-    private func verify(_ headers: [(name: String, value: String)], _ body: [UInt8]) -> [Int]? {
-        guard !keys.isEmpty else { return nil }
+    private func verify(
+        _ headers: [(name: String, value: String)], _ body: [UInt8]
+    ) -> (keys: [Int]?, fault: WebhookVerificationError?) {
+        guard !keys.isEmpty else { return (nil, nil) }
         do {
-            return try StandardWebhooksVerifier.verify(headers: headers, body: body, keys: keys, now: clock.wall).keys
+            let now = clock.wall
+            return (try StandardWebhooksVerifier.verify(headers: headers, body: body, keys: keys, now: now).keys, nil)
         } catch {
-            return []
+            return ([], error)
         }
+    }
+}
+
+extension WebhookAnswer {
+    fileprivate var response: Response {
+        var response = Response(status: .init(code: status))
+        if let retryAfterSeconds { response.headers[.retryAfter] = "\(retryAfterSeconds)" }
+        if !body.isEmpty {
+            let isJSON = (try? JSONValue(parsing: Array(body.utf8), limits: .configuration)) != nil
+            response.headers[.contentType] = isJSON ? "application/json" : "text/plain; charset=utf-8"
+            response.body = ResponseBody(byteBuffer: ByteBuffer(string: body))
+        }
+        return response
     }
 }

@@ -18,14 +18,16 @@ package struct ConfigurationLoader {
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
             "passcodes", "apns", "plugins",
-            "apiKeys", "rules", "passcodeValidators", "observers",
+            "apiKeys", "rules", "rulesFrom", "tests", "passcodeValidators", "observers",
         ],
         "/log": ["level"],
         "/http": [
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress", "allowedOrigins",
         ],
-        "/delivery": ["slots", "slotsPerOrigin", "slowSlots", "connections", "certificateAuthorityFile"],
+        "/delivery": [
+            "slots", "slotsPerOrigin", "slowSlots", "connections", "presenceSeconds", "certificateAuthorityFile",
+        ],
         "/retention": ["days", "maxBytes", "repeatHours"],
         "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
         "/egress": ["grants"],

@@ -19,6 +19,8 @@ package struct DaemonConfiguration: Sendable {
     /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
     package var slotsPerOrigin: Int?
     package var slowSlots: Int?
+    /// The time for which a session counts as connected without a connection to its stream.
+    package var presenceSeconds = RouterLimits.presenceSeconds
     /// How many connections to receivers are kept, those in use included; nil takes twice the slots.
     package var connections: Int?
     /// How many threads look up names that were found before, and slow names; nil takes the transport's number.
@@ -40,6 +42,18 @@ package struct DaemonConfiguration: Sendable {
     /// How the APNs provider API is served.
     package var apns = APNsSettings()
     package var rules: [any RoutingRule] = []
+    /// The list of rules as it was written, as JSON.
+    package var ruleDocument = Array("[]".utf8)
+    /// Where rules come from at a start.
+    package var rulesFrom = RulesFrom.database
+
+    /// Where rules come from at a start.
+    package enum RulesFrom: String, CaseIterable, Sendable {
+        /// From the last request that put rules, else from the configuration.
+        case database
+        /// From the configuration alone: requests put none.
+        case configuration
+    }
     /// The folder with the working folders of plugins; nil takes `plugins` beside the database.
     package var pluginFolder: String?
     /// The program whose command `plugin-child` confines plugins.
@@ -80,7 +94,11 @@ package struct DaemonConfiguration: Sendable {
     }
 
     /// Caps on the attempts under way.
-    package var caps: DeliveryCaps { DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots) }
+    package var caps: DeliveryCaps {
+        var caps = DeliveryCaps(slots: slots, perOrigin: slotsPerOrigin, slow: slowSlots)
+        caps.presenceSeconds = presenceSeconds
+        return caps
+    }
 
     /// Reads all layers.
     ///
@@ -106,6 +124,9 @@ package struct DaemonConfiguration: Sendable {
             configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, slots)
         }
         loader.read("delivery.slowSlots") { configuration.slowSlots = try ConfigurationLoader.integer($0, slots) }
+        loader.read("delivery.presenceSeconds") {
+            configuration.presenceSeconds = try ConfigurationLoader.integer($0, DaemonLimits.presenceSeconds)
+        }
         loader.read("delivery.connections") { configuration.connections = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.certificateAuthorityFile") {
             // libcurl reads the file at the first delivery over TLS; a fault is found here, at the start.
@@ -122,6 +143,9 @@ package struct DaemonConfiguration: Sendable {
         configuration.keys = loader.keys()
         configuration.apns = loader.apns(isDevelopment: configuration.keys.isEmpty)
         configuration.rules = loader.rules(plugins.rules)
+        if let file { configuration.ruleDocument = file.ruleDocument }
+        loader.read("rulesFrom") { configuration.rulesFrom = try ConfigurationLoader.choice($0) }
+        _ = loader.tests()
         configuration.passcodeValidators = loader.passcodeValidators(plugins.passcodeValidators)
         configuration.observers = loader.observers(plugins.observers)
         if configuration.keys.isEmpty, !configuration.listen.isLoopback {

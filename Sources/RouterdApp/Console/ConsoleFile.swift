@@ -6,10 +6,29 @@ import NIOCore
 struct ConsoleFile: Sendable {
     let name: String
     let contentType: String
-    let text: String
+    let bytes: [UInt8]
+
+    static let index = ConsoleFile(name: "index.html", contentType: "text/html", bytes: PackageResources.index_html)
 
     /// All files; the first one is the page itself.
-    static let all = [index, style, app, base, route, notification, lists]
+    static let all = [
+        index, style, base, script("app.js", PackageResources.app_js), script("route.js", PackageResources.route_js),
+        script("notification.js", PackageResources.notification_js), script("lists.js", PackageResources.lists_js),
+    ]
+
+    /// The page of `routerd receive --ui`.
+    static let inspectorPage = ConsoleFile(
+        name: "inspector.html", contentType: "text/html", bytes: PackageResources.inspector_html)
+    /// The files that the inspector's page asks for.
+    static let inspector = [style, base, script("inspector.js", PackageResources.inspector_js)]
+
+    private static let style = ConsoleFile(
+        name: "style.css", contentType: "text/css", bytes: PackageResources.style_css)
+    private static let base = script("base.js", PackageResources.base_js)
+
+    private static func script(_ name: String, _ bytes: [UInt8]) -> ConsoleFile {
+        ConsoleFile(name: name, contentType: "text/javascript", bytes: bytes)
+    }
 
     /// Nothing but the console's own files may run, and only the daemon may be asked.
     private static let policy =
@@ -19,12 +38,12 @@ struct ConsoleFile: Sendable {
     /// The file as an answer.
     var response: Response {
         var headers: HTTPFields = [
-            .contentType: contentType, .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
+            .contentType: "\(contentType); charset=utf-8", .cacheControl: "no-cache", .xContentTypeOptions: "nosniff",
         ]
         headers[.contentSecurityPolicy] = Self.policy
         if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "no-referrer" }
         return Response(
-            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 

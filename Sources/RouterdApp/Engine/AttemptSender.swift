@@ -48,6 +48,11 @@ struct AttemptSender: Sendable {
         }
     }
 
+    /// Returns when all attempts that were sent before have been handed to their transport.
+    func handedOver() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
+
     private func transmit(_ attempt: AttemptStart, _ report: @escaping StreamHub.Finish) {
         let finish: @Sendable (TransferResult) -> Void = { _ = report($0, nil) }
         do {

@@ -6,30 +6,21 @@ import Router
 /// A line shows only the origin of an endpoint: paths and queries may hold secrets.
 struct DeliveryEventLog {
     let logger: Logger
-    private var counts: [String: Int] = [:]
-
-    /// All kinds, in order of their names.
-    static let names = [
-        "breakerClosed", "breakerDisabled", "breakerHalfOpened", "breakerOpened", "certificateRefused",
-        "credentialsRefused", "endpointRedirects", "payloadMissing", "sessionDisabled", "sessionEnabled",
-        "storeContradicted",
-    ]
+    /// The number of events of each kind since the start; a kind without any has no entry.
+    private(set) var counts: [DeliveryEventKind: Int] = [:]
 
     init(logger: Logger) { self.logger = logger }
-
-    /// The number of events of each kind since the start, in order of the kinds' names.
-    var figures: [(name: String, count: Int)] { counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
     /// The store has refused a change because its rows differ from memory. That happens only by a defect of the daemon
     /// or by another program that writes to the database.
     mutating func addContradiction(_ error: StoreError) {
-        counts["storeContradicted", default: 0] += 1
+        counts[.storeContradicted, default: 0] += 1
         logger.error("a change contradicts the store", metadata: ["error": "\(error)"])
     }
 
     mutating func add(_ events: [DeliveryEvent]) {
         for event in events {
-            counts[event.name, default: 0] += 1
+            counts[event.kind, default: 0] += 1
             switch event {
             case .endpoint(.breaker(let endpoint, let transition)):
                 var metadata = metadata(of: endpoint)
@@ -59,22 +50,21 @@ struct DeliveryEventLog {
 }
 
 extension DeliveryEvent {
-    /// A name out of a bounded set.
-    fileprivate var name: String {
+    fileprivate var kind: DeliveryEventKind {
         switch self {
         case .endpoint(.breaker(_, let transition)):
             switch transition.to {
-            case .closed: "breakerClosed"
-            case .open: "breakerOpened"
-            case .halfOpen: "breakerHalfOpened"
-            case .disabled: "breakerDisabled"
+            case .closed: .breakerClosed
+            case .open: .breakerOpened
+            case .halfOpen: .breakerHalfOpened
+            case .disabled: .breakerDisabled
             }
-        case .endpoint(.alert(_, .credentials)): "credentialsRefused"
-        case .endpoint(.alert(_, .certificate)): "certificateRefused"
-        case .endpoint(.alert(_, .redirects)): "endpointRedirects"
-        case .sessionDisabled: "sessionDisabled"
-        case .sessionEnabled: "sessionEnabled"
-        case .payloadMissing: "payloadMissing"
+        case .endpoint(.alert(_, .credentials)): .credentialsRefused
+        case .endpoint(.alert(_, .certificate)): .certificateRefused
+        case .endpoint(.alert(_, .redirects)): .endpointRedirects
+        case .sessionDisabled: .sessionDisabled
+        case .sessionEnabled: .sessionEnabled
+        case .payloadMissing: .payloadMissing
         }
     }
 }

@@ -27,7 +27,7 @@ struct EndpointReports {
                 metadata: ["session": "\(session)", "reason": "\(failure.message)"])
         }
         switch ResponseClass(result.outcome, statuses: statuses) {
-        case .notSent, .payloadMissing, .formatFailed: break
+        case .notSent, .notWritten, .payloadMissing, .formatFailed: break
         case .success:
             guard failing.remove(session) != nil else { return }
             logger.notice("endpoint takes webhooks again", metadata: ["session": "\(session)"])

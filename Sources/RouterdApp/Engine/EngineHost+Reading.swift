@@ -12,6 +12,11 @@ extension EngineHost {
         try body(loop.engine)
     }
 
+    /// The refusal of a request to an application that is not there; nil if it is.
+    func absence(of id: ApplicationID) -> Refusal? {
+        loop.engine.tenants[id] == nil ? loop.engine.absence(of: id) : nil
+    }
+
     /// Asks whether an application exists; `answer` is called on the engine's queue.
     package nonisolated func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) {
         executor.queue.async { self.assumeIsolated { answer($0.loop.engine.tenants[id] != nil) } }

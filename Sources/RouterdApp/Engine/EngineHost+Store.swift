@@ -1,3 +1,4 @@
+import Dispatch
 package import Router
 
 // The health of the store, and the end of a host whose store cannot be gone on with.
@@ -5,13 +6,14 @@ package import Router
 extension EngineHost {
     /// Why the store cannot be used, or could not be used a moment ago; nil if it is worth trying.
     ///
-    /// It looks after the files of the store, as each commit does. If they are lost, the host ends.
-    package func storeFault() -> StoreError? {
+    /// It looks after the files of the store, as each commit does, and waits for neither the engine nor a commit. If the files
+    /// are lost, the host ends.
+    package nonisolated func storeFault() -> StoreError? {
         do { try store.verify() } catch {
-            giveUp(error)
+            executor.queue.async { self.assumeIsolated { $0.giveUp(error) } }
             return error
         }
-        return reports.recentStoreFault(at: clock.now)
+        return recentFault.error(at: clock.now)
     }
 
     /// The work of a timer: an idle host looks after the files of its store, and after a clock that is held back.

@@ -21,11 +21,12 @@ package actor EngineHost {
     nonisolated let sender: AttemptSender
     nonisolated let desk: RuleDesk?
     nonisolated let clock: SteadyClock
-    /// Receivers that connect out.
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
     var loop: EngineLoop
     var reports: EngineReports
+    /// The store's last fault, which readers learn without waiting for the engine.
+    nonisolated let recentFault = RecentFault()
     /// The clients of this round, in order of their tickets.
     private var waiting: [(answers: PendingAnswers, place: Int)] = []
     private let alarm = Alarm()
@@ -33,9 +34,8 @@ package actor EngineHost {
     package nonisolated let startedAt: Timestamp
     /// The reason why time is held back; nil if the clock is trusted.
     package internal(set) var clockDoubt: ClockDoubt?
-    /// The feed of recently committed events.
+    /// The feed of recently committed events, and their observers.
     package nonisolated let feed: EventFeed
-    /// The observers of committed events.
     package nonisolated let observers: ObserverDispatcher
     /// Yields the error when memory has diverged from the store, or the store's files are lost. The engine cannot go on
     /// then: its owner ends, and the next start recovers from the store.
@@ -43,15 +43,15 @@ package actor EngineHost {
     nonisolated let contradict: AsyncStream<StoreError>.Continuation
 
     package init(
-        store: any Store, transport: any Transport, rules: [any RoutingRule], caps: DeliveryCaps,
+        store: any Store, transport: any Transport, rules: [any RoutingRule], draft: RuleSetDraft? = nil,
+        caps: DeliveryCaps,
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
         observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
-        (self.store, self.clock, self.logger, self.desk) = (store, clock, logger, desk)
-        startedAt = clock.wall
+        (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
             store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, logger: logger)
@@ -61,9 +61,9 @@ package actor EngineHost {
         self.observers = ObserverDispatcher(observers, limits: observerLimits, clock: clock, logger: logger)
         // Observers need events for as long as the daemon runs.
         if !observers.isEmpty { self.feed.keepRecording() }
-        var state = try store.recover(telling: progress)
+        var state = try store.recover(using: draft, telling: progress)
         clockDoubt = Self.doubt(clock, newest: state.newestTime, logger)
-        reports = EngineReports(clock, logger: logger)
+        reports = EngineReports(clock, recentFault, logger: logger)
         Self.correct(&state, at: clock.now, logger)
         let engine = Engine(
             recovering: state, rules: rules, caps: caps, retention: retention, registration: registration,
@@ -119,6 +119,7 @@ package actor EngineHost {
                 sender.send(attempt, at: now) { [weak self] in self?.finish($0, answer: $1) ?? false }
             }
         case .report(let report): reports.add(report, at: clock.now)
+        case .cut(let connections): streams.cut(connections)
         case .rest(let due):
             alarm.set(to: due, at: clock.now, on: executor.queue) { [weak self] in
                 self?.assumeIsolated {

@@ -14,20 +14,19 @@ struct EngineReports {
     /// Counts and durations for metrics.
     var meters = EngineMeters()
 
-    /// - Parameter clock: The daemon's clock, which may be held back from the start.
-    init(_ clock: SteadyClock, logger: Logger) {
+    /// - Parameters:
+    ///   - clock: The daemon's clock, which may be held back from the start.
+    ///   - fault: Where the store's last fault is shown.
+    init(_ clock: SteadyClock, _ fault: RecentFault, logger: Logger) {
         self.logger = logger
-        health = StoreHealth(logger: logger)
+        health = StoreHealth(logger: logger, fault)
         endpoints = EndpointReports(logger: logger)
         events = DeliveryEventLog(logger: logger)
         clockWatch.take(clock.now, wall: clock.wall)
     }
 
-    /// The number of events of each kind since the start, in order of the kinds' names.
-    var eventCounts: [(name: String, count: Int)] { events.figures }
-
-    /// The fault of the store, if it failed recently; nil if it works, or if it is worth trying again.
-    func recentStoreFault(at now: Timestamp) -> StoreError? { health.recentFault(at: now) }
+    /// The number of events of each kind since the start.
+    var eventCounts: [DeliveryEventKind: Int] { events.counts }
 
     /// Logs why the daemon ends.
     mutating func giveUp(because error: StoreError) { health.gaveUp(because: error) }

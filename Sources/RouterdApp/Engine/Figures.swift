@@ -37,5 +37,5 @@ package struct EngineFigures: Sendable {
     package var lanes: Int
     package var inFlight: Int
     /// The number of events of each kind since the start, in order of the kinds' names.
-    package var events: [(name: String, count: Int)]
+    package var events: [DeliveryEventKind: Int]
 }

@@ -2,14 +2,18 @@ import Logging
 import Router
 import Synchronization
 
-/// Logs how far a recovery has come, when it takes long.
+/// Logs how far a recovery has come, when it takes long, and asks the supervisor for patience.
 ///
 /// Thread-safe.
 final class RecoveryLog: Sendable {
+    private let supervisor: Supervisor?
     private let logger: Logger
     private let last = Mutex(ContinuousClock.now)
 
-    init(logger: Logger) { self.logger = logger }
+    init(supervisor: Supervisor?, logger: Logger) {
+        self.supervisor = supervisor
+        self.logger = logger
+    }
 
     /// Logs a line if the last one is a while ago.
     func tell(_ progress: RecoveryProgress) {
@@ -21,5 +25,8 @@ final class RecoveryLog: Sendable {
         guard isDue else { return }
         logger.info(
             "reading the database", metadata: ["percent": "\(progress.percent)", "rows": "\(progress.total)"])
+        supervisor?.tell(
+            .status("reading the database: \(progress.percent) %"),
+            .patience(seconds: 60))
     }
 }

@@ -1,4 +1,4 @@
-import RouterPlugin
+package import RouterPlugin
 
 /// The conformance suite of remote rules: the same questions for a process and for a call-out.
 package struct PluginCheck: Sendable {
@@ -22,6 +22,42 @@ package struct PluginCheck: Sendable {
         self.afterGarbage = afterGarbage
         self.transport = transport
         self.timeoutMilliseconds = timeoutMilliseconds
+    }
+
+    /// The result of a check.
+    package struct Verdict: Hashable, Sendable {
+        package let plugin: PluginID
+        /// Nil for a call-out, which does not say it.
+        package let version: String?
+        package let findings: [Finding]
+
+        package init(plugin: PluginID, version: String?, findings: [Finding]) {
+            (self.plugin, self.version, self.findings) = (plugin, version, findings)
+        }
+
+        package var conforms: Bool { findings.allSatisfy { $0.violation == nil } }
+
+        /// The verdict for a README, in Markdown.
+        package var markdown: String {
+            let name = (["`\(plugin)`"] + (version.map { [$0] } ?? [])).joined(separator: " ")
+            let word = conforms ? "conforms" : "does not conform"
+            let rows = findings.map { finding in
+                let violation = finding.violation?.replacing("|", with: "\\|")
+                return "| \(finding.law) | \(violation ?? "ok") |"
+            }
+            return
+                ([
+                    "\(name) \(word) to version \(RuleProtocol.version) of routerd's rule protocol.", "",
+                    "| law | verdict |",
+                    "|---|---|",
+                ] + rows).joined(separator: "\n")
+        }
+    }
+
+    /// Runs the suite against the plugin.
+    package func verdict(on plugin: PluginID) async -> Verdict {
+        let findings = await run()
+        return Verdict(plugin: plugin, version: await transport.status().version, findings: findings)
     }
 
     package func run() async -> [Finding] {
@@ -116,7 +152,7 @@ package struct PluginCheck: Sendable {
         switch answer {
         case .fault(let fault): fault.rawValue
         case .verdicts: "another answer"
-        case .released: "released"
+        case .kept: "kept"
         }
     }
 

@@ -9,11 +9,16 @@ package actor ProcessRule: RuleTransport {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private struct Call {
-        var message: [UInt8]
+        var notification: NotificationView
+        var now: Timestamp
         var candidates: [Candidate]
         var began: ContinuousClock.Instant
         var verdicts: [SessionID: RoutingVerdict]?
         var completion: @Sendable (RuleAnswer) -> Void
+
+        func message(_ id: Int64) -> [UInt8] {
+            RuleProtocol.framed(RuleProtocol.question(id, notification, candidates, at: now))
+        }
     }
 
     private struct Running {
@@ -37,15 +42,16 @@ package actor ProcessRule: RuleTransport {
     /// - Parameters:
     ///   - launcher: The program whose command `plugin-child` confines the plugin.
     ///   - folder: The working folder of the plugin.
+    ///   - reads: The paths that it may read, beside those of the system's programs.
     package init(
-        _ rule: RemoteRule, _ settings: ProcessSettings, launcher: String, folder: String, clock: SteadyClock,
-        logger: Logger
+        _ rule: RemoteRule, _ settings: ProcessSettings, launcher: String, folder: String, reads: [String],
+        clock: SteadyClock, logger: Logger
     ) {
         self.rule = rule
         self.clock = clock
         self.logger = logger
         executor = QueueExecutor(label: "routerd.plugin")
-        launch = ChildProcess.launch(rule, settings, by: launcher, in: folder)
+        launch = ChildProcess.launch(settings, reading: reads, by: launcher, in: folder)
         var limits = WorkerPool.Limits()
         limits.workers = settings.workers
         limits.questionMilliseconds = rule.timeoutMilliseconds
@@ -114,8 +120,7 @@ package actor ProcessRule: RuleTransport {
         lastCall += 1
         figures.calls += 1
         calls[lastCall] = Call(
-            message: RuleProtocol.framed(RuleProtocol.question(lastCall, notification, candidates, at: now)),
-            candidates: candidates, began: .now, completion: completion)
+            notification: notification, now: now, candidates: candidates, began: .now, completion: completion)
         perform(pool.ask(lastCall, at: clock.now))
     }
 
@@ -127,7 +132,8 @@ package actor ProcessRule: RuleTransport {
                 running.removeValue(forKey: worker)?.child.end()
                 if let fault { note(fault) }
             case .send(let question, let worker):
-                if let call = calls[question] { running[worker]?.child.send(call.message) }
+                // Made only now: many questions may wait, and their payloads are shared with the commands that ask.
+                if let call = calls[question] { running[worker]?.child.send(call.message(question)) }
             case .answer(let question, let fault): answer(question, fault)
             case .quarantine(let fault):
                 figures.quarantinedAt = clock.now
@@ -186,10 +192,11 @@ package actor ProcessRule: RuleTransport {
         switch try RuleProtocol.read(message, from: rule.id, time: { Timestamp(rfc3339: $0) }) {
         case .ready(let version):
             figures.version = version
-            perform(pool.ready(worker))
+            perform(pool.ready(worker, at: clock.now))
         case .verdicts(let id, let verdicts):
-            calls[id]?.verdicts = verdicts
-            perform(pool.answered(id, by: worker, at: clock.now))
+            let actions = pool.answered(id, by: worker, at: clock.now)
+            if actions.contains(.answer(question: id, nil)) { calls[id]?.verdicts = verdicts }
+            perform(actions)
         }
     }
 

@@ -20,9 +20,10 @@ extension RuleDesk {
                 members.append(Member(rule, CallOutRule(rule, settings, transport: transport, clock: clock)))
             case .process(let settings):
                 let folder = try PluginFolder.make(for: rule.id, in: configuration.pluginsFolder)
+                let reads = PluginFolder.reads(of: settings, hiding: [configuration.database, folder])
                 let process = ProcessRule(
-                    rule, settings, launcher: configuration.pluginLauncher, folder: folder, clock: clock, logger: logger
-                )
+                    rule, settings, launcher: configuration.pluginLauncher, folder: folder, reads: reads, clock: clock,
+                    logger: logger)
                 members.append(Member(rule, process))
             }
         }
@@ -62,10 +63,47 @@ package enum PluginFolder {
                 throw PluginFolderError(path: folder, code: errno)
             }
         }
-        if geteuid() == 0, chown(path, plainUser, plainUser) != 0 { throw PluginFolderError(path: path, code: errno) }
+        // A link in its place is not followed.
+        if geteuid() == 0, lchown(path, plainUser, plainUser) != 0 { throw PluginFolderError(path: path, code: errno) }
         guard let absolute = realpath(path, nil) else { throw PluginFolderError(path: path, code: errno) }
         defer { free(absolute) }
         return String(cString: absolute)
+    }
+}
+
+extension PluginFolder {
+    /// The paths that a plugin may read: those of its settings, and the folder of each file that its command names by an
+    /// absolute path. A program in a folder `bin` has its libraries beside that folder.
+    ///
+    /// - Parameters:
+    ///   - hidden: Paths that no folder of the command may contain; such a folder is left out, and its file remains.
+    ///   - isFolder: Whether a path is a folder; nil if there is none.
+    package static func reads(
+        of settings: ProcessSettings, hiding hidden: [String], isFolder: (String) -> Bool? = isFolder
+    ) -> [String] {
+        func mayBeRead(_ folder: Substring) -> Bool {
+            folder.utf8.count > 1 && !hidden.contains { $0 == folder || $0.hasPrefix("\(folder)/") }
+        }
+        func folder(of path: some StringProtocol) -> Substring {
+            String(path)[..<(String(path).lastIndex(of: "/") ?? String(path).startIndex)]
+        }
+        var reads = settings.reads
+        for (place, argument) in settings.command.enumerated() where argument.hasPrefix("/") {
+            guard let isFolder = isFolder(argument) else { continue }
+            let parent = isFolder ? argument[...] : folder(of: argument)
+            let above = folder(of: parent)
+            if place == 0, parent.hasSuffix("/bin"), mayBeRead(above) {
+                reads.append(String(above))
+            } else {
+                reads.append(mayBeRead(parent) ? String(parent) : argument)
+            }
+        }
+        return reads
+    }
+
+    package static func isFolder(_ path: String) -> Bool? {
+        guard access(path, F_OK) == 0 else { return nil }
+        return access("\(path)/.", F_OK) == 0
     }
 }
 

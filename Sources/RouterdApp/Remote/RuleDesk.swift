@@ -66,7 +66,7 @@ package actor RuleDesk {
     }
 
     package nonisolated let members: [Member]
-    private nonisolated let admitted = Atomic<Int>(0)
+    private nonisolated let admission = Mutex(Admission())
     private var lines: [ApplicationID: Deque<Waiting>] = [:]
     private var inquiries: [Int: Inquiry] = [:]
     private var lastInquiry = 0
@@ -88,12 +88,9 @@ package actor RuleDesk {
     ///
     /// - Returns: False if too many commands wait already.
     nonisolated func take(_ entry: Inbox.Entry, for host: EngineHost) -> Bool {
-        let count = entry.commands.count
-        guard admitted.add(count, ordering: .relaxed).newValue <= DaemonLimits.commandsAsking else {
-            admitted.subtract(count, ordering: .relaxed)
-            return false
-        }
-        executor.queue.async { self.assumeIsolated { $0.begin(entry, host) } }
+        guard let application = entry.commands.lazy.flatMap(\.accepted).first?.application else { return false }
+        guard admission.withLock({ $0.admit(entry.commands.count, of: application) }) else { return false }
+        executor.queue.async { self.assumeIsolated { $0.begin(entry, of: application, host) } }
         return true
     }
 
@@ -110,8 +107,7 @@ package actor RuleDesk {
 
     package func stop() async { for member in members { await member.transport.stop() } }
 
-    private func begin(_ entry: Inbox.Entry, _ host: EngineHost) {
-        guard let application = entry.commands.lazy.flatMap(\.accepted).first?.application else { return }
+    private func begin(_ entry: Inbox.Entry, of application: ApplicationID, _ host: EngineHost) {
         let waiting = Waiting(entry, host)
         lines[application, default: []].append(waiting)
         let requests = entry.commands.flatMap(\.accepted)
@@ -147,7 +143,7 @@ package actor RuleDesk {
         waiting.questionsLeft = waiting.questionsLeft.map { $0 - 1 }
         while let first = lines[application]?.first, first.questionsLeft == 0 {
             lines[application]?.removeFirst()
-            admitted.subtract(first.commands.count, ordering: .relaxed)
+            admission.withLock { $0.release(first.commands.count, of: application) }
             first.host.insert(Inbox.Entry(commands: first.commands, answer: first.answer), isAdmitted: true)
         }
         if lines[application]?.isEmpty == true { lines[application] = nil }
@@ -160,7 +156,7 @@ package actor RuleDesk {
         // Without candidates there is nothing to have a verdict on.
         guard !concerned.isEmpty, !question.candidates.isEmpty else {
             let none = concerned.map { ($0.rule.id, RuleAnswer.verdicts([:])) }
-            return completion(RuleAnswers(Dictionary(uniqueKeysWithValues: none)))
+            return completion(RuleAnswers(Dictionary(none) { first, _ in first }))
         }
         lastInquiry += 1
         inquiries[lastInquiry] = Inquiry(question, concerned, now, completion)
@@ -196,6 +192,30 @@ package actor RuleDesk {
             inquiries[number] = nil
             inquiry.completion(RuleAnswers(inquiry.answers))
         }
+    }
+}
+
+/// How many commands wait for answers: one application cannot take the room of all others.
+struct Admission {
+    private var count = 0
+    private var counts: [ApplicationID: Int] = [:]
+
+    /// Counts commands of an application; false if there is no room for them. A request of many commands has room if none of
+    /// its application's waits.
+    mutating func admit(_ commands: Int, of application: ApplicationID) -> Bool {
+        let own = counts[application] ?? 0
+        guard count + commands <= DaemonLimits.commandsAsking,
+            own == 0 || own + commands <= DaemonLimits.commandsAskingOfApplication
+        else { return false }
+        count += commands
+        counts[application] = own + commands
+        return true
+    }
+
+    mutating func release(_ commands: Int, of application: ApplicationID) {
+        count -= commands
+        let own = (counts[application] ?? 0) - commands
+        counts[application] = own > 0 ? own : nil
     }
 }
 

@@ -21,6 +21,8 @@ struct DeliveryStream: AsyncSequence, Sendable {
 
         @concurrent mutating func next() async -> ByteBuffer? {
             beat.taken()
+            // Messages for a connection that has ended stay where they are, and count as not written.
+            guard stream.channel.isActive else { return nil }
             return stream.buffer(for: await stream.consumer.next())
         }
     }
@@ -64,7 +66,8 @@ struct DeliveryStream: AsyncSequence, Sendable {
                 buffer.writeString("\n\n")
             }
         case .nudged: buffer.writeString(":\n\n")
-        case .superseded: buffer.writeString("event: superseded\ndata: {\"epoch\":\(consumer.epoch)}\n\n")
+        case .farewell(let reason):
+            buffer.writeString("event: \(reason.rawValue)\ndata: {\"epoch\":\(consumer.epoch)}\n\n")
         case .ended: return nil
         }
         return buffer

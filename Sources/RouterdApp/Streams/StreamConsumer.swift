@@ -26,8 +26,16 @@ final class StreamConsumer: Sendable {
     enum Step: Sendable {
         case messages([StreamMessage])
         case nudged
-        /// Another connection has taken over. The next step is `ended`.
+        /// The daemon ends the connection, and says why. The next step is `ended`.
+        case farewell(Farewell)
+        case ended
+    }
+
+    /// Why the daemon ends a connection.
+    enum Farewell: String, Sendable {
+        /// Another connection has taken over.
         case superseded
+        /// The session is gone, or has a URL.
         case ended
     }
 
@@ -35,7 +43,7 @@ final class StreamConsumer: Sendable {
         var epoch: Int64 = 0
         var messages: [StreamMessage] = []
         var isNudged = false
-        var isSuperseded = false
+        var farewell: Farewell?
         var isEnded = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -70,28 +78,23 @@ final class StreamConsumer: Sendable {
 
     func nudge() { change { $0.isNudged = true } }
 
-    func supersede() {
+    /// Ends the connection, and returns the messages that were not written.
+    func end(_ farewell: Farewell? = nil) -> [StreamMessage] {
         change { state in
-            state.isSuperseded = true
-            state.messages = []
+            if let farewell { state.farewell = farewell } else { state.isEnded = true }
+            defer { state.messages = [] }
+            return state.messages
         }
     }
 
-    func end() {
-        change { state in
-            state.isEnded = true
-            state.messages = []
-        }
-    }
-
-    private func change(_ body: (inout State) -> Void) {
-        let waiter = state.withLock { state in
-            body(&state)
-            let waiter = state.waiter
-            state.waiter = nil
-            return waiter
+    private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let (value, waiter) = state.withLock { state in
+            let value = body(&state)
+            defer { state.waiter = nil }
+            return (value, state.waiter)
         }
         waiter?.resume()
+        return value
     }
 
     /// The next step; one task at a time waits for it.
@@ -110,15 +113,15 @@ final class StreamConsumer: Sendable {
     }
 
     private static func hasStep(_ state: State) -> Bool {
-        !state.messages.isEmpty || state.isNudged || state.isSuperseded || state.isEnded
+        !state.messages.isEmpty || state.isNudged || state.farewell != nil || state.isEnded
     }
 
     private func take() -> Step? {
         state.withLock { state in
             if state.isEnded { return .ended }
-            if state.isSuperseded {
+            if let farewell = state.farewell {
                 state.isEnded = true
-                return .superseded
+                return .farewell(farewell)
             }
             if !state.messages.isEmpty {
                 let messages = state.messages

@@ -22,12 +22,17 @@ final class StreamHub: Sendable {
 
     /// An attempt that waits for its acknowledgement.
     private struct Pending: Sendable {
-        let message: StreamMessage
-        /// The number of the connection that has it.
-        let epoch: Int64
+        let id: String
+        let attempt: Int
+        /// The connection that has it, or the poll that has taken it.
+        let consumer: StreamConsumer
         let startedAt: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
         let finish: Finish
+        var timer: Scheduled<Void>?
+
+        /// Whether it goes on while this is the connection of its session. A poll has ended when its receiver answers.
+        func goesOn(with current: StreamConsumer?) -> Bool { consumer.isPoll || current === consumer }
     }
 
     private struct Slot {
@@ -44,7 +49,7 @@ final class StreamHub: Sendable {
 
         mutating func removeAll(of key: SessionKey) -> [Pending] {
             defer { slots[key]?.pending = [:] }
-            return slots[key].map { $0.pending.values.sorted { $0.message.id < $1.message.id } } ?? []
+            return slots[key].map { $0.pending.values.sorted { $0.id < $1.id } } ?? []
         }
 
         mutating func removeIfEmpty(_ key: SessionKey) {
@@ -59,35 +64,49 @@ final class StreamHub: Sendable {
     /// How many connections there are.
     var count: Int { state.withLock { state in state.slots.values.count { $0.consumer != nil } } }
 
+    /// How many attempts wait for an acknowledgement.
+    var attemptsUnderWay: Int { state.withLock { state in state.slots.values.reduce(0) { $0 + $1.pending.count } } }
+
     // MARK: Attempts
 
     /// Brings a message to the connection of its session.
     func start(_ message: StreamMessage, to session: SessionKey, timeoutSeconds: Int, finish: @escaping Finish) {
         let now = ContinuousClock.now
-        let consumer: StreamConsumer? = state.withLock { state in
-            guard !state.isStopping, let consumer = state.slots[session]?.consumer else { return nil }
+        let (consumer, isStopping): (StreamConsumer?, Bool) = state.withLock { state in
+            guard !state.isStopping, let consumer = state.slots[session]?.consumer else {
+                return (nil, state.isStopping)
+            }
             state.slots[session]?.pending[message.id] = Pending(
-                message: message, epoch: consumer.epoch, startedAt: now, deadline: now + .seconds(timeoutSeconds),
-                finish: finish)
+                id: message.id, attempt: message.attempt, consumer: consumer, startedAt: now,
+                deadline: now + .seconds(timeoutSeconds), finish: finish)
             consumer.push(message)
-            return consumer
+            return (consumer, false)
         }
         guard let consumer else {
-            _ = finish(Self.failure(.noConsumer, "The receiver is not connected.", since: now), nil)
+            // The engine of a daemon that ends still counts the receiver as connected, and would try at once.
+            let kind: TransferFailure.Kind = isStopping ? .shuttingDown : .noConsumer
+            _ = finish(Self.failure(kind, "The receiver is not connected.", since: now), nil)
             return
         }
-        consumer.loop.scheduleTask(in: .seconds(Int64(timeoutSeconds))) { [weak self] in
-            self?.timeOut(message, of: session)
+        let (id, attempt) = (message.id, message.attempt)
+        let timer = consumer.loop.scheduleTask(in: .seconds(Int64(timeoutSeconds))) { [weak self] in
+            guard let self else { return }
+            timeOut(id, attempt, of: session)
         }
+        let isUnderWay = state.withLock { state in
+            guard state.slots[session]?.pending[id]?.attempt == attempt else { return false }
+            state.slots[session]?.pending[id]?.timer = timer
+            return true
+        }
+        if !isUnderWay { timer.cancel() }
     }
 
-    private func timeOut(_ message: StreamMessage, of session: SessionKey) {
-        guard let pending = take(message.id, of: session, where: { $0.message.attempt == message.attempt }) else {
-            return
-        }
-        _ = state.withLock { $0.slots[session]?.consumer }?.withdraw(message.id)
-        _ = pending.finish(
-            Self.failure(.timedOut, "No acknowledgement has come in time.", since: pending.startedAt), nil)
+    private func timeOut(_ id: String, _ attempt: Int, of session: SessionKey) {
+        guard let pending = take(id, of: session, where: { $0.attempt == attempt }) else { return }
+        let isUnwritten = pending.consumer.withdraw(id)
+        end(
+            [pending], isUnwritten ? .noConsumer : .timedOut,
+            isUnwritten ? "The receiver does not read." : "No acknowledgement has come in time.")
     }
 
     /// A receiver answers a delivery. Returns nil if no attempt of it is under way, and the engine's reply otherwise; the
@@ -99,8 +118,20 @@ final class StreamHub: Sendable {
             let isTaken = pending.finish(result) { continuation.resume(returning: $0) }
             if !isTaken { continuation.resume(returning: .refused(.overloaded)) }
         }
-        if case .refused = reply { putBack(pending, of: session) }
+        if case .refused = reply {
+            putBack(pending, of: session)
+        } else {
+            pending.timer?.cancel()
+        }
         return reply
+    }
+
+    /// A delivery was settled without its attempt under way: its message is not written any more.
+    func forget(_ id: String, of session: SessionKey) {
+        guard let pending = take(id, of: session) else { return }
+        pending.timer?.cancel()
+        _ = pending.consumer.withdraw(id)
+        _ = pending.finish(.acknowledged, nil)
     }
 
     private func take(
@@ -116,15 +147,13 @@ final class StreamHub: Sendable {
 
     /// The outcome could not be committed: the attempt goes on, unless its time or its connection has ended meanwhile.
     private func putBack(_ pending: Pending, of session: SessionKey) {
-        let isOver = state.withLock { state in
-            let consumer = state.slots[session]?.consumer
-            guard pending.deadline > .now, consumer?.epoch == pending.epoch else { return true }
-            state.slots[session]?.pending[pending.message.id] = pending
-            return false
+        let kind: TransferFailure.Kind? = state.withLock { state in
+            guard !state.isStopping, pending.goesOn(with: state.slots[session]?.consumer) else { return .streamEnded }
+            guard pending.deadline > .now else { return .timedOut }
+            state.slots[session, default: Slot()].pending[pending.id] = pending
+            return nil
         }
-        guard isOver else { return }
-        _ = pending.finish(
-            Self.failure(.timedOut, "Its acknowledgement could not be kept.", since: pending.startedAt), nil)
+        if let kind { end([pending], kind, "Its acknowledgement could not be kept.") }
     }
 
     // MARK: Connections
@@ -141,11 +170,9 @@ final class StreamHub: Sendable {
             state.slots[key, default: Slot()].consumer = consumer
             // The messages of a poll stay with its receiver, which polls again.
             let stays = consumer.isPoll && old?.isPoll ?? true
-            let lost = stays ? [] : state.removeAll(of: key)
-            return (state.lastEpoch, old, lost)
+            return (state.lastEpoch, old, stays ? [] : state.removeAll(of: key))
         }
-        end(lost, of: old)
-        old?.supersede()
+        end(lost, of: old, with: .superseded)
         return epoch
     }
 
@@ -159,10 +186,25 @@ final class StreamHub: Sendable {
             state.removeIfEmpty(key)
             return (true, lost)
         }
-        guard isCurrent else { return consumer.end() }
-        tell(.detachConsumer(key, epoch: consumer.epoch))
+        // The engine hears of the end first, so that it does not try again at once.
+        if isCurrent { tell(.detachConsumer(key, epoch: consumer.epoch)) }
         end(lost, of: consumer)
-        consumer.end()
+    }
+
+    /// Ends connections to sessions that are not reached by a stream any more. The engine knows.
+    func cut(_ cuts: [ConnectionCut]) {
+        for cut in cuts {
+            let (consumer, lost): (StreamConsumer?, [Pending]) = state.withLock { state in
+                guard let consumer = state.slots[cut.session]?.consumer, consumer.epoch <= cut.epoch else {
+                    return (nil, [])
+                }
+                state.slots[cut.session]?.consumer = nil
+                let lost = state.removeAll(of: cut.session)
+                state.removeIfEmpty(cut.session)
+                return (consumer, lost)
+            }
+            if let consumer { end(lost, of: consumer, with: .ended) }
+        }
     }
 
     /// Detaches a receiver when its connection closes. A connection has one callback, however many polls come over it.
@@ -183,17 +225,27 @@ final class StreamHub: Sendable {
             defer { state.slots = [:] }
             return Array(state.slots.values)
         }
-        for slot in slots {
-            end(Array(slot.pending.values), of: slot.consumer)
-            slot.consumer?.end()
-        }
+        for slot in slots { end(Array(slot.pending.values), of: slot.consumer) }
     }
 
-    private func end(_ lost: [Pending], of consumer: StreamConsumer?) {
-        for pending in lost {
-            let isUnwritten = consumer?.withdraw(pending.message.id) ?? false
-            let kind: TransferFailure.Kind = isUnwritten ? .noConsumer : .streamEnded
-            let message = "The connection ended without an acknowledgement."
+    /// Ends a connection with its attempts. Messages that were not written are handed back: they have not arrived.
+    ///
+    /// - Parameter lost: The attempts that end with it; those of a poll stay, but for the messages that were not written.
+    private func end(_ lost: [Pending], of consumer: StreamConsumer?, with farewell: StreamConsumer.Farewell? = nil) {
+        let unwritten = Set(consumer?.end(farewell).map(\.id) ?? [])
+        var (back, lost) = (lost.filter { unwritten.contains($0.id) }, lost.filter { !unwritten.contains($0.id) })
+        if let consumer {
+            back += unwritten.subtracting(back.map(\.id)).sorted().compactMap { id in
+                take(id, of: consumer.session, where: { $0.consumer === consumer })
+            }
+        }
+        end(back, .noConsumer, "The connection ended before the message was written.")
+        end(lost, .streamEnded, "The connection ended without an acknowledgement.")
+    }
+
+    private func end(_ attempts: [Pending], _ kind: TransferFailure.Kind, _ message: String) {
+        for pending in attempts {
+            pending.timer?.cancel()
             _ = pending.finish(Self.failure(kind, message, since: pending.startedAt), nil)
         }
     }

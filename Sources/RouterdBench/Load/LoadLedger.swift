@@ -6,12 +6,18 @@ import Histogram
 /// A webhook may come before the answer to the request that caused it, so either is noted when it comes.
 package struct LoadLedger: Sendable {
     private struct Entry {
-        /// When the request was due, in nanoseconds; nil as long as no 202 has come.
-        var due: UInt64?
-        /// When the first webhook came.
+        /// When the request was due, sent and answered, in nanoseconds; nil as long as no 202 has come.
+        var request: (due: UInt64, sent: UInt64, accepted: UInt64)?
+        /// The session that the content belongs to, and the one that the webhook came to.
+        var expected: Int?
+        var actual: Int?
+        /// When the first webhook came, and when the first one that was answered 2xx did.
+        var attemptedAt: UInt64?
         var receivedAt: UInt64?
-        var receipts = 0
     }
+
+    /// Whether the receiver of a session takes every webhook. Times and missing notifications are those of such sessions.
+    private let isHealthy: @Sendable (Int) -> Bool
 
     private var entries: [String: Entry] = [:]
     /// Answers that were not 202, by status.
@@ -19,11 +25,19 @@ package struct LoadLedger: Sendable {
     /// Requests without an answer, by the reason. Whether they were accepted is not known.
     package private(set) var unanswered: [String: Int] = [:]
     package private(set) var accepted = 0
+    /// Of these, the ones for receivers that do not take every webhook.
+    package private(set) var acceptedForBad = 0
     package private(set) var delivered = 0
+    /// Webhooks that came to another session than the content's.
+    package private(set) var misrouted = 0
     /// Webhooks that came again.
     package private(set) var duplicates = 0
     /// The times from when a request was due to its acceptance, in microseconds.
     package private(set) var acceptTimes = LoadTimes()
+    /// Likewise, from when it was sent: this leaves out the wait before a request that was sent late.
+    package private(set) var acceptTimesFromSent = LoadTimes()
+    /// The times from when a request was due to the first attempt, and to the webhook that the receiver took.
+    package private(set) var attemptTimes = LoadTimes()
     package private(set) var deliveryTimes = LoadTimes()
     /// The lateness of requests: more than a little means that the generator could not keep up, and that the other
     /// times are too long.
@@ -34,7 +48,7 @@ package struct LoadLedger: Sendable {
     /// Requests and webhooks of each second of the run, from the first.
     package private(set) var seconds: [LoadSecond] = []
 
-    package init() {}
+    package init(isHealthy: @escaping @Sendable (Int) -> Bool = { _ in true }) { self.isHealthy = isHealthy }
 
     package mutating func sent(due: UInt64, at now: UInt64) {
         lateness.record(now &- min(due, now))
@@ -49,43 +63,89 @@ package struct LoadLedger: Sendable {
         seconds[second][keyPath: figure] += 1
     }
 
-    package mutating func accept(_ id: String, due: UInt64, at now: UInt64) {
+    /// - Parameters:
+    ///   - session: The session that alone can show the content.
+    ///   - sent: When the request was sent; nil for when it was due.
+    package mutating func accept(
+        _ id: String, for session: Int = 0, due: UInt64, sent: UInt64? = nil, at now: UInt64
+    ) {
         accepted += 1
+        if !isHealthy(session) { acceptedForBad += 1 }
         acceptTimes.record(now &- min(due, now))
+        acceptTimesFromSent.record(now &- min(sent ?? due, now))
         count(\.accepted, at: now)
-        entries[id, default: Entry()].due = due
-        settle(id)
+        entries[id, default: Entry()].request = (due, sent ?? due, now)
+        entries[id]?.expected = session
+        settle(id, isFirst: true)
     }
 
     package mutating func refuse(_ status: Int) { refused[status, default: 0] += 1 }
 
     package mutating func leaveUnanswered(_ reason: String) { unanswered[reason, default: 0] += 1 }
 
-    package mutating func receive(_ id: String, at now: UInt64) {
-        entries[id, default: Entry()].receipts += 1
-        if entries[id]?.receipts ?? 0 > 1 {
-            duplicates += 1
-        } else {
+    /// - Parameters:
+    ///   - session: The session whose endpoint was asked.
+    ///   - isTaken: Whether the receiver answers 2xx.
+    package mutating func receive(_ id: String, by session: Int = 0, isTaken: Bool = true, at now: UInt64) {
+        var entry = entries[id] ?? Entry()
+        let (isFirst, wasTaken) = (entry.attemptedAt == nil, entry.receivedAt != nil)
+        if isFirst {
+            entry.attemptedAt = now
+            entry.actual = session
             count(\.received, at: now)
-            entries[id]?.receivedAt = now
-            settle(id)
         }
+        if isTaken, !wasTaken { entry.receivedAt = now }
+        // A repetition of a webhook that was not taken is a retry.
+        if wasTaken { duplicates += 1 }
+        entries[id] = entry
+        settle(id, isFirst: isFirst, isDelivered: isTaken && !wasTaken)
     }
 
-    private mutating func settle(_ id: String) {
-        guard let entry = entries[id], let due = entry.due, let received = entry.receivedAt else { return }
+    /// Counts a notification whose request and webhook are both known; nil in `isDelivered` stands for any webhook before.
+    private mutating func settle(_ id: String, isFirst: Bool, isDelivered: Bool? = nil) {
+        guard let entry = entries[id], let request = entry.request, let expected = entry.expected,
+            let actual = entry.actual, let attempted = entry.attemptedAt
+        else { return }
+        if isFirst, actual != expected { misrouted += 1 }
+        guard isHealthy(expected) else { return }
+        if isFirst { attemptTimes.record(attempted &- min(request.due, attempted)) }
+        guard let received = entry.receivedAt, isDelivered ?? true else { return }
         delivered += 1
-        deliveryTimes.record(received &- min(due, received))
+        deliveryTimes.record(received &- min(request.due, received))
+    }
+
+    /// Notifications that were overtaken in their lane: another one of their session came first, although it was sent only
+    /// after this one's 202. Requests that were under way at the same time have no order.
+    package var overtaken: Int {
+        var lanes: [Int: [(sent: UInt64, accepted: UInt64, received: UInt64)]] = [:]
+        for entry in entries.values {
+            guard let request = entry.request, let session = entry.expected, isHealthy(session),
+                let received = entry.receivedAt
+            else { continue }
+            lanes[session, default: []].append((request.sent, request.accepted, received))
+        }
+        return lanes.values.reduce(0) { sum, lane in
+            var (count, latest) = (0, UInt64(0))
+            // In the order of arrival: an entry is overtaken if one before it was sent after its acceptance.
+            for entry in lane.sorted(by: { $0.received < $1.received }) {
+                if latest > entry.accepted { count += 1 }
+                latest = max(latest, entry.sent)
+            }
+            return sum + count
+        }
     }
 
     /// Requests with a known outcome.
     package var answered: Int { accepted + refused.values.reduce(0, +) + unanswered.values.reduce(0, +) }
 
-    /// Accepted, and not received.
-    package var missing: Int { accepted - delivered }
+    /// Accepted for a receiver that takes every webhook, and not taken by it.
+    package var missing: Int { accepted - acceptedForBad - delivered }
 
     /// Received, and never answered 202.
-    package var unexpected: Int { entries.values.count { $0.due == nil } }
+    package var unexpected: Int { entries.values.count { $0.request == nil } }
+
+    /// Whether every webhook came to the right session, in order.
+    package var isRouted: Bool { misrouted == 0 && overtaken == 0 }
 
     /// Whether every accepted notification came, and no webhook came that no request can have caused.
     package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }

@@ -1,9 +1,10 @@
 import Glibc
 
-/// The plan of a load run: requests at times that do not depend on how fast they are answered.
+/// The plan of a load run.
 ///
-/// An open loop. A client that waits for one answer before it sends the next request slows down with the daemon and so
-/// hides its worst moments; here every request has its time, and its duration is counted from that time on.
+/// In the open model requests come at times that do not depend on how fast they are answered. In the closed model a number of
+/// clients each wait for one answer before they send the next request: they slow down with the daemon, and so hide its worst
+/// moments. In the open model every request has its time, and its duration is counted from that time on.
 package struct LoadPlan: Hashable, Sendable {
     /// Requests a second, on average.
     package var rate: Double
@@ -12,6 +13,31 @@ package struct LoadPlan: Hashable, Sendable {
     package var sessions: Int
     package var payloadBytes: Int
     package var seed: UInt64
+    /// How the rate of the open model changes.
+    package var shape = Shape.steady
+    /// The clients of the closed model; nil for the open model.
+    package var clients: Int?
+    /// The receivers that do not take every webhook.
+    package var receivers = ReceiverMix()
+
+    /// The rate of the open model over time; on average it is always the same.
+    package enum Shape: String, CaseIterable, Hashable, Sendable {
+        /// One rate.
+        case steady
+        /// Four steps, from two fifths of the rate to eight fifths.
+        case steps
+        /// Of each five seconds, one has three times the rate and the other four half of it.
+        case bursts
+
+        /// The factors of the rate, each for the same part of the period; the period in seconds, nil for the whole run.
+        fileprivate var factors: (list: [Double], period: Double?) {
+            switch self {
+            case .steady: ([1], nil)
+            case .steps: ([0.4, 0.8, 1.2, 1.6], nil)
+            case .bursts: ([3, 0.5, 0.5, 0.5, 0.5], 5)
+            }
+        }
+    }
 
     package init(rate: Double, seconds: Double, sessions: Int, payloadBytes: Int, seed: UInt64) {
         self.rate = rate
@@ -33,11 +59,38 @@ package struct LoadPlan: Hashable, Sendable {
     /// one another. The same plan gives the same requests.
     package func arrivals() -> [Arrival] {
         var (random, time, arrivals) = (LoadRandom(state: seed), 0.0, [Arrival]())
+        let (factors, period) = shape.factors
+        let part = (period ?? seconds) / Double(factors.count)
         while true {
-            time += -log(1 - Double.random(in: 0..<1, using: &random)) / rate
+            // The time in which a process of rate 1 has its next arrival passes faster where the rate is higher.
+            var rest = -log(1 - Double.random(in: 0..<1, using: &random))
+            while time < seconds {
+                let place = Int(time / part)
+                let rate = rate * factors[place % factors.count]
+                let left = (Double(place + 1) * part - time) * rate
+                guard rest > left else { break }
+                rest -= left
+                // Never less than the end of the part, however it is rounded.
+                time = max(Double(place + 1) * part, time.nextUp)
+            }
+            guard time < seconds else { return arrivals }
+            time += rest / (rate * factors[Int(time / part) % factors.count])
             guard time < seconds else { return arrivals }
             arrivals.append(Arrival(due: UInt64(time * 1e9), session: .random(in: 0..<sessions, using: &random)))
         }
+    }
+
+    /// The session of each request of a client in the closed model.
+    package func sessions(ofClient client: Int) -> some Sequence<Int> {
+        let sessions = sessions
+        return sequence(state: LoadRandom(state: seed &+ UInt64(client) &* 0x9E37_79B9_7F4A_7C15)) { random in
+            Int.random(in: 0..<sessions, using: &random)
+        }
+    }
+
+    /// How the receiver of a session behaves.
+    package func behaviour(of session: Int) -> ReceiverMix.Behaviour {
+        receivers.behaviour(of: session, among: sessions)
     }
 
     /// The content id of a session's notifications, which that session alone can show.

@@ -2,7 +2,7 @@ import Glibc
 import RouterPlugin
 
 extension LoadReport {
-    private static let colours = ["var(--one)", "var(--two)", "var(--three)"]
+    private static let colours = ["var(--one)", "var(--four)", "var(--two)", "var(--three)"]
 
     /// The columns of the table of times.
     private static let percentiles: [(name: String, percentile: Double)] = [
@@ -21,9 +21,9 @@ extension LoadReport {
             <meta name="color-scheme" content="light dark">
             <title>routerd under load</title>
             <style>
-            :root { --one: #0059c9; --two: #b34700; --three: #6a6a6a; --line: #d4d4d4; --text: #1a1a1a; --ground: #fff;
+            :root { --one: #0059c9; --two: #b34700; --three: #6a6a6a; --four: #7a3fb5; --line: #d4d4d4; --text: #1a1a1a; --ground: #fff;
               --good: #187028; --bad: #b3171f; }
-            @media (prefers-color-scheme: dark) { :root { --one: #6cb0ff; --two: #ffa657; --three: #a8a8a8;
+            @media (prefers-color-scheme: dark) { :root { --one: #6cb0ff; --two: #ffa657; --three: #a8a8a8; --four: #c9a0ff;
               --line: #3a3f45; --text: #e6e6e6; --ground: #14171a; --good: #6fd184; --bad: #ff8a8a; } }
             body { font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem;
               color: var(--text); background: var(--ground); }
@@ -52,12 +52,13 @@ extension LoadReport {
             <h1>routerd under load</h1>
             <p>\(Self.shown(plan.rate)) requests a second for \(Self.shown(plan.seconds)) s, of \(plan.payloadBytes) bytes,
             to \(plan.sessions) sessions, from seed \(plan.seed).</p>
-            <p class="verdict \(isConserved ? "good" : "bad")">\(verdict)</p>
+            <p class="verdict \(isCorrect ? "good" : "bad")">\(verdict)</p>
+            \(bottleneck)
             <div class="wide"><table class="facts"><tbody>
             \(rows(facts))
             </tbody></table></div>
             <h2>Times</h2>
-            <p>Milliseconds from the time at which the request was due.</p>
+            <p>Milliseconds from the time at which the request was due. \(Self.escaped(correction))</p>
             <div class="wide"><table class="times">
             <thead><tr><th></th>\(Self.percentiles.map { "<th>\($0.name)</th>" }.joined())</tr></thead>
             <tbody>
@@ -73,9 +74,16 @@ extension LoadReport {
         return Array(page.utf8)
     }
 
+    private var bottleneck: String {
+        noVerdict.map { "<p class=\"verdict bad\">No verdict on the times: \(Self.escaped($0)).</p>" } ?? ""
+    }
+
     private var verdict: String {
-        isConserved
-            ? "All \(ledger.accepted) accepted notifications came."
+        if isConserved, !ledger.isRouted {
+            return "Wrong: \(ledger.misrouted) came to another session, \(ledger.overtaken) were overtaken."
+        }
+        return isConserved
+            ? "All \(ledger.accepted - ledger.acceptedForBad) notifications accepted for good receivers came, in order."
             : "Not conserved: \(ledger.missing) missing, "
                 + "\(ledger.unexpected) unexpected, \(pending) without an answer."
     }
@@ -84,6 +92,8 @@ extension LoadReport {
         var facts = [
             ("offered", "\(offered)"), ("accepted", "\(ledger.accepted)"), ("delivered", "\(ledger.delivered)"),
             ("missing, unexpected, duplicates", "\(ledger.missing), \(ledger.unexpected), \(ledger.duplicates)"),
+            ("misrouted, overtaken", "\(ledger.misrouted), \(ledger.overtaken)"),
+            ("receivers", plan.receivers.text), ("clients", plan.clients.map { "\($0)" } ?? ""),
             ("time", "\(Self.shown(elapsedSeconds)) s"), ("delivered a second", Self.shown(throughput)),
         ]
         facts += ledger.refused.sorted { $0.key < $1.key }.map { ("answered \($0.key)", "\($0.value)") }
@@ -141,7 +151,7 @@ extension LoadReport {
             ("answered 202", \.accepted), ("webhooks received", \.received), ("requests sent", \.sent),
         ]
         return chart.svg(
-            zip(figures, Self.colours).map { figure, colour in
+            zip(figures, [Self.colours[0], Self.colours[2], Self.colours[3]]).map { figure, colour in
                 LoadChart.Curve(
                     name: figure.0, colour: colour,
                     points: seconds.enumerated().map { (Double($0) / last, Double($1[keyPath: figure.1])) })

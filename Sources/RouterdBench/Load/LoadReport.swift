@@ -13,15 +13,19 @@ package struct LoadReport: Sendable {
     let elapsedSeconds: Double
     /// The circumstances of the run.
     let setting: LoadSetting
+    /// Nil if nothing is known of the generator.
+    let generator: GeneratorVerdict?
 
     package init(
-        plan: LoadPlan, offered: Int, ledger: LoadLedger, elapsedSeconds: Double, setting: LoadSetting = LoadSetting()
+        plan: LoadPlan, offered: Int, ledger: LoadLedger, elapsedSeconds: Double, setting: LoadSetting = LoadSetting(),
+        generator: GeneratorVerdict? = nil
     ) {
         self.plan = plan
         self.offered = offered
         self.ledger = ledger
         self.elapsedSeconds = elapsedSeconds
         self.setting = setting
+        self.generator = generator
     }
 
     /// Webhooks received a second, on average.
@@ -33,12 +37,44 @@ package struct LoadReport: Sendable {
     /// Whether all books are closed, and agree.
     package var isConserved: Bool { pending == 0 && ledger.isConserved }
 
+    /// Whether nothing was lost, and every webhook came to the right session, in order.
+    package var isCorrect: Bool { isConserved && ledger.isRouted }
+
+    /// Why the times say nothing about the daemon; nil if they do.
+    package var noVerdict: String? { generator?.reason }
+
+    /// A percentile of the times from when a request was due to its answer 202, rounded for people.
+    package func acceptMilliseconds(_ percentile: Double) -> Double {
+        (ledger.acceptTimes.percentile(percentile) * 100).rounded() / 100
+    }
+
+    /// The outcome of a run that had a goal. Failed requests and lost notifications are never within it.
+    package func outcome(_ goal: LoadGoal) -> RateSearch.Outcome {
+        let hasFailed = !isCorrect || !ledger.refused.isEmpty || !ledger.unanswered.isEmpty
+        if noVerdict != nil { return .noVerdict }
+        return !hasFailed && ledger.acceptTimes.percentile(goal.percentile) <= goal.milliseconds
+            ? .sustained : .exceeded
+    }
+
     var times: [(name: String, title: String, times: LoadTimes)] {
         [
             ("acceptMilliseconds", "until the answer 202", ledger.acceptTimes),
+            ("firstAttemptMilliseconds", "until the first attempt", ledger.attemptTimes),
             ("deliveryMilliseconds", "until the webhook comes", ledger.deliveryTimes),
             ("latenessMilliseconds", "until the request was sent", ledger.lateness),
         ]
+    }
+
+    /// Why the two times of acceptances differ, or why there is one only.
+    var correction: String {
+        let (corrected, uncorrected) = (ledger.acceptTimes, ledger.acceptTimesFromSent)
+        if plan.clients != nil {
+            return
+                "Clients that wait for answers send nothing while the daemon is slow: these times leave its worst moments out."
+        }
+        return
+            "From when a request was sent, and not due, p99 is \(Self.shown(uncorrected.percentile(99))) ms in place of "
+            + "\(Self.shown(corrected.percentile(99))) ms: this leaves out the wait of requests that were sent late."
     }
 
     package var json: [UInt8] {
@@ -48,6 +84,10 @@ package struct LoadReport: Sendable {
             report.field("seconds", plan.seconds)
             report.field("payloadBytes", plan.payloadBytes)
             report.field("seed", Int64(bitPattern: plan.seed))
+            report.field("model", plan.clients == nil ? "open" : "closed")
+            report.field("clients", plan.clients)
+            report.field("shape", plan.shape.rawValue)
+            report.field("receivers", plan.receivers.text)
             report.field("elapsedSeconds", elapsedSeconds)
             report.field("deliveredPerSecond", throughput)
             report.object("setting") { setting.write(to: &$0) }
@@ -69,7 +109,12 @@ package struct LoadReport: Sendable {
             report.field("unexpected", ledger.unexpected)
             report.field("pending", pending)
             report.field("conserved", isConserved)
-            for (name, _, times) in times {
+            report.field("acceptedForBadReceivers", ledger.acceptedForBad)
+            report.field("misrouted", ledger.misrouted)
+            report.field("overtaken", ledger.overtaken)
+            report.field("noVerdict", noVerdict)
+            report.field("busiestGeneratorThread", generator?.busiestThread)
+            for (name, _, times) in times + [("acceptFromSentMilliseconds", "", ledger.acceptTimesFromSent)] {
                 report.object(name) { figures in
                     figures.field("count", times.count)
                     figures.field("mean", times.mean)
@@ -87,7 +132,12 @@ package struct LoadReport: Sendable {
                 + "in \(Self.shown(elapsedSeconds)) s (\(Self.shown(throughput)) delivered a second)",
             "missing \(ledger.missing), unexpected \(ledger.unexpected), duplicates \(ledger.duplicates): "
                 + (isConserved ? "everything accepted came" : "NOT CONSERVED"),
+            "misrouted \(ledger.misrouted), overtaken in their lane \(ledger.overtaken)"
+                + (ledger.isRouted ? "" : ": WRONG"),
         ]
+        if ledger.acceptedForBad > 0 {
+            lines.append("accepted for bad receivers, which are left out of the times: \(ledger.acceptedForBad)")
+        }
         for (status, count) in ledger.refused.sorted(by: { $0.key < $1.key }) {
             lines.append("answered \(status): \(count)")
         }
@@ -99,6 +149,8 @@ package struct LoadReport: Sendable {
             let figures = Self.percentiles.map { "\($0.name) \(Self.shown(times.percentile($0.value)))" }
             lines.append("ms \(title): \(figures.joined(separator: ", ")), max \(Self.shown(times.max))")
         }
+        lines.append(correction)
+        if let noVerdict { lines.append("NO VERDICT, the generator was the bottleneck: \(noVerdict)") }
         return lines
     }
 

@@ -34,7 +34,9 @@ package struct LoadRun {
     /// The books, which the sender and the receivers write.
     private final class Books: Sendable {
         private let start = Nanoseconds.now
-        private let ledger = Mutex(LoadLedger())
+        private let ledger: Mutex<LoadLedger>
+
+        init(_ plan: LoadPlan) { ledger = Mutex(LoadLedger { plan.behaviour(of: $0).isHealthy }) }
 
         /// Nanoseconds since the books were opened.
         var now: UInt64 { UInt64(Nanoseconds.now - start) }
@@ -47,9 +49,10 @@ package struct LoadRun {
     }
 
     package func run(receivingAt address: ListenAddress) async throws -> LoadReport {
-        let books = Books()
+        let books = Books(plan)
         let (ports, listening) = AsyncStream<Int>.makeStream()
-        let receivers = EchoApp(address: address) { id in books.write { $0.receive(id, at: books.now) } }
+        let receivers = EchoApp(
+            address: address, answer: { [plan] id, path in await Self.answer(id, at: path, plan, books) })
         return try await withThrowingTaskGroup(of: Void.self) { group in
             // A child of the group: the run does not end before the receivers have, and fails if they do.
             group.addTask {
@@ -72,17 +75,39 @@ package struct LoadRun {
         }
     }
 
+    /// The answer of a session's receiver, which behaves as planned.
+    private static func answer(_ id: String, at path: String, _ plan: LoadPlan, _ books: Books) async -> Int {
+        let session = Int(path.drop { $0 == "/" }) ?? -1
+        let behaviour = plan.behaviour(of: session)
+        if behaviour == .slow { try? await Task.sleep(for: slowness) }
+        if behaviour == .hangs { try? await Task.sleep(for: .seconds(3600)) }
+        let status = if case .status(let status) = behaviour { status } else { 204 }
+        books.write { $0.receive(id, by: session, isTaken: status < 300, at: books.now) }
+        return status
+    }
+
+    private static let slowness = Duration.seconds(2)
+
     private func measure(_ books: Books, receivingAt authority: String) async throws -> LoadReport {
         try await register(at: authority)
         let start = books.now
         books.write { $0.startedAt = start }
         var progress = LoadProgress(plan: plan, display: display)
-        let offered = try await offer(from: start, books, &progress)
+        let watch = GeneratorWatch()
+        let offered =
+            if let clients = plan.clients {
+                try await offer(with: clients, from: start, books)
+            } else {
+                try await offer(from: start, books, &progress)
+            }
+        let busiest = GeneratorWatch().busiestThread(since: watch)
         try await drain(books, offered: offered, &progress)
         progress.end()
+        let ledger = books.copy
         return LoadReport(
-            plan: plan, offered: offered, ledger: books.copy, elapsedSeconds: Double(books.now - start) / 1e9,
-            setting: setting)
+            plan: plan, offered: offered, ledger: ledger, elapsedSeconds: Double(books.now - start) / 1e9,
+            setting: setting,
+            generator: GeneratorVerdict(latenessP99: ledger.lateness.percentile(99), busiestThread: busiest))
     }
 
     private func register(at authority: String) async throws {
@@ -129,16 +154,54 @@ package struct LoadRun {
             let (due, now) = (start + arrival.due, books.now)
             progress.show(at: now) { books.copy }
             if due > now { try await Task.sleep(nanoseconds: due - now) }
-            books.write { $0.sent(due: due, at: books.now) }
+            let request = Sent(session: arrival.session, due: due, at: books.now)
+            books.write { $0.sent(due: due, at: request.at) }
             client.post(path, body: payloads[arrival.session]) { outcome in
-                books.write { Self.note(outcome, due, books.now, in: &$0) }
+                books.write { Self.note(outcome, request, books.now, in: &$0) }
             }
         }
         return arrivals.count
     }
 
+    /// Lets clients send, each its next request after the answer to the last one; returns how many were sent.
+    private func offer(with clients: Int, from start: UInt64, _ books: Books) async throws -> Int {
+        let path = "/v1/applications/\(application)/notifications"
+        let payloads = (0..<plan.sessions).map(plan.payload)
+        let end = start + UInt64(plan.seconds * 1e9)
+        let sent = await withTaskGroup(of: Int.self) { group in
+            for number in 0..<clients {
+                group.addTask {
+                    var count = 0
+                    for session in plan.sessions(ofClient: number) {
+                        let now = books.now
+                        guard now < end else { break }
+                        count += 1
+                        let request = Sent(session: session, due: now, at: now)
+                        books.write { $0.sent(due: now, at: now) }
+                        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                            client.post(path, body: payloads[session]) { outcome in
+                                books.write { Self.note(outcome, request, books.now, in: &$0) }
+                                done.resume()
+                            }
+                        }
+                    }
+                    return count
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        return sent
+    }
+
+    /// A request under way.
+    private struct Sent: Sendable {
+        let session: Int
+        let due: UInt64
+        let at: UInt64
+    }
+
     private static func note(
-        _ outcome: TransferResult.Outcome, _ due: UInt64, _ now: UInt64, in ledger: inout LoadLedger
+        _ outcome: TransferResult.Outcome, _ request: Sent, _ now: UInt64, in ledger: inout LoadLedger
     ) {
         switch outcome {
         case .failure(let failure): ledger.leaveUnanswered(failure.kind.rawValue)
@@ -147,7 +210,9 @@ package struct LoadRun {
                 let id = (try? JSONValue(parsing: response.body))?["id"]?.asString
             else { return ledger.refuse(response.status) }
             // Receivers know the delivery, not the notification.
-            ledger.accept(Identity.delivery(of: NotificationID(unchecked: id)), due: due, at: now)
+            ledger.accept(
+                Identity.delivery(of: NotificationID(unchecked: id)), for: request.session, due: request.due,
+                sent: request.at, at: now)
         }
     }
 

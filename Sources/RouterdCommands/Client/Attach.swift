@@ -48,24 +48,25 @@ struct Attach: AsyncParsableCommand {
         guard put.status < 300 else { throw Self.failure(put.status, put.body) }
         let stream = StreamClient(server: server.server, path: "\(path)/deliveries", key: server.key)
         var reader = EventStreamReader()
-        var (taken, isSuperseded) = (0, false)
+        var (taken, farewell) = (0, String?.none)
         while true {
             let end = stream.follow(&reader) {
                 Console.error("receiving for \(session)")
             } take: { event in
-                if event.type == "superseded" { isSuperseded = true }
+                if event.type == "superseded" { farewell = "another receiver has taken over" }
+                if event.type == "ended" { farewell = "the session was discarded, or has a URL" }
                 guard event.type == "delivery", let delivery = try? JSONValue(parsing: event.data) else {
-                    return !isSuperseded
+                    return farewell == nil
                 }
                 handle(delivery, below: path, client)
                 taken += 1
                 return taken != count
             }
             switch end {
-            case .enough where isSuperseded:
-                Console.error("another receiver has taken over")
+            case .enough:
+                guard let farewell else { return }
+                Console.error(farewell)
                 throw ExitCode(1)
-            case .enough: return
             case .refused(let status, let body): throw Self.failure(status, body)
             case .lost(let reason, let seconds):
                 Console.error("the connection is lost (\(reason)); it is made again")

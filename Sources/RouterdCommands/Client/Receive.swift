@@ -11,10 +11,14 @@ struct Receive: AsyncParsableCommand {
             Webhooks that none of the keys has signed are answered 401, all others with --status. Keys are counted from 1 in \
             the order in which they are given.
 
+            With --ui, http://HOST:PORT/ shows each webhook to browsers of this machine: headers, signature and body. The page \
+            sets the answers to the next webhooks, with a delay or Retry-After, and sends a webhook again.
+
             EXAMPLES
               routerd receive --listen 127.0.0.1:9000
               routerd receive --secret whsec_… --json | jq .type
               routerd receive --status 503
+              routerd receive --ui
             """)
 
     @Option(help: "Where to listen: HOST:PORT; port 0 picks a free one.")
@@ -26,6 +30,8 @@ struct Receive: AsyncParsableCommand {
     var status = 204
     @Flag(help: "Print one JSON line a webhook.")
     var json = false
+    @Flag(help: "Show the webhooks on a page, too.")
+    var ui = false
 
     func run() async throws {
         let address = try ListenAddress(option: "--listen", listen)
@@ -35,12 +41,14 @@ struct Receive: AsyncParsableCommand {
         logger.logLevel = .warning
         let asJSON = json
         let versions = keys.map(\.version)
-        let receiver = ReceiverApp(address: address, keys: keys, status: status) { received in
+        let inspector = ui ? try Inspector(keys: keys, usual: WebhookAnswer(status: status)) : nil
+        let receiver = ReceiverApp(address: address, keys: keys, status: status, inspector: inspector) { received in
             Console.print(asJSON ? received.json(versions) : Array(received.line(versions).utf8))
         }
         do {
             try await receiver.run(logger: logger) { port in
                 Console.error("listening on http://\(address.shown(port: port))")
+                if inspector != nil { Console.error("inspect at http://\(address.shown(port: port))/inspector/") }
             }
         } catch {
             guard let failure = ListenFailure(error, at: address) else { throw error }
@@ -51,8 +59,6 @@ struct Receive: AsyncParsableCommand {
 }
 
 extension ReceiverApp.Received {
-    private var signature: String { verifiedBy.map { $0.isEmpty ? "invalid" : "valid" } ?? "unchecked" }
-
     /// - Parameter versions: The version that each of the keys verifies.
     fileprivate func line(_ versions: [String]) -> String {
         let keys = (verifiedBy ?? []).map { "\(versions[$0]) by key \($0 + 1)" }.joined(separator: ", ")

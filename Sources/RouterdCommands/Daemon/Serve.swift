@@ -27,11 +27,14 @@ struct Serve: PluginCommand {
         var flags: [String: String] = [:]
         flags["listen"] = listen
         flags["database"] = database
+        let read = { @Sendable [config, flags] () throws(ConfigurationFaults) -> DaemonConfiguration in
+            let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
+            return try DaemonConfiguration.load(
+                file: file, flags: flags, environment: ProcessInfo.processInfo.environment, plugins: plugins)
+        }
         let configuration: DaemonConfiguration
         do {
-            let file = try config.map { path throws(ConfigurationFaults) in try ConfigurationFile(path: path) }
-            configuration = try DaemonConfiguration.load(
-                file: file, flags: flags, environment: ProcessInfo.processInfo.environment, plugins: plugins)
+            configuration = try read()
         } catch {
             Console.error("\(error)")
             throw ExitCode(1)
@@ -43,13 +46,19 @@ struct Serve: PluginCommand {
         // The daemon says in its log that it goes on; until it does, a terminal that closes must not end it either.
         signal(SIGHUP, SIG_IGN)
         do {
-            let daemon = try Daemon(configuration, plugins: plugins, logger: logger)
-            try await daemon.run(onAPNsListening: { Console.error("APNs listening on \($0)") }) { port in
+            let daemon = try Daemon(
+                configuration, plugins: plugins, rereading: config == nil ? nil : read, logger: logger)
+            let supervisor = Supervisor(environment: ProcessInfo.processInfo.environment, process: getpid())
+            try await daemon.run(
+                supervisor: supervisor, onAPNsListening: { Console.error("APNs listening on \($0)") }
+            ) { port in
                 Console.error("listening on http://\(configuration.listen.shown(port: port))")
                 if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
             }
         } catch {
-            if error is StoreError || error is TooFewOpenFiles {
+            if error is StoreError || error is TooFewOpenFiles || error is UnusableRules
+                || error is SessionTokenFileError
+            {
                 Console.error("\(error)")
             } else if let failure = error as? ListenFailure ?? ListenFailure(error, at: configuration.listen) {
                 Console.error("\(failure)")

@@ -10,13 +10,19 @@ extension Bench {
             abstract: "Put a running daemon under load, with receivers of its own, and check that nothing is lost.",
             discussion: """
                 Registers an application with so many sessions, whose webhooks come to this process, and posts notifications at \
-                times that do not depend on the answers (an open loop). Times count from when a request was due. At the end \
-                everything that was answered 202 must have come: else the exit status is 1. The application stays \
-                registered.
+                times that do not depend on the answers (an open loop). Times count from when a request was due. With --clients, \
+                so many clients send one request after another (a closed loop). At the end everything that was answered 202 \
+                must have come, to the right session and in order: else the exit status is 1. The application stays registered.
+
+                Times are told without a verdict if the generator was the bottleneck: if one request in a hundred was sent more \
+                than 1 ms late, or a thread took more than 80 % of a core. --find-max looks for the highest rate that meets a goal \
+                for the answer 202, such as p99=50ms, with nothing lost.
 
                 EXAMPLES
                   routerd bench load --rate 500 --seconds 10
                   routerd bench load --rate 2000 --sessions 1000 --report report.html
+                  routerd bench load --own --rate 500 --bad slow=5,hang=5,500=10,429=5
+                  routerd bench load --own --find-max p99=50ms
                 """)
 
         @OptionGroup var server: ServerOptions
@@ -38,6 +44,16 @@ extension Bench {
         var drainSeconds = 30.0
         @Option(help: "What times and sessions are drawn from.")
         var seed: UInt64 = 1
+        @Option(help: "How the rate changes: steady, steps or bursts.")
+        var shape = LoadPlan.Shape.steady
+        @Option(help: "Send from so many clients, each of which waits for its answers; --rate has no effect then.")
+        var clients: Int?
+        @Option(help: "Receivers that do not take all at once, in percent, such as slow=5,hang=5,500=10,429=5.")
+        var bad: String?
+        @Option(help: "Look for the highest rate with such acceptances, from --rate on.")
+        var findMax: String?
+        @Flag(help: "Start a daemon for the run, with a database of its own, in place of --server.")
+        var own = false
         @Option(help: "A file for the report as a page.")
         var report: String?
 
@@ -53,13 +69,39 @@ extension Bench {
             guard (0...3600).contains(drainSeconds) else {
                 throw ValidationError("--drain-seconds has to be 0 to 3600.")
             }
+            guard clients.map({ (1...4096).contains($0) }) ?? true else {
+                throw ValidationError("--clients has to be 1 to 4096.")
+            }
+            guard bad.map({ ReceiverMix($0) != nil }) ?? true else {
+                throw ValidationError("--bad has to be shares such as slow=5,hang=5,500=10, up to 100 together.")
+            }
+            guard findMax.map({ LoadGoal($0) != nil }) ?? true else {
+                throw ValidationError("--find-max has to be a percentile and its bound, such as p99=50ms.")
+            }
+            guard findMax == nil || clients == nil else {
+                throw ValidationError("--find-max is for rates, and --clients have none.")
+            }
         }
 
         func run() async throws {
+            let daemon = own ? try OwnDaemon.start() : nil
+            defer { daemon?.end() }
+            let server = try daemon.map { try ServerOptions.parse(["--server", $0.address]) } ?? self.server
+            if let goal = findMax.flatMap({ LoadGoal($0) }) { return try await search(goal, server) }
+            let result = try await load(server, rate: rate)
+            if self.server.json { Console.print(result.json) } else { for line in result.lines { Console.print(line) } }
+            if let report { try Console.write(result.html, toFile: report) }
+            guard result.isCorrect else { throw ExitCode(1) }
+        }
+
+        private func load(_ server: ServerOptions, rate: Double) async throws -> LoadReport {
             let address = try ListenAddress(option: "--receive", receive)
-            let plan = LoadPlan(
+            var plan = LoadPlan(
                 rate: rate, seconds: seconds, sessions: sessions, payloadBytes: payloadBytes, seed: seed)
-            let client = try server.client(requests: connections)
+            plan.shape = shape
+            plan.clients = clients
+            if let mix = bad.flatMap({ ReceiverMix($0) }) { plan.receivers = mix }
+            let client = try server.client(requests: max(connections, clients ?? 0))
             defer { client.close() }
             var setting = LoadSetting.current(arguments: CommandLine.arguments, at: SteadyClock().wall)
             // A key of one application may not ask; the report then leaves the version out.
@@ -71,14 +113,50 @@ extension Bench {
                 display: ProgressDisplay(replacesText: Terminal.showsProgress) { text in
                     if Terminal.showsProgress { Terminal.progress(text) } else { Console.error(text) }
                 })
-            let result: LoadReport
-            do { result = try await run.run(receivingAt: address) } catch {
+            do { return try await run.run(receivingAt: address) } catch {
                 Console.error("\(error)")
                 throw ExitCode(1)
             }
-            if server.json { Console.print(result.json) } else { for line in result.lines { Console.print(line) } }
-            if let report { try Console.write(result.html, toFile: report) }
-            guard result.isConserved else { throw ExitCode(1) }
+        }
+
+        /// Runs at one rate after another, and prints each outcome and the highest rate that met the goal.
+        private func search(_ goal: LoadGoal, _ server: ServerOptions) async throws {
+            var search = RateSearch(from: rate)
+            var runs: [(rate: Double, outcome: RateSearch.Outcome, milliseconds: Double)] = []
+            while let rate = search.next {
+                let result = try await load(server, rate: rate)
+                let outcome = result.outcome(goal)
+                search.note(outcome)
+                runs.append((rate, outcome, result.acceptMilliseconds(goal.percentile)))
+                let reason = result.noVerdict.map { ": \($0)" } ?? ""
+                Console.error(
+                    "\(Int(rate)) a second: \(runs[runs.count - 1].milliseconds) ms, \(outcome.rawValue)\(reason)")
+            }
+            if self.server.json {
+                let body = JSONWriter.object { object in
+                    object.field("goal", goal.text)
+                    object.field("sustainedPerSecond", search.sustained)
+                    object.field("exceededPerSecond", search.exceeded)
+                    object.field("boundedByGenerator", search.isBoundedByGenerator)
+                    object.array("runs") { list in
+                        for run in runs {
+                            list.object {
+                                $0.field("rate", run.rate)
+                                $0.field("outcome", run.outcome.rawValue)
+                                $0.field("milliseconds", run.milliseconds)
+                            }
+                        }
+                    }
+                }
+                Console.print(body)
+            } else {
+                let found = search.sustained.map { "\(Int($0)) notifications a second" } ?? "no rate"
+                let bound = search.isBoundedByGenerator ? "; the generator could not do more, so the daemon may" : ""
+                Console.print("\(found) with \(goal.text), nothing lost\(bound)")
+            }
+            guard search.sustained != nil else { throw ExitCode(1) }
         }
     }
 }
+
+extension LoadPlan.Shape: ExpressibleByArgument {}

@@ -64,15 +64,16 @@ struct EnablePlugin: AsyncParsableCommand {
     }
 }
 
-struct CheckPlugin: AsyncParsableCommand {
+struct CheckPlugin: PluginCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Run the conformance suite against a process or a URL.",
+        commandName: "check", abstract: "Run the conformance suite against a process, a URL or a rule of this program.",
         discussion: """
             The process is confined as the daemon confines it. The status is 0 if the plugin conforms, and 1 if not.
 
             EXAMPLES
               routerd plugin check --plugin com.example.rule.shift -- /usr/bin/python3 /srv/shift/rule.py
               routerd plugin check --plugin com.example.rule.shift --url http://127.0.0.1:9100/rule
+              routerd plugin check --plugin routerd.rule.state-floor --markdown
             """)
 
     @Option(help: "The id of the plugin.")
@@ -83,42 +84,53 @@ struct CheckPlugin: AsyncParsableCommand {
     var settings = "{}"
     @Option(help: "The time limit of an answer in milliseconds.")
     var timeout = 1000
+    @Option(help: "A path that the process may read, beside the folders of its command; may be repeated.")
+    var reads: [String] = []
     @Flag(help: "Print JSON.")
     var json = false
+    @Flag(help: "Print the verdict for a README.")
+    var markdown = false
     @Argument(help: "The program and its arguments, after --.")
     var command: [String] = []
 
     func validate() throws {
-        guard (url == nil) != command.isEmpty else { throw ValidationError("Name either a command or --url.") }
+        guard url == nil || command.isEmpty else { throw ValidationError("Name either a command or --url.") }
+        guard !json || !markdown else { throw ValidationError("Name either --json or --markdown.") }
         guard (try? PluginID(plugin)) != nil else { throw ValidationError("--plugin is not the id of a plugin.") }
         guard (try? JSONValue(parsing: Array(settings.utf8)))?.asObject != nil else {
             throw ValidationError("--settings is not a JSON object.")
         }
+        guard reads.allSatisfy({ $0.hasPrefix("/") }) else { throw ValidationError("--reads is not an absolute path.") }
         guard (1...30_000).contains(timeout) else { throw ValidationError("--timeout must be from 1 to 30000.") }
     }
 
-    func run() async throws {
+    func run(with plugins: PluginSet) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("routerd-check-\(getpid())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let transport = try transport(folder)
+        let transport = try transport(plugins, folder)
         let check = PluginCheck(transport, timeoutMilliseconds: timeout) {
             await (transport as? ProcessRule)?.violationAfterGarbage()
         }
-        let findings = await check.run()
-        let conforms = findings.allSatisfy { $0.violation == nil }
+        let verdict = await check.verdict(on: try PluginID(plugin))
         if json {
-            let list = findings.map { finding -> JSONValue in
+            let list = verdict.findings.map { finding -> JSONValue in
                 ["law": .string(finding.law), "violation": finding.violation.map { .string($0) } ?? .null]
             }
-            Console.print(indented: ["plugin": .string(plugin), "conforms": .bool(conforms), "findings": .array(list)])
+            let members: JSONValue = [
+                "plugin": .string(plugin), "version": verdict.version.map { .string($0) } ?? .null,
+                "conforms": .bool(verdict.conforms), "findings": .array(list),
+            ]
+            Console.print(indented: members)
+        } else if markdown {
+            Console.print(verdict.markdown)
         } else {
-            for finding in findings { Console.print("\(finding.law): \(finding.violation ?? "ok")") }
-            Console.print(conforms ? "\(plugin) conforms" : "\(plugin) does not conform")
+            for finding in verdict.findings { Console.print("\(finding.law): \(finding.violation ?? "ok")") }
+            Console.print("\(plugin) \(verdict.conforms ? "conforms" : "does not conform")")
         }
-        if !conforms { throw ExitCode(1) }
+        if !verdict.conforms { throw ExitCode(1) }
     }
 
-    private func transport(_ folder: String) throws -> any RuleTransport {
+    private func transport(_ plugins: PluginSet, _ folder: String) throws -> any RuleTransport {
         let id = try PluginID(plugin)
         let settings = try JSONValue(parsing: Array(settings.utf8))
         if let url {
@@ -128,13 +140,28 @@ struct CheckPlugin: AsyncParsableCommand {
             let curl = CurlConfiguration(egress: EgressPolicy(grants: EgressGrant.loopback))
             return CallOutRule(rule, callOut, transport: try CurlTransport(configuration: curl), clock: SteadyClock())
         }
+        guard !command.isEmpty else { return try compiled(plugins, settings) }
         var process = ProcessSettings(command: command)
         process.workers = 2
+        process.reads = reads
         let rule = RemoteRule(id: id, transport: .process(process), timeoutMilliseconds: timeout, settings: settings)
         var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
-        logger.logLevel = json ? .warning : .info
+        logger.logLevel = json || markdown ? .warning : .info
         return ProcessRule(
             rule, process, launcher: "/proc/self/exe", folder: try PluginFolder.make(for: id, in: folder),
-            clock: SteadyClock(), logger: logger)
+            reads: PluginFolder.reads(of: process, hiding: []), clock: SteadyClock(), logger: logger)
+    }
+
+    private func compiled(_ plugins: PluginSet, _ settings: JSONValue) throws -> any RuleTransport {
+        guard let kind = plugins.rules.first(where: { $0.id.text == plugin }), !kind.isRepeatable else {
+            Console.error("\(plugin) is no rule of this program: name a command or --url.")
+            throw ExitCode(2)
+        }
+        do throws(PluginConfigurationError) {
+            return CompiledRule(try kind.make(settings), version: kind.manifest.version)
+        } catch {
+            Console.error("--settings\(error.pointer): \(error.message)")
+            throw ExitCode(2)
+        }
     }
 }

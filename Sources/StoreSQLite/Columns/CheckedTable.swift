@@ -32,8 +32,8 @@ struct CheckedTable {
     static let column = "row_check"
 
     static let all = [
-        ledger, application, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock, notification,
-        payload, attempt,
+        ledger, application, keyFloor, sceneConfiguration, session, gate, source, resourceSet, replay, passcodeLock,
+        notification, payload, attempt, rules,
     ]
 
     /// The sum of a row, as an expression.
@@ -119,8 +119,11 @@ extension CheckedTable {
         timeout_seconds, max_in_flight_per_session, retry_schedule, delegate_keys, statuses, reroute_on_exhausted,
         reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene, onboarding_configured,
         demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers, requires_content_id,
-        delegate_format
-        """)
+        delegate_format, is_deleting, keeps_held_on_reset, covers_in_background
+        """,
+        defaults: ["is_deleting": "0"])
+
+    static let keyFloor = CheckedTable("key_floor", key: ["application"], "application, sequence")
 
     static let sceneConfiguration = CheckedTable(
         "scene_configuration", key: ["application", "position"],
@@ -137,7 +140,10 @@ extension CheckedTable {
 
     static let gate = CheckedTable(
         "gate", key: ["application", "device"],
-        "application, device, state, responsible, term, onboarding_id, progress")
+        """
+        application, device, state, responsible, term, onboarding_id, progress, forgotten_through, configuration,
+        operations, failure
+        """)
 
     static let source = CheckedTable("source", key: ["id"], "id, application, definition, secrets")
 
@@ -163,9 +169,11 @@ extension CheckedTable {
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id, received_at,
         tier, session, decision_reason, vetoes, reroute_of, registry_version, state, held_until, settlement_reason,
         settled_at, attempts, failures, rejections, not_before, traceparent, replay_of, recall, event, epoch,
-        event_sequence, kind, event_session, held_by, content_type
+        event_sequence, kind, event_session, held_by, content_type, rules_version
         """,
         always: "state IN ('held', 'waiting')", defaults: ["attempts": "0", "failures": "0", "rejections": "0"])
+
+    static let rules = CheckedTable("rules", key: ["id"], "id, version, origin, document")
 
     static let payload = CheckedTable("payload", key: ["sequence"], "sequence, body", always: "0")
 

@@ -40,13 +40,13 @@ extension ColumnReader {
             kind: try kind(), event: try event())
     }
 
-    /// tier, session, decision_reason, vetoes, reroute_of, registry_version
+    /// tier, session, decision_reason, vetoes, reroute_of, registry_version, rules_version
     mutating func decision(_ caches: NotificationCaches) throws -> Decision {
         guard let tier = Tier(rawValue: try cached(in: caches.tier)) else { throw unknown("tier") }
         return Decision(
             tier: tier, session: optionalText().map(SessionID.init(unchecked:)), reason: try cached(in: caches.reason),
             vetoes: try vetoes(optionalText()), rerouteOf: optionalText().map(SessionID.init(unchecked:)),
-            registryVersion: UInt64(bitPattern: int64()))
+            registryVersion: UInt64(bitPattern: int64()), rulesVersion: int64())
     }
 
     /// attempts, failures, rejections, not_before

@@ -22,6 +22,8 @@ enum FactReader {
         case .retained(let limit): .retained(try RetentionReader.retained(limit: limit, db))
         case .replayable(let replay, let limit, let examined):
             .replayable(try ReplayReader.page(of: replay, limit: limit, examined: examined, db))
+        case .belongings(let id, let limit):
+            .belongings(try ChangeWriter.belongings(of: id, limit: limit, db))
         }
     }
 }

@@ -12,7 +12,7 @@ enum NotificationReader {
     /// The columns of `notification(from:)`.
     static let columns = """
         \(header), source, replay_of, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-        state, settlement_reason, settled_at, attempts, failures, rejections, not_before
+        rules_version, state, settlement_reason, settled_at, attempts, failures, rejections, not_before
         """
     private static let selectOne = "SELECT \(columns) FROM notification WHERE id = ?"
     private static let selectAttempts = """
@@ -29,13 +29,15 @@ enum NotificationReader {
                iif(first.sequence IS NULL, now.vetoes, first.vetoes),
                iif(first.sequence IS NULL, now.reroute_of, first.reroute_of),
                iif(first.sequence IS NULL, now.registry_version, first.registry_version),
+               iif(first.sequence IS NULL, now.rules_version, first.rules_version),
                ifnull(first.state, 'waiting')
         FROM (\(selectKey)) AS found
           JOIN notification AS now ON now.sequence = found.sequence
           JOIN payload ON payload.sequence = found.sequence
           LEFT JOIN first_answer AS first ON first.sequence = found.sequence
         """
-    /// The notification of a key, for the connection that writes. Hashes only find candidates.
+    /// The notification of a key, for the connection that writes. Hashes only find candidates, and keys up to the floor of
+    /// their application are those of an earlier one.
     static let selectKey = """
         SELECT dedupe_key.sequence
         FROM (
@@ -44,6 +46,7 @@ enum NotificationReader {
         ) AS candidate
         CROSS JOIN dedupe_key ON dedupe_key.sequence = candidate.sequence
           AND dedupe_key.application = ?1 AND dedupe_key.source = ?2 AND dedupe_key.key = ?3
+        WHERE candidate.sequence > ifnull((SELECT sequence FROM key_floor WHERE application = ?1), 0)
         """
 
     private static let selectAnswer = """

@@ -27,13 +27,16 @@ enum Recovery {
     ) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
         let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
-        return RecoveredState(
-            applications: try applications(db, keys), sources: try SourceRows.all(db, keys),
-            resourceSets: try ResourceSetRows.all(db),
+        let (applications, deletions) = try applications(db, keys)
+        var state = RecoveredState(
+            applications: applications, deletions: deletions, sources: try SourceRows.all(db, keys),
+            resourceSets: try ResourceSetRows.all(db), rules: try RulesRow.read(db),
             sessions: try sessions(db, keys, count), gates: try GateReader.all(db),
             unsettled: try unsettled(db, count), replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession, newestTime: try newestTime(db))
+        if !deletions.isEmpty { state.leaveOut(Set(deletions.map(\.id))) }
+        return state
     }
 
     /// Each of the three is the end of an index.
@@ -65,8 +68,8 @@ enum Recovery {
         SELECT \(CheckedTable.application.isSound), id, display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
                delegate_format, prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
                reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy,
-               observers, requires_content_id
+               onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
+               covers_in_background, passcode_policy, observers, requires_content_id, is_deleting
         FROM application ORDER BY id
         """
     private static let selectConfigurations = """
@@ -74,8 +77,10 @@ enum Recovery {
         FROM scene_configuration WHERE application = ? ORDER BY position
         """
 
-    private static func applications(_ db: Database, _ keys: KeyColumn) throws -> [Application] {
-        var applications: [Application] = []
+    private static func applications(
+        _ db: Database, _ keys: KeyColumn
+    ) throws -> (applications: [Application], deletions: [Application]) {
+        var (applications, deletions): ([Application], [Application]) = ([], [])
         try PreparedStatement(db, selectApplications).forEach { row in
             try row.expectSound()
             let id = ApplicationID(unchecked: row.text())
@@ -94,12 +99,12 @@ enum Recovery {
             let gates = try row.gates()
             let observers = try TextList.decode(row.text()).map(PluginID.init(unchecked:))
             routing.requiresContentID = row.bool()
-            applications.append(
-                Application(
-                    id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
-                    delivery: delivery, gates: gates, observers: observers))
+            let application = Application(
+                id: id, displayName: displayName, manifest: manifest, delegate: delegate, routing: routing,
+                delivery: delivery, gates: gates, observers: observers)
+            if row.bool() { deletions.append(application) } else { applications.append(application) }
         }
-        return applications
+        return (applications, deletions)
     }
 
     private static func statuses(_ list: String) throws(StoreError) -> StatusTable {
@@ -142,7 +147,7 @@ enum Recovery {
         """
     private static let unsettledColumns = """
         SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
-               attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
+               rules_version, attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
         """
 
     private static func unsettled(_ db: Database, _ count: RecoveryCount) throws -> [UnsettledNotification] {
@@ -159,6 +164,16 @@ enum Recovery {
             count.add()
         }
         return unsettled
+    }
+}
+
+extension RecoveredState {
+    /// Leaves out what belongs to applications that are being deleted.
+    fileprivate mutating func leaveOut(_ deleted: Set<ApplicationID>) {
+        sources.removeAll { deleted.contains($0.application) }
+        sessions.removeAll { deleted.contains($0.key.application) }
+        gates.removeAll { deleted.contains($0.key.application) }
+        passcodeLocks.removeAll { deleted.contains($0.key.application) }
     }
 }
 

@@ -34,6 +34,12 @@ enum Migrations {
         ("database-id", [databaseID]),
         ("lists-by-tenant", [listsByTenant]),
         ("row-checks", [rowChecks]),
+        ("rules", [rules]),
+        ("deletions", [deletions]),
+        ("gate-resets", [gateResets]),
+        ("covers", [covers]),
+        ("device-configurations", [deviceConfigurations]),
+        ("gate-operations", [gateOperations]),
     ]
 
     /// The steps' names as the database keeps them, in order.
@@ -54,6 +60,14 @@ enum Migrations {
                 if step.name == "row-checks" {
                     try RowSum.install(on: db)
                     try db.execute(sql: rowCheckValues)
+                }
+                if step.name == "rules" {
+                    try RowSum.install(on: db)
+                    try db.execute(sql: rulesValues)
+                }
+                if step.name == "deletions" {
+                    try RowSum.install(on: db)
+                    try db.execute(sql: deletionRowChecks)
                 }
                 try db.execute(sql: "PRAGMA user_version = \(place + 1)")
             }
@@ -461,6 +475,30 @@ enum Migrations {
           name TEXT NOT NULL PRIMARY KEY,
           members TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let gateResets = """
+        -- The last notification for the person from before the latest reset; NULL if none ended with it.
+        ALTER TABLE gate ADD COLUMN forgotten_through INTEGER;
+        -- 1: notifications that wait for a gate outlast its reset.
+        ALTER TABLE application ADD COLUMN keeps_held_on_reset INTEGER;
+        """
+
+    private static let covers = """
+        -- 1: scenes in the background of an open application are covered.
+        ALTER TABLE application ADD COLUMN covers_in_background INTEGER;
+        """
+
+    private static let deviceConfigurations = """
+        -- The configuration of a device, a JSON object; NULL if it has none.
+        ALTER TABLE gate ADD COLUMN configuration TEXT;
+        """
+
+    private static let gateOperations = """
+        -- The last report of each operation, a JSON array of such arrays as `progress` was; NULL if there is none.
+        ALTER TABLE gate ADD COLUMN operations TEXT;
+        -- The session that reported the last failure, reason, message: a JSON array; NULL if none has.
+        ALTER TABLE gate ADD COLUMN failure TEXT;
         """
 
     private static let databaseID = """

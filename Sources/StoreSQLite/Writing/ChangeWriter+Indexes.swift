@@ -58,7 +58,9 @@ extension ChangeWriter {
             $0.bind(end)
             $0.bind(StoreSQLiteLimits.removedSegments)
         }
-        try PreparedStatement(db, Self.removeSegments).run { $0.bind(end) }
+        for statement in [Self.removeSegments, Self.removeFloors] {
+            try PreparedStatement(db, statement).run { $0.bind(end) }
+        }
         ledger.listedSegments = full
     }
 

@@ -7,7 +7,7 @@ extension ChangeWriter {
         """
         sequence, id, application, source, device, content_id, priority, immediate, expires_at, collapse_id,
         traceparent, replay_of, received_at, tier, session, decision_reason, vetoes, reroute_of, registry_version,
-        state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
+        rules_version, state, held_until, held_by, settlement_reason, settled_at, kind, event, epoch, event_sequence, event_session,
         content_type
         """)
     private static let insertPayload = CheckedTable.payload.insert("sequence, body")
@@ -36,13 +36,14 @@ extension ChangeWriter {
     private static let reassign = CheckedTable.notification.update(
         [
             "tier": "?1", "session": "?2", "decision_reason": "?3", "vetoes": "?4", "reroute_of": "?5",
-            "registry_version": "?6", "state": "?7", "held_until": "?8", "held_by": "?9", "settlement_reason": "?10",
-            "settled_at": "?11", "failures": "0", "rejections": "0", "not_before": "NULL",
-        ], where: "sequence = ?12 AND state IN ('held', 'waiting')")
+            "registry_version": "?6", "rules_version": "?7", "state": "?8", "held_until": "?9", "held_by": "?10",
+            "settlement_reason": "?11", "settled_at": "?12", "failures": "0", "rejections": "0", "not_before": "NULL",
+        ], where: "sequence = ?13 AND state IN ('held', 'waiting')")
     /// Nothing if there is one: the first decision is the first.
     private static let keepFirst = """
         INSERT OR IGNORE INTO first_answer
-        SELECT sequence, tier, session, decision_reason, vetoes, reroute_of, registry_version, state
+          (sequence, tier, session, decision_reason, vetoes, reroute_of, registry_version, rules_version, state)
+        SELECT sequence, tier, session, decision_reason, vetoes, reroute_of, registry_version, rules_version, state
         FROM notification WHERE sequence = ?
         """
     private static let settle = CheckedTable.notification.update(
@@ -190,7 +191,7 @@ extension Placement {
 }
 
 extension ArgumentBinder {
-    /// Six parameters: tier, session, decision_reason, vetoes, reroute_of, registry_version.
+    /// Seven parameters: tier, session, decision_reason, vetoes, reroute_of, registry_version, rules_version.
     fileprivate mutating func bind(_ decision: Decision) {
         bind(decision.tier.rawValue)
         bind(decision.session?.text)
@@ -202,6 +203,7 @@ extension ArgumentBinder {
                     decision.vetoes.flatMap { [$0.session.text, $0.rule.text, $0.reason] }))
         bind(decision.rerouteOf?.text)
         bind(Int64(bitPattern: decision.registryVersion))
+        bind(decision.rulesVersion)
     }
 
     /// Five parameters: state, held_until, held_by, settlement_reason, settled_at.

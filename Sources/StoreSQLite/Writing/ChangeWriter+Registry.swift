@@ -6,13 +6,14 @@ import RouterPlugin
 extension ChangeWriter {
     private static let putApplication = CheckedTable.application.insert(
         "id, " + applicationColumns,
-        end: "ON CONFLICT (id) DO UPDATE SET " + CheckedTable.application.replacing(applicationColumns))
+        end: "ON CONFLICT (id) DO UPDATE SET " + CheckedTable.application.replacing(applicationColumns)
+            + " WHERE application.is_deleting = 0")
     private static let applicationColumns = """
         display_name, supports_multiple_scenes, user_activity_types, delegate_url, delegate_keys,
         prefers_requires_can, timeout_seconds, max_in_flight_per_session, retry_schedule, statuses,
         reroute_on_exhausted, reroute_on_timeout, weight, overtaken_after, life_cycle_events, single_scene,
-        onboarding_configured, demo_configuration, closes_with_last_scene, prompts, passcode_policy, observers,
-        requires_content_id, delegate_format
+        onboarding_configured, demo_configuration, closes_with_last_scene, prompts, keeps_held_on_reset,
+        covers_in_background, passcode_policy, observers, requires_content_id, delegate_format
         """
 
     private static let putConfiguration = CheckedTable.sceneConfiguration.insert(
@@ -44,7 +45,7 @@ extension ChangeWriter {
 
     func put(_ application: Application) throws {
         let delegate = try keys.encode(application.delegate, of: .delegate(application.id))
-        try PreparedStatement(db, Self.putApplication).run {
+        let written = try PreparedStatement(db, Self.putApplication).run {
             $0.bind(application.id.text)
             $0.bind(application.displayName)
             $0.bind(application.manifest.supportsMultipleScenes)
@@ -68,6 +69,9 @@ extension ChangeWriter {
             $0.bind(application.routing.requiresContentID)
             $0.bind(FormatText.encode(application.delegate?.format))
         }
+        guard written == 1 else {
+            throw StoreError(.conflict, "the application \(application.id) is being deleted")
+        }
         try PreparedStatement(db, "DELETE FROM scene_configuration WHERE application = ?").run {
             $0.bind(application.id.text)
         }
@@ -85,15 +89,6 @@ extension ChangeWriter {
                 $0.bind(FormatText.encode(configuration.endpoint?.format))
             }
         }
-    }
-
-    /// Foreign keys take configurations, sessions and gates with it.
-    func delete(_ id: ApplicationID) throws {
-        // A sender of the next application of that name has not sent anything yet.
-        for table in ["dedupe_key", "kept_answer"] {
-            try PreparedStatement(db, "DELETE FROM \(table) WHERE application = ?").run { $0.bind(id.text) }
-        }
-        try PreparedStatement(db, "DELETE FROM application WHERE id = ?").run { $0.bind(id.text) }
     }
 
     /// A number that is new makes a new session, in place of one with the same key; one that is known must be the

@@ -29,9 +29,12 @@ struct ChangeWriter {
         switch change {
         case .putApplication(let application): try put(application)
         case .deleteApplication(let id): try delete(id)
+        case .beginDeletion(let id): try beginDeletion(of: id)
+        case .sweep(let id, let limit): try sweep(id, limit: limit)
         case .putSource(let source): try put(source)
         case .deleteSource(let id): try delete(id)
         case .putResourceSet(let set): try put(set)
+        case .putRules(let rules): try put(rules.kept)
         case .putSession(let session): try put(session)
         case .deleteSession(let key): try delete(key)
         case .putGate(let gate): try put(gate)

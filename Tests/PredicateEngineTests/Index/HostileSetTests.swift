@@ -268,6 +268,29 @@ import Testing
         }
     }
 
+    /// Every piece is in the subject, so that no key is missing, and the last one only before the others.
+    @Test("Pieces in the wrong order cost their own length, not the subject's", arguments: ["", "[cd]"])
+    func piecesInTheWrongOrder(options: String) throws {
+        var random = SplitMix64(seed: 31)
+        let bytes = (0..<4096).map { _ in UInt8(97 + random.below(8)) }
+        let subject = String(decoding: bytes, as: UTF8.self)
+        func piece(_ offset: Int) -> String { String(decoding: bytes[offset..<offset + 24], as: UTF8.self) }
+        let perPredicate = 200
+        let formats = (0..<60).map { number in
+            (0..<perPredicate).map { term in
+                let place = (number * perPredicate + term) % 1900
+                // The pairs differ from predicate to predicate: equal ones would be one node.
+                return "SELF LIKE\(options) '*\(piece(2100 + place))*\(piece((place + number) % 1900))*'"
+            }.joined(separator: " OR ")
+        }
+        let set = try Ranked(formats)
+        #expect(set.best(for: subject) == (nil, formats.count))
+        // Read byte by byte, each pair of pieces would take the subject's length.
+        let pieces = 2 * formats.count * perPredicate
+        let compared = set.compared(for: subject)
+        #expect(compared <= 4 * Occurrences.price(subject.utf8.count) + pieces * 120, "\(compared / pieces) a piece")
+    }
+
     /// Tried at each offset, each of them takes the product of its length and the subject's.
     @Test("Question marks behind a star cost the length of the subject, not its product with the pattern's")
     func questionMarksBehindStars() throws {

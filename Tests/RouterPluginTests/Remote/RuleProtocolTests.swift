@@ -43,6 +43,13 @@ struct RuleProtocolTests {
         (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto"}]}"#, .malformed),
         (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"maybe","reason":"x"}]}"#, .malformed),
         (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto","reason":"a\nb"}]}"#, .malformed),
+        (#"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto","reason":"a\u009Bb"}]}"#, .malformed),
+        (
+            #"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"veto","reason":"no answer: late"}]}"#,
+            .malformed
+        ),
+        (#"{"type":"ready","protocol":1,"kind":"rule","version":""}"#, .malformed),
+        (#"{"type":"ready","protocol":1,"kind":"rule","version":"1\u001b[2J"}"#, .malformed),
         (
             #"{"type":"verdicts","id":1,"verdicts":[{"session":"a","verdict":"accept"},{"session":"a","verdict":"accept"}]}"#,
             .malformed
@@ -110,7 +117,7 @@ struct RuleProtocolTests {
         #expect(verdict(nil, failure: .open) == .accept)
         #expect(verdict(.fault(.late), failure: .closed) == .veto(reason: "no answer: late"))
         #expect(verdict(nil, failure: .closed) == .veto(reason: "no answer: not asked"))
-        #expect(verdict(.released([:]), failure: .closed) == .accept)
+        #expect(verdict(.kept([:], others: .accept), failure: .closed) == .accept)
     }
 
     @Test func configurationsAreRead() throws {

@@ -127,6 +127,8 @@ struct ExplanationTests {
         let tenant = Self.tenant(scenes)
         for hasCandidates in [false, true] {
             let all = Self.effort(tenant, id, hasCandidates: hasCandidates, device: device).effort.compared
+            // The first session takes more than others: in the course of it the subject's suffixes are sorted.
+            let first = Self.effort(tenant, id, hasCandidates: false, limit: 1, device: device).effort.compared
             for part in [2, 5, 20] {
                 let (effort, shown) = Self.effort(
                     tenant, id, hasCandidates: hasCandidates, steps: all / part, device: device)
@@ -136,7 +138,7 @@ struct ExplanationTests {
                     #expect(shown >= 1 && effort.compared <= all)
                 } else {
                     #expect((1..<100).contains(shown))
-                    #expect(effort.compared <= all / part + all / 50)
+                    #expect(effort.compared <= max(first, all / part) + all / 50)
                 }
             }
         }

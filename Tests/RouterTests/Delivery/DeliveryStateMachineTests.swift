@@ -43,7 +43,7 @@ struct DeliveryStateMachineTests {
     static let outcomes: [ResponseClass] = [
         .success, .misdirected, .rejected, .unauthorized, .backPressure(retryAfterSeconds: nil), .gone,
         .transient(retryAfterSeconds: nil), .unreachable(.timedOut), .unusable, .egressRefused, .payloadMissing,
-        .formatFailed, .notSent, .refused,
+        .formatFailed, .notSent, .notWritten, .unreachable(.streamEnded), .refused,
     ]
 
     // MARK: Start
@@ -99,6 +99,8 @@ struct DeliveryStateMachineTests {
         (.refused, .settle(.deadLettered(.rejectedByReceiver))),
         (.gone, .moveOn(DeliveryProgress(attempts: 1))),
         (.notSent, .retry(DeliveryProgress(notBefore: .second(2)))),
+        (.notWritten, .retry(DeliveryProgress())),
+        (.unreachable(.streamEnded), .retry(DeliveryProgress(attempts: 1))),
         (.backPressure(retryAfterSeconds: nil), .retry(DeliveryProgress(attempts: 1, notBefore: .second(5)))),
         (.backPressure(retryAfterSeconds: 60), .retry(DeliveryProgress(attempts: 1, notBefore: .second(60)))),
         (.rejected, .retry(DeliveryProgress(attempts: 1, failures: 1, rejections: 1, notBefore: .second(5)))),
@@ -182,6 +184,18 @@ struct DeliveryStateMachineTests {
         #expect(Self.finish(worn, pressure, at: .second(86_400)) == .settle(.deadLettered(.retriesExhausted)))
     }
 
+    @Test("A lost connection uses up nothing during the patience, and a failure each time after that")
+    func lostConnections() {
+        let lost = ResponseClass.unreachable(.streamEnded)
+        let machine = Self.inFlight(.never, DeliveryProgress(attempts: 400, failures: 2))
+        let last = Timestamp.second(86_400).advanced(byMilliseconds: -1)
+        #expect(Self.finish(machine, lost, at: last) == .retry(DeliveryProgress(attempts: 401, failures: 2)))
+        #expect(
+            Self.finish(machine, lost, at: .second(86_400)) == .retry(DeliveryProgress(attempts: 401, failures: 3)))
+        let worn = Self.inFlight(.never, DeliveryProgress(attempts: 400, failures: 3))
+        #expect(Self.finish(worn, lost, at: .second(86_400)) == .settle(.deadLettered(.retriesExhausted)))
+    }
+
     // MARK: Expiration
 
     @Test("A delivery with a single attempt is not retried, unless the attempt was not sent", arguments: outcomes)
@@ -197,6 +211,7 @@ struct DeliveryStateMachineTests {
             case .refused: .settle(.deadLettered(.rejectedByReceiver))
             case .gone: .moveOn(DeliveryProgress(attempts: 1))
             case .notSent: .retry(DeliveryProgress(notBefore: .second(2)))
+            case .notWritten: .retry(DeliveryProgress())
             default: .settle(.expired)
             }
         #expect(action == expected)
@@ -229,7 +244,7 @@ struct DeliveryStateMachineTests {
             default: #expect(stayed == .settle(.expired) && expiration == .at(.second(4)), "there would be no time")
             }
             let isLate = Self.finish(machine, outcome, at: .second(4), hasMoved: true) == .settle(.expired)
-            #expect(isLate == (expiration == .at(.second(4)) && outcome != .notSent))
+            #expect(isLate == (expiration == .at(.second(4)) && outcome.isAttempt))
         }
     }
 

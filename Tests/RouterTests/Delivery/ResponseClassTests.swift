@@ -44,7 +44,8 @@ struct ResponseClassTests {
             case .egressRefused: .egressRefused
             case .payloadMissing: .payloadMissing
             case .formatFailed: .formatFailed
-            case .shuttingDown, .noSocket, .noConsumer: .notSent
+            case .shuttingDown, .noSocket: .notSent
+            case .noConsumer: .notWritten
             case .nameNotResolved, .connectFailed, .timedOut, .tlsFailed, .connectionLost, .garbled, .streamEnded,
                 .other:
                 .unreachable(kind)

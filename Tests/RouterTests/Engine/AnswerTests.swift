@@ -103,8 +103,8 @@ struct AnswerTests {
         #expect(stored.attempts.map(\.answerFault) == [isReadable ? "user-info-too-large" : "unknown-field"])
     }
 
-    @Test("An illegal step is refused, and the rest of the answer with it")
-    func illegal() throws {
+    @Test("An answer passes through the states between, and each of them has its event")
+    func passing() throws {
         var bench = try Self.bench(.unattached)
         try bench.accept()
         let answer = Self.change { patch in
@@ -112,10 +112,10 @@ struct AnswerTests {
             patch.userInfo = ["half": "done"]
         }
         try bench.finish(try #require(try bench.start().first), .status(200), answer: answer)
-        #expect(try bench.stored(1)?.attempts.first?.answerFault == "illegal-transition")
+        #expect(try bench.stored(1)?.attempts.first?.answerFault == nil)
         let session = try #require(bench.session("A"))
-        #expect(session.activationState == .unattached && session.userInfo.value["half"] == nil)
-        #expect(session.connection.isTold, "It has taken the notification all the same.")
+        #expect(session.activationState == .foregroundActive && session.userInfo.value["half"] == "done")
+        #expect(try bench.deliverAll().map(\.kind) == ["scene.willEnterForeground", "scene.didBecomeActive"])
     }
 
     @Test("Only the receiver that has taken the delivery can change its session")

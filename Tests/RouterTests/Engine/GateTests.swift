@@ -6,12 +6,12 @@ import Testing
 /// Gates with sessions, lanes and the store: holding, releasing, events, and taking over.
 @Suite("Engine: gates")
 struct GateTests {
-    private static let A = SessionKey.gallery("A")
-    private static let B = SessionKey.gallery("B")
-    private static let C = SessionKey.gallery("C")
-    private static let phone = GateKey(application: .gallery, device: "phone")
+    static let A = SessionKey.gallery("A")
+    static let B = SessionKey.gallery("B")
+    static let C = SessionKey.gallery("C")
+    static let phone = GateKey(application: .gallery, device: "phone")
 
-    private static func application(
+    static func application(
         _ settings: OnboardingSettings? = OnboardingSettings(), events: Bool = true, delegate: Bool = true,
         configurations: [SceneConfiguration] = [.standard]
     ) -> Application {
@@ -24,7 +24,7 @@ struct GateTests {
     }
 
     /// Three windows of a phone, A ranking before the others; the events of their registration have been delivered.
-    private static func bench(
+    static func bench(
         _ settings: OnboardingSettings? = OnboardingSettings(), moveLimit: Int = 512
     ) throws -> Workbench {
         let scenes = [
@@ -36,7 +36,7 @@ struct GateTests {
         return bench
     }
 
-    private static func open(_ bench: inout Workbench, by key: SessionKey = A) throws {
+    static func open(_ bench: inout Workbench, by key: SessionKey = A) throws {
         let gate = try #require(try bench.run(.gate(.open(key))).gate)
         try bench.run(.gate(.report(.succeed(storing: "person"), by: key, term: gate.term)))
         _ = try bench.deliverAll()
@@ -63,11 +63,13 @@ struct GateTests {
             #expect(accepted.placement == .gated("phone") && accepted.decision.session == "A")
         }
         #expect(try bench.start().isEmpty)
-        let gate = try #require(try bench.run(.gate(.open(Self.A))).gate)
+        try bench.run(.gate(.open(Self.A)))
         try bench.run(.patchSession(Self.A, SessionPatch(state: .background)))
         try bench.run(.patchSession(Self.B, SessionPatch(state: .foregroundActive)))
         #expect(try bench.deliverAll().allSatisfy { $0.notification.event != nil })
-        try bench.run(.gate(.report(.succeed(storing: nil), by: Self.A, term: gate.term)))
+        let gate = try #require(bench.engine.gate(Self.phone))
+        let responsible = SessionKey.gallery(try #require(gate.responsible))
+        try bench.run(.gate(.report(.succeed(storing: nil), by: responsible, term: gate.term)))
         #expect(bench.engine.held.isEmpty)
         let sent = try bench.deliverAll().filter { $0.notification.event == nil }
         #expect(sent.map(\.receiver) == Array(repeating: Self.B, count: 5))
@@ -125,7 +127,7 @@ struct GateTests {
 
     @Test("Notifications in lanes stay there when the gate closes, and events go on")
     func pausing() throws {
-        var bench = try Self.bench()
+        var bench = try Self.bench(OnboardingSettings(keepsHeldOnReset: true))
         try Self.open(&bench)
         try bench.accept(device: "phone")
         try bench.run(.gate(.reset(Self.phone)))
@@ -140,7 +142,7 @@ struct GateTests {
 
     @Test("A closed gate lets events pass deliveries that wait for a retry, also to a scene that was disconnected")
     func passing() throws {
-        var bench = try Self.bench()
+        var bench = try Self.bench(OnboardingSettings(keepsHeldOnReset: true))
         try Self.open(&bench)
         try bench.accept(device: "phone")
         let attempt = try #require(try bench.start().first { $0.receiver == Self.A })
@@ -152,14 +154,15 @@ struct GateTests {
         #expect(told.map(\.kind).suffix(1) == ["scene.didDisconnect"])
     }
 
-    private static func reopen(_ bench: inout Workbench) throws {
+    static func reopen(_ bench: inout Workbench) throws {
         let gate = try #require(try bench.run(.gate(.open(A))).gate)
-        try bench.run(.gate(.report(.succeed(storing: nil), by: A, term: gate.term)))
+        let responsible = SessionKey.gallery(try #require(gate.responsible))
+        try bench.run(.gate(.report(.succeed(storing: nil), by: responsible, term: gate.term)))
     }
 
     @Test("A notification that expires while it is held, or while its lane rests, expires at its time")
     func expiry() throws {
-        var bench = try Self.bench()
+        var bench = try Self.bench(OnboardingSettings(keepsHeldOnReset: true))
         let held = try #require(try bench.accept(device: "phone", expiration: .at(.second(20))).accepted)
         try bench.advance(to: .second(20))
         #expect(try bench.stored(held.sequence)?.state == .expired)
@@ -336,7 +339,7 @@ struct GateTests {
 
     @Test("A notification that names a device is held by its gate, though its session moved to an open one")
     func moved() throws {
-        var bench = try Self.bench()
+        var bench = try Self.bench(OnboardingSettings(keepsHeldOnReset: true))
         try bench.run(.putSession(.gallery("D"), .of(Scene("D", device: "pad"))))
         try Self.open(&bench, by: .gallery("D"))
         try Self.open(&bench)
@@ -538,7 +541,7 @@ struct GateTests {
         }
         try bench.patch(Self.A) { $0.leaseSeconds = .set(10) }
         let gate = try #require(bench.engine.gate(Self.phone))
-        try bench.run(.gate(.report(.reset, by: Self.A, term: gate.term)))
+        try bench.run(.gate(.report(.reset(asOperator: false), by: Self.A, term: gate.term)))
         #expect(bench.session("A")?.userInfo == .emptyObject)
         #expect(bench.session("A")?.stateRestorationActivity == nil)
         #expect(bench.session("D")?.userInfo.value == ["name": "Ada"])
@@ -590,5 +593,5 @@ struct GateTests {
 }
 
 extension Reply {
-    fileprivate var gate: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
+    var gate: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
 }

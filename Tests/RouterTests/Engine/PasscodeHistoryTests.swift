@@ -76,7 +76,7 @@ struct PasscodeHistory {
         case 4: try bench.run(.disconnectSession(window()))
         case 5, 6: try bench.run(.gate(.open(window())))
         case 7...9: try report(.succeed(storing: nil))
-        case 10 where draw(4) == 0: try report(draw(4) == 0 ? .reset : .fail)
+        case 10 where draw(4) == 0: try report(draw(4) == 0 ? .reset(asOperator: draw(2) == 0) : .fail())
         case 11, 12: try ask(.create(passcodeHash(1), deviceKey: DeviceKey([4])), .creation)
         case 13...15: try begin()
         case 16, 17: isProven = try finish()

@@ -46,8 +46,11 @@ struct PlanKeyTests {
         let rows: [(StoreChange, [PlanKey])] = [
             (.putApplication(.gallery()), [.application(.gallery)]),
             (.deleteApplication(.gallery), [.application(.gallery)]),
+            (.beginDeletion(.gallery), [.application(.gallery)]),
+            (.sweep(.gallery, limit: 9), [.application(.gallery)]),
             (.deleteSource("s"), [.source("s"), .sources]),
             (.putResourceSet(ResourceSet(name: "set", members: [])), [.resourceSets]),
+            (.putRules(UsedRules(KeptRules(version: 1, origin: .request, document: []), [])), [.rules]),
             (.putSession(session), [.session(Self.A), .sessions(.gallery)]),
             (.deleteSession(Self.A), [.session(Self.A), .sessions(.gallery)]),
             (.putGate(gate), [.gate(Self.phone), .gates(.gallery)]),

@@ -46,11 +46,11 @@ struct StreamTests {
         #expect(try bench.stored(1)?.state == .expired)
     }
 
-    @Test("A lost connection repeats the delivery at the next one, without a wait, until the schedule ends")
+    @Test("A lost connection repeats the delivery at the next one, without a wait, however often that is")
     func lost() throws {
         var bench = try bench(schedule: [5, 300])
         try bench.accept()
-        for number in 1...3 {
+        for number in 1...20 {
             try bench.run(.attachConsumer(Self.A, epoch: Int64(number)))
             let attempt = try #require(try bench.start().first)
             #expect(attempt.number == number)
@@ -58,7 +58,23 @@ struct StreamTests {
             try bench.finish(attempt, Self.lost)
             #expect(try bench.start().isEmpty)
         }
-        #expect(try bench.stored(1)?.state == .deadLettered)
+        #expect(try bench.stored(1)?.state == .waiting)
+        #expect(bench.engine.planner.delivery(1)?.machine.progress == DeliveryProgress(attempts: 20))
+    }
+
+    @Test("A message that was not written has not been sent: it goes to the next connection, and leaves no trace")
+    func notWritten() throws {
+        var bench = try bench()
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.accept()
+        let attempt = try #require(try bench.start().first)
+        try bench.run(.detachConsumer(Self.A, epoch: 1))
+        try bench.finish(attempt, .failure(.noConsumer))
+        #expect(try bench.start().isEmpty)
+        try bench.run(.attachConsumer(Self.A, epoch: 2, isPoll: true))
+        #expect(try bench.start().first?.number == 1)
+        #expect(try bench.stored(1)?.attempts.isEmpty == true)
+        #expect(bench.engine.planner.endpoints.values.allSatisfy { !$0.sharesFewSlots }, "no resource was short")
     }
 
     @Test("The end of a connection that was superseded ends nothing")
@@ -71,6 +87,34 @@ struct StreamTests {
         #expect(try bench.start().count == 1)
         try bench.advance(to: .second(60))
         #expect(bench.session("A")?.activationState == .background)
+    }
+
+    @Test("The end of the last connection is the end of older ones, of which the engine heard last")
+    func lastOfSeveral() throws {
+        var bench = try bench()
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        // The inbox had no room for the second one, which has superseded the first.
+        try bench.run(.detachConsumer(Self.A, epoch: 2))
+        try bench.accept()
+        #expect(try bench.start().isEmpty)
+        #expect(bench.engine.laneStatus(Self.A).waitsFor == .consumer(Self.A))
+    }
+
+    @Test("A poll that follows another one ends no wait; a receiver that comes back does")
+    func polls() throws {
+        var bench = try bench()
+        try bench.run(.attachConsumer(Self.A, epoch: 1, isPoll: true))
+        try bench.accept()
+        try bench.finish(try #require(try bench.start().first), .status(503))
+        for epoch in 2...4 as ClosedRange<Int64> {
+            try bench.run(.detachConsumer(Self.A, epoch: epoch - 1))
+            try bench.run(.attachConsumer(Self.A, epoch: epoch, isPoll: true))
+            #expect(try bench.start().isEmpty)
+        }
+        try bench.run(.detachConsumer(Self.A, epoch: 4))
+        try bench.advance(to: .second(3))
+        try bench.run(.attachConsumer(Self.A, epoch: 5))
+        #expect(try bench.start().first?.number == 2)
     }
 
     @Test("A connection ends the wait for a retry")
@@ -100,6 +144,71 @@ struct StreamTests {
         #expect(bench.session("A")?.activationState == .background)
         let first = try #require(try bench.start().first)
         #expect(first.connects != nil, "what waits tells the scene to connect")
+        #expect(first.kind == "scene.willConnect")
+    }
+
+    @Test("A scene is told to connect once, by the notification that waits or by an event", arguments: [false, true])
+    func connectsOnce(isWaiting: Bool) throws {
+        var bench = try bench(.unattached, lifeCycleEvents: true)
+        if isWaiting { try bench.accept() }
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        if !isWaiting { try bench.accept() }
+        var types: [String] = []
+        while let attempt = try bench.start().first {
+            types.append(attempt.kind)
+            try bench.finish(attempt, .acknowledged)
+        }
+        #expect(types.filter { $0 == "scene.willConnect" }.count == 1, "\(types)")
+        #expect(types.first == "scene.willConnect" && types.count == (isWaiting ? 1 : 2))
+    }
+
+    @Test("A lease does not end while its receiver may come back")
+    func lease() throws {
+        var bench = try bench(.foregroundActive)
+        try bench.patch(Self.A) { $0.leaseSeconds = .set(30) }
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        for second in stride(from: 5, through: 85, by: 5) { try bench.advance(to: .second(Int64(second))) }
+        try bench.run(.detachConsumer(Self.A, epoch: 1))
+        try bench.advance(to: .second(94))
+        #expect(bench.session("A")?.activationState == .foregroundActive)
+        try bench.advance(to: .second(96))
+        #expect(bench.session("A")?.activationState == .unattached)
+    }
+
+    @Test("A connection is cut when its session is gone or has a URL", arguments: ["deleted", "moved", "forgotten"])
+    func cuts(end: String) throws {
+        var bench = try bench()
+        try bench.run(.attachConsumer(Self.A, epoch: 7))
+        #expect(bench.engine.takeCutConnections().isEmpty)
+        switch end {
+        case "deleted": try bench.run(.deleteSession(Self.A))
+        case "moved":
+            try bench.patch(Self.A) {
+                $0.endpoint = .set(EndpointPatch(url: "https://a.example/", keys: nil, freshSecret: "whsec_c2VjcmV0"))
+            }
+        default: try bench.run(.deleteApplication(.gallery))
+        }
+        #expect(bench.engine.takeCutConnections() == [ConnectionCut(session: Self.A, epoch: 7)])
+        #expect(bench.engine.takeCutConnections().isEmpty)
+    }
+
+    @Test("Sessions whose configuration gets a stream have to connect, and keep their connection until it has a URL")
+    func configurations() throws {
+        var bench = try Workbench(.gallery(), [])
+        var draft = SessionDraft.of(Scene("A", .foregroundActive))
+        draft.endpoint = nil
+        try bench.run(.putSession(Self.A, draft))
+        var standard = SceneConfiguration.standard
+        standard.endpoint = .stream(secret: "whsec_c2VjcmV0")
+        try bench.run(.putApplication(.of(.gallery(configurations: [standard]))))
+        try bench.run(.attachConsumer(Self.A, epoch: 1))
+        try bench.run(.putApplication(.of(.gallery(configurations: [standard], inFlight: 2))))
+        #expect(bench.engine.takeCutConnections().isEmpty)
+        try bench.run(.putApplication(.of(.gallery())))
+        #expect(bench.engine.takeCutConnections().count == 1)
+        try bench.run(.putApplication(.of(.gallery(configurations: [standard]))))
+        try bench.advance(to: .second(11))
+        #expect(bench.session("A")?.activationState == .unattached)
     }
 
     @Test("A connection within the grace period leaves the session as it is")

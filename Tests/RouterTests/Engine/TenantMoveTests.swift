@@ -121,7 +121,3 @@ struct TenantMoveTests {
         #expect(second.engine.unsettledCount == 0)
     }
 }
-
-extension Reply {
-    fileprivate var gate: OnboardingGate? { if case .gate(let gate) = self { gate } else { nil } }
-}

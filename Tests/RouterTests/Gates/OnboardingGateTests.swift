@@ -20,8 +20,8 @@ struct OnboardingGateTests {
     /// A gate that the first session has opened.
     private func opened() throws -> OnboardingGate {
         var gate = gate()
-        _ = try gate.handle(.open(by: first))
-        _ = try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1"))
+        _ = try gate.handle(.open(by: first, takesOver: false))
+        _ = try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1", next: nil))
         return gate
     }
 
@@ -44,22 +44,22 @@ struct OnboardingGateTests {
     @Test("One session is responsible, and the others wait")
     func opening() throws {
         var gate = gate()
-        #expect(gate.screen(of: first) == .screenshot)
-        let actions = try gate.handle(.open(by: first))
+        #expect(gate.screen(of: first) == .onboarding && gate.screen(of: second) == .onboarding)
+        let actions = try gate.handle(.open(by: first, takesOver: false))
         #expect(actions == [.announceResponsible, .hideApplicationScreens])
         #expect(gate.state == .onboarding)
         #expect(gate.responsible == first)
         #expect(gate.term == 1)
         #expect(gate.screen(of: first) == .onboarding)
         #expect(gate.screen(of: second) == .screenshot)
-        #expect(try gate.handle(.open(by: second)) == [.hideApplicationScreen(second)])
+        #expect(try gate.handle(.open(by: second, takesOver: false)) == [.hideApplicationScreen(second)])
         #expect(gate.responsible == first)
     }
 
     @Test("The session that takes over starts again, in another term")
     func takeover() throws {
         var gate = gate()
-        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.open(by: first, takesOver: false))
         _ = try gate.handle(.progress(report(2), Claim(first, term: 1)))
         #expect(gate.progress == report(2))
         let actions = try gate.handle(.left(first, next: second))
@@ -69,12 +69,13 @@ struct OnboardingGateTests {
         #expect(gate.term == 2)
         #expect(gate.progress == nil)
         #expect(throws: OnboardingGate.Refusal.staleTerm(current: 2)) {
-            try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1"))
+            try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_1", next: nil))
         }
         #expect(throws: OnboardingGate.Refusal.notResponsible(second)) {
-            try gate.handle(.succeed(Claim(first, term: 2), storing: "onb_1"))
+            try gate.handle(.succeed(Claim(first, term: 2), storing: "onb_1", next: nil))
         }
-        #expect(try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2")) == [.showApplicationScreens])
+        #expect(
+            try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2", next: nil)) == [.showApplicationScreens])
         #expect(gate.isOpen)
         #expect(gate.onboardingID == "onb_2")
     }
@@ -82,7 +83,7 @@ struct OnboardingGateTests {
     @Test("No session is responsible until one is connected")
     func nobody() throws {
         var gate = gate()
-        _ = try gate.handle(.open(by: first))
+        _ = try gate.handle(.open(by: first, takesOver: false))
         _ = try gate.handle(.left(first, next: nil))
         #expect(gate.responsible == nil)
         #expect(gate.state == .onboarding)
@@ -93,14 +94,42 @@ struct OnboardingGateTests {
         #expect(try gate.handle(.connected(second)) == [.hideApplicationScreen(second)])
     }
 
-    @Test("After a failure any session that asks starts again")
+    @Test("After a failure a session that waits begins the same flow again; after a reset, the onboarding")
+    func following() throws {
+        var gate = try opened()
+        _ = try gate.handle(.close)
+        _ = try gate.handle(.open(by: first, takesOver: false))
+        #expect(gate.state == .restoring)
+        let actions = try gate.handle(.fail(Claim(first, term: 2), next: second, GateFailure(session: first)))
+        #expect(actions == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .restoring && gate.responsible == second && gate.term == 3)
+        _ = try gate.handle(.reset(by: Claim(second, term: 3), next: second))
+        _ = try gate.handle(.succeed(Claim(second, term: 4), storing: "", next: third))
+        #expect(gate.state == .onboarding && gate.responsible == third && gate.term == 5)
+        #expect(gate.onboardingID == nil)
+    }
+
+    @Test("A session takes over from one that is out of sight")
+    func takingOver() throws {
+        var gate = gate()
+        #expect(try gate.handle(.takeOver(by: second)) == [])
+        _ = try gate.handle(.open(by: first, takesOver: false))
+        #expect(try gate.handle(.takeOver(by: first)) == [])
+        #expect(try gate.handle(.takeOver(by: second)) == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.state == .onboarding && gate.responsible == second && gate.term == 2)
+        #expect(try gate.handle(.open(by: third, takesOver: true)) == [.announceResponsible, .hideApplicationScreens])
+        #expect(gate.responsible == third && gate.term == 3)
+    }
+
+    @Test("After a failure of the last session any session that asks starts again, and all are told so")
     func failure() throws {
         var gate = gate()
-        _ = try gate.handle(.open(by: first))
-        _ = try gate.handle(.fail(Claim(first, term: 1)))
+        _ = try gate.handle(.open(by: first, takesOver: false))
+        let actions = try gate.handle(.fail(Claim(first, term: 1), next: nil, GateFailure(session: first)))
+        #expect(actions == [.announceResponsible, .hideApplicationScreens])
         #expect(gate.state == .notOpened)
         #expect(gate.responsible == nil)
-        _ = try gate.handle(.open(by: second))
+        _ = try gate.handle(.open(by: second, takesOver: false))
         #expect(gate.state == .onboarding)
         #expect(gate.term == 2)
     }
@@ -111,16 +140,16 @@ struct OnboardingGateTests {
         _ = try gate.handle(.left(first, next: nil))
         #expect(gate.isOpen)
         #expect(try gate.handle(.close) == [.announceResponsible, .hideApplicationScreens])
-        _ = try gate.handle(.open(by: second))
+        _ = try gate.handle(.open(by: second, takesOver: false))
         #expect(gate.state == .restoring)
-        _ = try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2"))
+        _ = try gate.handle(.succeed(Claim(second, term: 2), storing: "onb_2", next: nil))
         #expect(gate.onboardingID == "onb_1")
     }
 
     @Test("The responsible session unlocks")
     func locking() throws {
         var gate = try opened()
-        #expect(try gate.handle(.lock(next: second)) == [.announceResponsible, .hideApplicationScreens])
+        #expect(try gate.handle(.lock(by: nil, next: second)) == [.announceResponsible, .hideApplicationScreens])
         #expect(gate.responsible == first)
         #expect(gate.term == 2)
         #expect(throws: OnboardingGate.Refusal.notResponsible(first)) {
@@ -139,13 +168,13 @@ struct OnboardingGateTests {
         #expect(gate.state == .resetting)
         #expect(gate.onboardingID == nil)
         #expect(gate.responsible == first)
-        _ = try gate.handle(.fail(Claim(first, term: 2)))
+        _ = try gate.handle(.fail(Claim(first, term: 2), next: nil, GateFailure(session: first)))
         #expect(gate.state == .resetting)
         #expect(gate.term == 3)
-        _ = try gate.handle(.succeed(Claim(first, term: 3), storing: "onb_9"))
+        _ = try gate.handle(.succeed(Claim(first, term: 3), storing: "onb_9", next: nil))
         #expect(gate.state == .notOpened)
         #expect(gate.onboardingID == nil)
-        _ = try gate.handle(.open(by: second))
+        _ = try gate.handle(.open(by: second, takesOver: false))
         #expect(gate.state == .onboarding)
     }
 
@@ -153,8 +182,8 @@ struct OnboardingGateTests {
     func repetition() throws {
         var gate = try opened()
         let before = gate
-        #expect(try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_7")) == [])
-        #expect(try gate.handle(.open(by: second)) == [])
+        #expect(try gate.handle(.succeed(Claim(first, term: 1), storing: "onb_7", next: nil)) == [])
+        #expect(try gate.handle(.open(by: second, takesOver: false)) == [])
         #expect(gate == before)
     }
 

@@ -54,7 +54,9 @@ struct RemoteDecisionTests {
         #expect(accepted.session == "A" && accepted.reason.hasSuffix("; \(Self.id): no answer: \(fault.rawValue)"))
         var closed = try bench(.closed)
         let refused = try decision(&closed, .fault(fault))
-        #expect(refused.vetoes.map(\.reason) == Array(repeating: "no answer: \(fault.rawValue)", count: 2))
+        // One of each session, and one of every other session, for decisions that are made again.
+        #expect(refused.vetoes.map(\.reason) == Array(repeating: "no answer: \(fault.rawValue)", count: 3))
+        #expect(refused.vetoes.map(\.session) == ["A", "B", .every])
     }
 
     @Test func aSessionThatWasVetoedStaysVetoed() throws {
@@ -68,6 +70,65 @@ struct RemoteDecisionTests {
         #expect(moved.vetoes.map(\.session).contains("V"))
     }
 
+    /// The walk ended before it came to the vetoed session: the veto holds for later decisions all the same.
+    @Test(arguments: [RemoteRule.Failure.open, .closed])
+    func aVetoBelowTheChosenSessionIsKept(failure: RemoteRule.Failure) throws {
+        var bench = try bench(failure)
+        let first = try decision(&bench, .verdicts(["A": .prefer(reason: "p"), "B": .veto(reason: "no")]))
+        #expect(first.session == "A" && first.vetoes == [Veto(session: "B", rule: Self.id, reason: "no")])
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        let moved = try #require(try bench.stored(1)).decision
+        #expect(moved.tier == .undeliverable && moved.vetoes.map(\.session) == ["B"])
+    }
+
+    /// The hold of another rule came before the veto.
+    @Test func aVetoOutlivesAHold() throws {
+        var bench = try held(.open)
+        let first = try decision(&bench, .verdicts(["A": .veto(reason: "no"), "B": .accept]))
+        #expect(first.session == nil && first.vetoes.map(\.session) == ["A"])
+        try bench.advance(to: bench.now.advanced(byMilliseconds: 60_000))
+        #expect(try bench.start().first?.receiver.session == "B")
+    }
+
+    /// No answer is no permission, hold or not.
+    @Test func aMissingAnswerStaysMissingAfterAHold() throws {
+        var bench = try held(.closed)
+        let first = try decision(&bench, .fault(.late))
+        #expect(first.vetoes == [Veto(session: .every, rule: Self.id, reason: "no answer: late")])
+        try bench.advance(to: bench.now.advanced(byMilliseconds: 60_000))
+        #expect(try bench.start().isEmpty)
+        let ended = try #require(try bench.stored(1)).decision
+        #expect(ended.tier == .undeliverable && ended.vetoes.allSatisfy { $0.reason == "no answer: late" })
+    }
+
+    @Test func moreVetoesThanADecisionHasVetoEverySession() throws {
+        let names = (0..<RouterLimits.vetoesKept + 2).map { "s\($0)" }
+        var bench = try bench(.open, [Scene("A", .foregroundActive)] + names.map { Scene(SessionID(unchecked: $0)) })
+        var verdicts: [SessionID: RoutingVerdict] = ["A": .accept]
+        for name in names { verdicts[SessionID(unchecked: name)] = .veto(reason: "no") }
+        let first = try decision(&bench, .verdicts(verdicts))
+        #expect(first.session == "A" && first.vetoes.count == RouterLimits.vetoesKept + 1)
+        #expect(first.vetoes.last?.session == .every)
+        try bench.finish(try #require(try bench.start().first), .status(410))
+        #expect(try #require(try bench.stored(1)).decision.tier == .undeliverable)
+    }
+
+    @Test func aRedirectOutlivesTheGate() throws {
+        let chooser = Chooser(rules: [
+            RemoteRule(id: Self.id, transport: .callOut(CallOutSettings(url: "http://a")), failure: .closed)
+        ])
+        let decision = Decision(tier: .can, session: "B", reason: "\(Self.id): to the desk")
+        let kept = try #require(chooser.keptAnswers(of: decision, isHeld: true))
+        #expect(kept[Self.id] == .kept(["B": .accept], others: .redirect(to: "B", reason: "to the desk")))
+    }
+
+    /// A bench whose first rule holds everything for a minute.
+    private func held(_ failure: RemoteRule.Failure) throws -> Workbench {
+        let rule = RemoteRule(
+            id: Self.id, transport: .callOut(CallOutSettings(url: "http://a")), failure: failure)
+        return try Workbench(.gallery(), Self.two, rules: [MinuteHold(), rule])
+    }
+
     @Test func theEndOfAHoldAsksNothing() throws {
         var bench = try bench(.closed)
         let until = bench.now.advanced(byMilliseconds: 60_000)
@@ -75,5 +136,15 @@ struct RemoteDecisionTests {
         #expect(held.session == nil)
         try bench.advance(to: until)
         #expect(try bench.start().first?.receiver.session == "A")
+    }
+}
+
+/// Holds during the first minute of the bench.
+private struct MinuteHold: RoutingRule {
+    let id = PluginID(unchecked: "com.example.rule.hold")
+
+    func verdict(on candidate: Candidate, for notification: NotificationView, at now: Timestamp) -> RoutingVerdict {
+        now < Timestamp.epoch.advanced(byMilliseconds: 60_000)
+            ? .hold(until: Timestamp.epoch.advanced(byMilliseconds: 60_000), reason: "a minute") : .accept
     }
 }

@@ -21,7 +21,7 @@ struct WorkerPoolTests {
         let first = Worker(place: 0, generation: 0)
         #expect(pool.ask(1, at: start) == [.start(first)])
         #expect(pool.state == .starting)
-        #expect(pool.ready(first) == [.send(question: 1, to: first)])
+        #expect(pool.ready(first, at: start) == [.send(question: 1, to: first)])
         #expect(pool.answered(1, by: first, at: at(5)) == [.answer(question: 1, nil)])
         #expect(pool.nextDue == nil)
     }
@@ -30,8 +30,8 @@ struct WorkerPoolTests {
         var pool = pool { $0.workers = 2 }
         _ = pool.start(at: start)
         let (one, two) = (Worker(place: 0, generation: 0), Worker(place: 1, generation: 0))
-        _ = pool.ready(one)
-        _ = pool.ready(two)
+        _ = pool.ready(one, at: start)
+        _ = pool.ready(two, at: start)
         #expect(pool.ask(1, at: start) == [.send(question: 1, to: one)])
         #expect(pool.ask(2, at: start) == [.send(question: 2, to: two)])
         #expect(pool.ask(3, at: start) == [.send(question: 3, to: one)])
@@ -41,7 +41,7 @@ struct WorkerPoolTests {
         var pool = pool()
         let first = Worker(place: 0, generation: 0)
         _ = pool.ask(1, at: start)
-        _ = pool.ready(first)
+        _ = pool.ready(first, at: start)
         _ = pool.ask(2, at: at(50))
         #expect(pool.nextDue == at(100))
         #expect(
@@ -77,6 +77,44 @@ struct WorkerPoolTests {
         #expect(waits == [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000])
     }
 
+    /// A plugin that answers once and ends is not in quarantine, and is not started ten times in a second either.
+    @Test func answersBetweenFaultsDoNotShortenTheWait() {
+        var pool = pool()
+        var (now, starts) = (start, 0)
+        _ = pool.start(at: now)
+        var question: Int64 = 0
+        while now < at(60_000) {
+            let worker = Worker(place: 0, generation: starts)
+            _ = pool.ready(worker, at: now)
+            question += 1
+            _ = pool.ask(question, at: now)
+            _ = pool.answered(question, by: worker, at: now)
+            _ = pool.fault(.ended, of: worker, at: now)
+            starts += 1
+            guard let due = pool.nextDue else { return }
+            now = due
+            _ = pool.passed(to: now)
+        }
+        #expect(!pool.isQuarantined)
+        #expect(starts < 15)
+    }
+
+    @Test func aWorkerIsReadyOnce() {
+        var pool = pool()
+        let first = Worker(place: 0, generation: 0)
+        _ = pool.start(at: start)
+        _ = pool.ready(first, at: start)
+        #expect(pool.ready(first, at: start) == [.kill(first, .malformed)])
+    }
+
+    @Test func aStoppedPoolStaysStopped() {
+        var pool = pool()
+        _ = pool.start(at: start)
+        _ = pool.stop()
+        #expect(pool.enable(at: start) == [])
+        #expect(pool.ask(1, at: start) == [.answer(question: 1, .quarantined)])
+    }
+
     @Test func tooManyFaultsQuarantineUntilItIsEnabled() {
         var pool = pool { $0.quarantineAfter = 2 }
         _ = pool.ask(1, at: start)
@@ -101,7 +139,7 @@ struct WorkerPoolTests {
         _ = pool.passed(to: at(100))
         let second = Worker(place: 0, generation: 1)
         _ = pool.ask(2, at: at(110))
-        _ = pool.ready(second)
+        _ = pool.ready(second, at: start)
         _ = pool.answered(2, by: second, at: at(120))
         #expect(pool.consecutiveFaults == 0)
     }
@@ -110,7 +148,7 @@ struct WorkerPoolTests {
         var pool = pool()
         let first = Worker(place: 0, generation: 0)
         _ = pool.start(at: start)
-        _ = pool.ready(first)
+        _ = pool.ready(first, at: start)
         #expect(pool.answered(7, by: first, at: start) == [.kill(first, .malformed)])
     }
 
@@ -151,7 +189,7 @@ struct WorkerPoolTests {
             case (0, _), (1, _):
                 asked += 1
                 perform(pool.ask(asked, at: now))
-            case (2, let worker?): perform(pool.ready(worker))
+            case (2, let worker?): perform(pool.ready(worker, at: now))
             case (3, let worker?):
                 guard let question = sent[worker]?.popLast(), !answered.contains(question) else { continue }
                 perform(pool.answered(question, by: worker, at: now))

@@ -27,12 +27,22 @@ struct SabotageTests {
         (.believesEverybody, ["passcode: "]),
         (.countsInMemory, ["passcode: compared before"]),
         (.forgetsTries, ["passcode: "]),
+        (
+            .forgetsDeletions,
+            ["registered while it is being deleted", "P2 ", "P8 the deletion of", "the router contradicts"]
+        ),
         (.hearsStaleTerms, ["gate: a stale term"]),
         (.neverLocks, ["passcode: ", "P8 the lock of"]),
         (.tellsTheGone, ["gate: "]),
+        (.showsTheNext, ["reset: "]),
+        (.showsBeforeCover, ["cover: "]),
+        (.keepsFailuresQuiet, ["gate: "]),
+        (.waitsForTheSilent, ["gate: "]),
+        (.waitsForTheHidden, ["gate: "]),
         (.skipsConnecting, ["life cycle: "]),
         (.ignoresDraining, ["stop: an attempt is started"]),
         (.dropsLateOutcomes, ["stop: "]),
+        (.forgetsVetoes, ["12.7 "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {

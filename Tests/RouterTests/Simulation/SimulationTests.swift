@@ -57,7 +57,9 @@ struct SimulationTests {
         #expect(total.accepted > 600 && total.duplicates > 20 && total.crashes > 20 && total.jumps > 10, "\(total)")
         #expect(total.forgotten > 200 && total.replayed > 30, "\(total)")
         #expect(total.events > 200 && total.discards > 10, "\(total)")
-        #expect(total.refusals > 20 && total.postponements > 50 && total.stops > 10, "\(total)")
+        #expect(
+            total.refusals > 20 && total.postponements > 50 && total.stops > 10 && total.reloads > 10,
+            "\(total)")
         #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
     }
 
@@ -79,7 +81,7 @@ struct SimulationTests {
     @Test("Passcodes lock, open, are changed, mistyped and wiped")
     func passcodes() {
         var total = SimulationStatistics()
-        for seed in 0..<40 as Range<UInt64> {
+        for seed in 0..<100 as Range<UInt64> {
             let report = Simulation.run(seed: seed, ticks: 100) { options in
                 options.gated = 1000
                 options.gate = 100

@@ -20,6 +20,7 @@ struct LoopBench {
     private(set) var answers: [Int: Reply] = [:]
     private(set) var attempts: [AttemptStart] = []
     private(set) var reports: [EngineLoop.Report] = []
+    private(set) var cuts: [ConnectionCut] = []
     private(set) var published: [CommittedEvent] = []
     private(set) var contradiction: StoreError?
     /// The number of rests, and the time until which the last one was to last.
@@ -86,6 +87,7 @@ struct LoopBench {
         case .publish(let events): published += events
         case .start(let started): attempts += started
         case .report(let report): reports.append(report)
+        case .cut(let connections): cuts += connections
         case .rest(let until):
             rests += 1
             due = until

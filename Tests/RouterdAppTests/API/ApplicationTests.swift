@@ -105,6 +105,34 @@ struct ApplicationTests {
         }
     }
 
+    @Test("An application with much that waits is deleted in steps; its name is free at the end")
+    func isDeletedInSteps() async throws {
+        try await withDaemon { daemon in
+            let endpoint = #"{"endpoint":{"url":"http://127.0.0.1:9/"}}"#
+            try await daemon.putGallery(#"{"displayName":"Large"}"#)
+            #expect(try await daemon.call(.put, "\(TestDaemon.gallery)/sessions/win-1", endpoint).status == 201)
+            let lines = [String](repeating: "{}", count: 3000).joined(separator: "\n")
+            #expect(try await daemon.call(.post, "\(TestDaemon.gallery)/notifications:batch", lines).status == 200)
+
+            let begun = try await daemon.call(.delete, TestDaemon.gallery)
+            #expect(begun.status == 202 && begun["deleting"] == true && begun["displayName"] == "Large")
+            #expect(begun["activationState"] == .null)
+            var put = try await daemon.putGallery("{}")
+            while put.status == 409 {
+                expectProblem(put, 409, "application-deleting")
+                let shown = try await daemon.call(.get, TestDaemon.gallery)
+                #expect(shown.status == 404 || shown["deleting"] == true)
+                let listed = try await daemon.call(.get, "/v1/applications")
+                #expect(listed["applications"].asArray?.allSatisfy { $0.at("deleting") == true } == true)
+                put = try await daemon.putGallery("{}")
+            }
+            #expect(put.status == 201)
+            let ended = try await daemon.call(.get, "/v1/notifications?state=deadLettered&limit=1")
+            #expect(ended["notifications"].asArray?.first?.at("reason") == "application-deleted")
+            #expect(try await daemon.call(.delete, TestDaemon.gallery).status == 204)
+        }
+    }
+
     @Test func suppliedSecretIsNeverShown() async throws {
         try await withDaemon { daemon in
             let body = #"{"delegate":{"url":"http://127.0.0.1:9/d","secret":"\#(Receiver.secret)"}}"#

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Router
 import RouterPlugin
 import RouterdApp
 import Testing
@@ -44,7 +45,7 @@ struct GateTests {
             let screens = try await ["win-1", "win-2", "win-3"].asyncMap { window in
                 try await daemon.session(window)["applicationScreen"].asString
             }
-            #expect(screens == ["onboarding", "screenshot", "screenshot"])
+            #expect(screens == ["onboarding", "screenshot", "onboarding"])
             let scenes = try await daemon.call(.get, "\(TestDaemon.gallery)?device=phone")
             #expect(scenes["currentSession"] == "win-2", "It became active last.")
             #expect(scenes["onboardingSession"] == "win-1")
@@ -137,8 +138,8 @@ struct GateTests {
             expectProblem(
                 try await daemon.call(.post, "\(Self.gate)/reset", Self.report("win-2", term: 2)), 409,
                 "not-responsible")
-            try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 2))
-            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["state"] == "notOpened")
+            let next = try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 2))
+            #expect(next["state"] == "onboarding" && next["responsible"] == "win-2" && next["term"] == 3)
         }
     }
 
@@ -162,6 +163,87 @@ struct GateTests {
             try await daemon.putGallery(
                 #"{"manifest":{"sceneConfigurations":[{"name":"Demo"}]},"gates":\#(gates)}"#)
             #expect(try await daemon.call(.get, TestDaemon.gallery)["gates"] == kept["gates"])
+        }
+    }
+
+    @Test func aDeviceIsConfiguredBeforeItsGateOpens() async throws {
+        try await Self.withPhone(application: #"{"gates":{"onboarding":{"configured":false}}}"#) { daemon in
+            let open = #"{"session":"win-1"}"#
+            expectProblem(try await daemon.call(.post, "\(Self.gate)/open", open), 409, "not-configured")
+            func configure(_ body: String) async throws -> Answer {
+                try await daemon.call(.put, "\(Self.gate)/configuration", body)
+            }
+            expectProblem(try await configure(#"{"configuration":{}}"#), 422, "missing-field")
+            expectProblem(try await configure(#"{"device":"phone"}"#), 422, "missing-field")
+            expectProblem(try await configure(#"{"device":"phone","configuration":7}"#), 422, "invalid-field")
+            let long = String(repeating: "x", count: RouterLimits.userInfoBytes)
+            expectProblem(
+                try await configure(#"{"device":"phone","configuration":{"x":"\#(long)"}}"#), 422, "invalid-field")
+            #expect(try await configure(#"{"device":"phone","configuration":{"server":"a"}}"#)["state"] == "notOpened")
+            let shown = try await daemon.call(.get, "\(Self.gate)?device=phone")
+            #expect(shown["configuration", "server"] == "a" && shown["welcome", "configured"] == true)
+            #expect(try await daemon.call(.get, Self.gate)["welcome", "configured"] == false)
+            #expect(try await daemon.call(.post, "\(Self.gate)/open", open)["state"] == "onboarding")
+            #expect(try await configure(#"{"device":"phone","configuration":null}"#).status == 200)
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["configuration"] == .null)
+        }
+    }
+
+    @Test func anApplicationIsLockedAtOnce() async throws {
+        let application = #"{"gates":{"passcode":{}}}"#
+        try await Self.withPhone(application: application) { daemon in
+            func post(_ path: String, _ body: String) async throws -> Answer {
+                try await daemon.call(.post, "\(TestDaemon.gallery)/\(path)", body)
+            }
+            expectProblem(try await post("gate/lock", #"{"session":"win-1"}"#), 409, "no-passcode")
+            _ = try await post("gate/open", #"{"session":"win-1"}"#)
+            let passcode = #""passcode":"alicesecret","confirmation":"alicesecret""#
+            _ = try await post("gate/passcode/create", Self.report("win-1", term: 1, passcode))
+            #expect(try await post("gate/succeed", Self.report("win-1", term: 1))["state"] == "opened")
+            let locked = try await post("gate/lock", #"{"session":"win-2"}"#)
+            #expect(locked["state"] == "locked" && locked["responsible"] == "win-2" && locked["term"] == 2)
+            expectProblem(try await post("gate/lock", "{}"), 422, "missing-field")
+            #expect(try await post("gates/lock", "")["locked"] == 0)
+            _ = try await post("gate/passcode/input", Self.report("win-2", term: 2, #""passcode":"alicesecret""#))
+            #expect(try await post("gates/lock", "")["locked"] == 1)
+            #expect(try await daemon.call(.get, "\(Self.gate)?device=phone")["state"] == "locked")
+        }
+    }
+
+    @Test func operationsAndFailuresAreShown() async throws {
+        try await Self.withPhone { daemon in
+            func say(_ verb: String, _ fields: String) async throws -> Answer {
+                try await daemon.call(.post, "\(Self.gate)/\(verb)", Self.report("win-1", term: 1, fields))
+            }
+            try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#)
+            let step = #""step":"upload","currentStepNumber":1,"totalNumberOfSteps":2"#
+            let failed = #""time":"2026-01-02T03:04:05Z","failure":{"status":503,"reason":"busy"}"#
+            let first = try await say("progress", #""operationId":"a",\#(step),\#(failed)"#)
+            #expect(first["progress", "time"] == "2026-01-02T03:04:05.000Z", "\(first.text)")
+            let second = try await say("progress", #""operationId":"b",\#(step)"#)
+            #expect(second["progress", "operationId"] == "b" && second["operations", "b", "failure"] == .null)
+            #expect(second["operations", "a", "failure", "status"] == 503)
+            for (fields, code) in [
+                (#""time":"yesterday""#, "invalid-field"), (#""failure":{"status":7}"#, "invalid-field"),
+                (#""failure":{"why":"x"}"#, "unknown-field"),
+            ] {
+                let refused = try await say("progress", #""operationId":"a",\#(step),\#(fields)"#)
+                #expect(refused["code"].asString == code, "\(refused.text)")
+            }
+            let next = try await say("fail", #""reason":"network","message":"No connection.""#)
+            #expect(next["responsible"] == "win-2" && next["failure", "session"] == "win-1", "\(next.text)")
+            #expect(next["failure", "reason"] == "network" && next["failure", "message"] == "No connection.")
+        }
+    }
+
+    @Test func explainNamesTheGateThatWouldHoldTheNotification() async throws {
+        try await Self.withPhone { daemon in
+            let explain = "\(TestDaemon.gallery)/explain?device=phone"
+            let held = try await daemon.call(.post, explain, "{}")
+            #expect(held["gate", "device"] == "phone" && held["gate", "state"] == "notOpened")
+            try await daemon.call(.post, "\(Self.gate)/open", #"{"session":"win-1"}"#)
+            try await daemon.call(.post, "\(Self.gate)/succeed", Self.report("win-1", term: 1))
+            #expect(try await daemon.call(.post, explain, "{}")["gate"] == .null)
         }
     }
 

@@ -28,10 +28,11 @@ struct OperatingTests {
             expectProblem(try await daemon.putGallery("{"), 400, "json-unexpected-end")
             expectProblem(try await daemon.call(.get, "/v1/nothing"), 404, "not-found")
             expectProblem(try await daemon.call(.patch, TestDaemon.gallery, "{}"), 405, "method-not-allowed")
-            let large = #"{"a":"\#(String(repeating: "a", count: 300_000))"}"#
-            expectProblem(try await daemon.post(large), 413, "body-too-large")
             expectProblem(try await daemon.session("%ff"), 400, "invalid-session-id")
             #expect(try await daemon.call(.delete, TestDaemon.gallery).status == 204)
+            // This answer may be the last one of the connection: a long rest of a body is not waited for.
+            let large = #"{"a":"\#(String(repeating: "a", count: 300_000))"}"#
+            expectProblem(try await daemon.putGallery(large), 413, "body-too-large")
         }
     }
 }

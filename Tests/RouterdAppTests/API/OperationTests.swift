@@ -143,6 +143,8 @@ private struct Calls {
         try await call("refuseDelivery", "\(session)/deliveries/\(id)/nack", #"{"retryAfterSeconds":3600}"#)
         try await call("acknowledgeDelivery", "\(session)/deliveries/\(id)/ack")
         try await call("acknowledgeDeliveries", "\(session)/deliveries:ack", #"{"ids":["\#(id)"]}"#)
+        try await call("getSessionApplication", "\(session)/application")
+        try await call("postSessionToken", "\(session)/tokens", #"{"lifetimeSeconds":60,"device":"tablet"}"#)
         try await call("deleteSession", session)
     }
 
@@ -162,6 +164,9 @@ private struct Calls {
         try await call("getPasscode", "\(Tablet.gate)/passcode?device=tablet")
         try await atGate("succeedAtGate", "succeed")
         try await lock()
+        try await call(
+            "configureGate", "\(Tablet.gate)/configuration", #"{"device":"tablet","configuration":{"server":"a"}}"#)
+        try await call("lockGate", "\(Tablet.gate)/lock", #"{"session":"win-1"}"#)
         try await atGate("inputPasscode", "passcode/input", #""passcode":"1234""#)
         try await atGate(
             "changePasscode", "passcode/change",
@@ -171,6 +176,7 @@ private struct Calls {
         let signature = try key.signature(for: Data(challenge.utf8)).derRepresentation.base64EncodedString()
         try await atGate(
             "answerChallenge", "passcode/answer", #""challenge":"\#(challenge)","signature":"\#(signature)""#)
+        try await call("lockGates", "\(gallery)/gates/lock", "")
         try await call("resetGate", "\(Tablet.gate)/reset", #"{"device":"tablet"}"#)
         try await atGate("failAtGate", "fail")
         try await atGate("succeedAtGate", "succeed")
@@ -244,6 +250,13 @@ private struct Calls {
         try await call("getMetrics", "/metrics")
         try await call("listPlugins", "/v1/plugins")
         try await call("enablePlugin", "/v1/plugins/com.example.rule.none/enable", mayBeRefused: true)
+        try await call(
+            "evaluateRules", "/v1/rules/evaluate",
+            #"{"application":"com.example.Gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
+        try await call("getRules", "/v1/rules")
+        try await call("putRules", "/v1/rules", #"{"rules":[{"name":"a","when":"priority < 5","then":"drop"}]}"#)
+        try await call("deleteRules", "/v1/rules")
+        try await call("compareRules", "/v1/rules/diff?last=10", "rules: [{name: a, then: drop}]")
         try await call("confirmClock", "/v1/clock/confirm")
         // A stream that is accepted does not end.
         try await call("stream", "/v1/stream", headers: ["last-event-id": "none"], mayBeRefused: true)

@@ -97,6 +97,40 @@ struct DeliveryStreamTests {
         }
     }
 
+    @Test func aDiscardedSessionEndsItsStream() async throws {
+        try await withStream { daemon, port in
+            let events = try await StreamConnection.follow(port, Self.path) { stream in
+                let ended = try stream.events(1)
+                #expect(try stream.next() == nil, "the stream has ended")
+                return ended
+            } while: {
+                let discarded = try await daemon.call(.delete, "\(TestDaemon.gallery)/sessions/A")
+                #expect(discarded.status < 300)
+            }
+            #expect(events.map(\.type) == ["ended"])
+        }
+    }
+
+    @Test func aPollOfNoTimeTakesWhatWaits() async throws {
+        let delivery = #""retrySchedule":[0],"timeoutSeconds":300,"lifeCycleEvents":false,"maxInFlightPerSession":3"#
+        try await withStream(delivery) { daemon, port in
+            var ids: [String] = []
+            for _ in 0..<3 {
+                let id = try await daemon.post("{}").id
+                ids.append("dlv_\(id.dropFirst(4))")
+            }
+            let polled = try await daemon.call(.get, "\(Self.path)?waitSeconds=0")
+            #expect(polled["deliveries"].asArray?.compactMap { $0["id"]?.asString } == ids)
+            let unknown = "dlv_01KAXY00000000000000000000"
+            let body = #"{"ids":["\#(ids[2])","\#(unknown)","\#(ids[0])","\#(ids[1])","\#(ids[1])"]}"#
+            let answer = try await daemon.call(.post, "\(Self.path):ack", body)
+            #expect(answer.status == 404 && answer["detail"].asString?.contains(unknown) == true)
+            for id in ids {
+                #expect(try await daemon.notification("ntf_\(id.dropFirst(4))")["state"] == "delivered")
+            }
+        }
+    }
+
     @Test func onlyStreamsAreStreamed() async throws {
         try await withStream { daemon, port in
             try await daemon.putSession("B", at: "http://127.0.0.1:9/")

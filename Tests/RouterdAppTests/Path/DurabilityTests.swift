@@ -47,6 +47,21 @@ struct DurabilityTests {
         }
     }
 
+    /// The engine's queue is held up by a commit for as long as the test likes.
+    @Test func healthAndReadinessDoNotWaitForTheEngine() async throws {
+        try await withGallery { daemon, receiver in
+            daemon.store.close()
+            let before = daemon.store.commits.count
+            async let put = daemon.putSession("win-1", at: receiver.url())
+            try await daemon.store.begun.reached(before + 1)
+            #expect(try await daemon.call(.get, "/healthz").json == ["status": "ok"])
+            #expect(try await daemon.call(.get, "/readyz").json == ["status": "ready"])
+            #expect(daemon.store.commits.count == before)
+            daemon.store.open()
+            _ = try await put
+        }
+    }
+
     @Test func aFullDiskRefusesAndChangesNothing() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())

@@ -35,7 +35,7 @@ import Testing
                 reception.open(
                     API(
                         host: daemon.host, store: daemon.store, plugins: try PluginRegistry(sourceKinds: [], rules: []),
-                        keys: [],
+                        authenticator: Authenticator(keys: []),
                         egress: EgressPolicy(),
                         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
                         logger: .silent))

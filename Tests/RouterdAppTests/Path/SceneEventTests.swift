@@ -170,7 +170,6 @@ struct SceneEventTests {
     /// A receiver's answer, and the fault recorded for it.
     static let badAnswers: [(String, String)] = [
         (#"{"session":{"activationState":"asleep"}}"#, "invalid-field"),
-        (#"{"session":{"activationState":"foregroundActive"}}"#, "illegal-transition"),
         (#"{"session":{"role":"other"}}"#, "unknown-field"), (#"{"session":{},"more":1}"#, "unknown-field"),
         (#"{"session":"#, "json-unexpected-end"), (#"{"session":[]}"#, "not-an-object"),
         (

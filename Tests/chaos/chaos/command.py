@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from chaos import (
-    clock, disk, files, hung, lookups, menagerie, modelled, neighbour, powercut, raw, storm, sweep, terminate)
+    clock, deletion, disk, files, hung, lookups, menagerie, modelled, neighbour, powercut, raw, storm, sweep, terminate)
 from chaos.options import Options, Result
 from chaos.verdict import KINDS, judge
 
@@ -25,6 +25,7 @@ SCENARIOS: dict[str, tuple[Scenario, str]] = {
     "zoo": (menagerie.scenario, "every behaviour of an endpoint, and what the daemon must make of it"),
     "storm": (storm.scenario, "kill -9 under load, again and again"),
     "model": (modelled.scenario, "kill -9 while everything is changed; a model says what may be there"),
+    "deletion": (deletion.scenario, "kill -9 while a large application is deleted, step by step"),
     "terminate": (terminate.scenario, "SIGTERM under load"),
     "hung": (hung.one_in_a_hundred, "1 % of the endpoints hang; the others must not notice"),
     "starved": (hung.more_than_slots, "more endpoints hang than attempts may run at once"),
@@ -57,12 +58,12 @@ def parse() -> tuple[Options, list[str]]:
     parser.add_argument("--seed", type=int, help="replays the schedule of a run that printed it")
     parser.add_argument("--seconds", type=float, help="of a phase of hung, starved, names and neighbour")
     parser.add_argument("--kills", type=int, default=50, help="of storm and model")
-    parser.add_argument("--cycles", type=int, default=5, help="of terminate, powercut, disk and files")
+    parser.add_argument("--cycles", type=int, default=5, help="of terminate, deletion, powercut, disk and files")
     parser.add_argument("--rounds", type=int, default=5, help="of hung, starved and names")
     parser.add_argument("--points", type=int, default=12, help="of the sweep, for each fault")
     parser.add_argument("--only", help="of zoo and neighbour, the rows with this in their names")
     parser.add_argument("--without-open", action="store_true", help="leave out what is known not to hold yet")
-    parser.add_argument("--short", action="store_true", help="the short forms of neighbour and model")
+    parser.add_argument("--short", action="store_true", help="the short forms of neighbour, model and deletion")
     parser.add_argument("--keep", type=Path, help="a folder for the histories of what failed")
     parser.add_argument("--list", action="store_true", help="print the zoo's table, and run nothing")
     arguments = parser.parse_args()

@@ -189,7 +189,7 @@ def expected(world: World, request: Request) -> set[int]:
         case "put application":
             return {200} if world.is_there else {201}
         case "delete application":
-            return {204} if world.is_there else {404}
+            return {202, 204} if world.is_there else {404}
     raise ValueError(request.verb)
 
 

@@ -30,7 +30,7 @@ SHORT_KILLS = 8
 PAUSE_SECONDS = 0.004
 # In which an outcome is committed, and in which a webhook arrives that was signed before.
 COMMIT_SECONDS, SIGNED_BEFORE_SECONDS = 5.0, 2.0
-SETTLE_SECONDS, TEST_SECONDS, AWAIT_SECONDS = 60.0, 10.0, 60.0
+SETTLE_SECONDS, TEST_SECONDS, AWAIT_SECONDS, DELETION_SECONDS = 60.0, 10.0, 60.0, 30.0
 # A strike that comes so soon does not wait for the comparisons.
 EARLY_SECONDS = 0.1
 # Codes of a 503 that says that nothing has been done.
@@ -215,7 +215,9 @@ class Client:
                 delivery = {"lifeCycleEvents": False, "retrySchedule": [3600], "timeoutSeconds": 15}
                 return self._api.call("PUT", application, json.dumps({"delivery": delivery}).encode())
             case "delete application":
-                return self._api.call("DELETE", application)
+                answer = self._api.call("DELETE", application)
+                self.is_there()
+                return answer
         raise ValueError(request.verb)
 
     def payload(self, request: Request) -> bytes:
@@ -234,7 +236,7 @@ class Client:
 
     def observe(self) -> Observation:
         application = f"/v1/applications/{self.application}"
-        is_there = self._api.call("GET", application).status == 200
+        is_there = self.is_there()
         sessions: frozenset[str] = frozenset()
         if is_there:
             listed = self._api.must("GET", f"{application}/sessions")["sessions"]
@@ -252,6 +254,13 @@ class Client:
             notifications[identifier] = Seen(each["state"], payload, each["replayOf"])
         signs = {name: number for name in PROMPT if name in sessions and (number := self.test(name)) is not None}
         return Observation(is_there, sessions, signs, notifications, replays)
+
+    def is_there(self) -> bool:
+        """Whether there is such an application; one that is being deleted is waited for."""
+        path = f"/v1/applications/{self.application}"
+        clock.wait_until(
+            lambda: "deleting" not in self._api.call("GET", path).body, "the deletion is complete", DELETION_SECONDS)
+        return self._api.call("GET", path).status == 200
 
     def replays(self) -> list[Body]:
         found: list[Body] = []

@@ -111,6 +111,8 @@ struct Registrations {
 /// It holds all facts that the invariants need; the only input from the engine or the store is the changes themselves.
 struct Ledger {
     var registrations = Registrations()
+    /// Applications whose deletion has begun and is not complete.
+    var deleting: Set<ApplicationID> = []
     var entries: [NotificationSequence: LedgerEntry] = [:]
     /// In order of acceptance.
     var unsettled: [NotificationSequence] = []

@@ -20,6 +20,8 @@ struct Oracle {
         var outcome: Outcome
         var tier: Tier
         var vetoed: [SessionID]
+        /// The vetoed sessions whose veto is the remote rule's.
+        var vetoedRemotely: Set<SessionID> = []
     }
 
     var application: Application
@@ -31,12 +33,19 @@ struct Oracle {
     var tried: Set<SessionID> = []
 
     func expectation(for notification: NotificationView) -> Expectation {
+        var remotely: Set<SessionID> = []
+        var expectation = expectation(for: notification, &remotely)
+        expectation.vetoedRemotely = remotely
+        return expectation
+    }
+
+    private func expectation(for notification: NotificationView, _ remotely: inout Set<SessionID>) -> Expectation {
         let inScope = sessions.filter { notification.device == nil || $0.device == notification.device }
         let candidates = inScope.filter { $0.disabled == nil }
         var vetoed: [SessionID] = []
         for tier in [Tier.prefers, .can] {
             let ranked = candidates.filter { stands($0, in: tier, notification) }.sorted { isBetter($0, $1, tier) }
-            if let outcome = walk(ranked, tier, notification, candidates, &vetoed) {
+            if let outcome = walk(ranked, tier, notification, candidates, &vetoed, &remotely) {
                 return Expectation(outcome: outcome, tier: tier, vetoed: vetoed)
             }
         }
@@ -87,12 +96,12 @@ struct Oracle {
 
     private func walk(
         _ ranked: [SceneSession], _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession],
-        _ vetoed: inout [SessionID]
+        _ vetoed: inout [SessionID], _ remotely: inout Set<SessionID>
     ) -> Expectation.Outcome? {
         let looksAhead = rules.contains { $0.looksAhead }
         var inHand: SessionID?
         for session in ranked where !vetoed.contains(session.key.session) {
-            switch ask(session, tier, notification, candidates) {
+            switch ask(session, tier, notification, candidates, &remotely) {
             case .accepted:
                 if !looksAhead { return .session(session.key.session) }
                 inHand = inHand ?? session.key.session
@@ -110,7 +119,8 @@ struct Oracle {
     }
 
     private func ask(
-        _ session: SceneSession, _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession]
+        _ session: SceneSession, _ tier: Tier, _ notification: NotificationView, _ candidates: [SceneSession],
+        _ remotely: inout Set<SessionID>
     ) -> Say {
         let candidate = Candidate(
             session: session.key.session, device: session.device, role: session.role,
@@ -122,7 +132,9 @@ struct Oracle {
             switch rule.verdict(on: candidate, for: notification, at: now) {
             case .accept: break
             case .prefer: isPreferred = true
-            case .veto: return .vetoed
+            case .veto:
+                if rule is RemoteRule { remotely.insert(session.key.session) }
+                return .vetoed
             case .redirect(let target, _):
                 let isCandidate = candidates.contains { $0.key.session == target }
                 if isCandidate, target != session.key.session { return .ended(.session(target)) }

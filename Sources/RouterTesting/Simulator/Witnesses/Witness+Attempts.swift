@@ -27,6 +27,7 @@ extension Witness {
             !attempt.keys.isEmpty && attempt.keys == attempt.endpoint.keys.all.filter { $0.isValid(at: now) },
             "sent without the signature of every valid key: \(sequence)")
         checkReceiver(attempt, entry)
+        checkPerson(attempt)
         checkOrder(attempt, at: now)
         checkSolitude(attempt)
         checkSupply(attempt)
@@ -135,8 +136,13 @@ extension Witness {
         }
         for (key, session) in ledger.registrations.sessions {
             require(engine.session(key) == session, "the engine knows \(key) differently")
-            if let end = session.leaseExpiresAt { checkWake(engine, end, "the lease of \(key)", at: now) }
+            // The time of a session that names no lease stays as a mark.
+            if let end = session.leaseExpiresAt, !session.isSilent(at: now) {
+                checkWake(engine, end, "the lease of \(key)", at: now)
+            }
         }
+        for id in ledger.deleting { fail("P8 the deletion of \(id) does not go on") }
+        checkSilence(engine, at: now)
         let sessions = engine.tenants.values.reduce(0) { $0 + $1.sessions.count }
         require(sessions == ledger.registrations.sessions.count, "12.9 the engine has sessions that are not there")
         for (key, session) in ledger.registrations.discarded {

@@ -15,23 +15,31 @@ extension Witness {
             switch change {
             case .putPasscodeLock(let lock): put(lock, at: now)
             case .putGate(let gate): put(gate)
-            case .putApplication, .deleteApplication, .putSession, .deleteSession, .keepAnswer: registered(change)
+            case .putApplication, .deleteApplication, .beginDeletion, .putSession, .deleteSession, .keepAnswer:
+                registered(change)
+            case .sweep(let id, _):
+                require(ledger.deleting.contains(id), "swept, and its deletion has not begun: \(id)")
+                let isOver = ledger.unsettled.allSatisfy { sequence in
+                    ledger.entries[sequence].map { $0.accepted.application != id || $0.recall != nil } ?? true
+                }
+                require(isOver, "swept while its notifications wait: \(id)")
             case .insert(let accepted): inserted(accepted, before, at: now)
             case .addDedupeKeys(let sequence, let keys): added(keys, to: sequence)
             case .recordAttempt(let attempt): recorded(attempt, before)
             case .reschedule(let sequence, let progress): rescheduled(sequence, progress, before)
-            case .recall(let sequence, let recall): recalled(sequence, recall)
+            case .recall(let sequence, let recall): recalled(sequence, recall, before)
             case .reassign(let sequence, let decision, let placement):
                 reassigned(sequence, decision, placement, before, settles: changes, at: now)
             case .settle(let sequence, let settlement, let time):
                 require(time == now, "a settlement at another time: \(sequence)")
-                settled(sequence, settlement, at: now)
+                settled(sequence, settlement, before, at: now)
             case .forget(let sequence): forgot(sequence, at: now)
             case .forgetAnswer(let key): fail("an answer was forgotten that nobody asked to keep: \(key.key)")
             default: break
             }
         }
         for change in changes { noteEnd(of: change, at: now) }
+        for case .putRules(let used) in changes { replaced(by: used) }
         checkDisabling(changes, before)
         checkScenes(changes, before, at: now)
         checkGates(changes, before, held)
@@ -90,8 +98,12 @@ extension Witness {
 
     private mutating func registered(_ change: StoreChange) {
         switch change {
-        case .putApplication(let application): ledger.registrations.applications[application.id] = application
-        case .deleteApplication(let id):
+        case .putApplication(let application):
+            require(
+                !ledger.deleting.contains(application.id), "registered while it is being deleted: \(application.id)")
+            ledger.registrations.applications[application.id] = application
+        case .deleteApplication(let id), .beginDeletion(let id):
+            if case .beginDeletion = change { ledger.deleting.insert(id) } else { ledger.deleting.remove(id) }
             ledger.registrations.applications[id] = nil
             ledger.registrations.sessions = ledger.registrations.sessions.filter { $0.key.application != id }
             ledger.registrations.discarded = ledger.registrations.discarded.filter { $0.key.application != id }
@@ -127,12 +139,31 @@ extension Witness {
             let key = DedupeKey(application: accepted.application, source: accepted.source, key: text)
             require(ledger.keys[key] == nil, "P3 two notifications with the dedupe key \(text)")
         }
+        checkCover(accepted, before)
         let entry = LedgerEntry(accepted)
         // No choice is made for an event of a session's life, nor for the content of an activation.
         if accepted.event == nil, accepted.source != .lifeCycle {
-            check(entry.decision, entry.placement, of: entry, before, at: now)
+            // A replay of many asks nothing: it is decided with what the first decision kept.
+            let payload = accepted.payload.bytes
+            let earlier = accepted.replayOf.flatMap { ledger.sequences[$0] }.flatMap { ledger.entries[$0]?.decision }
+            let answers =
+                earlier.map {
+                    SimulatedRemote.answers(to: payload, after: $0, isHeld: false, wasAsked: wasAsked(about: accepted))
+                }
+                ?? SimulatedRemote.answers(to: payload)
+            check(entry.decision, entry.placement, of: entry, before, at: now, with: answers)
         }
         ledger.insert(entry)
+    }
+
+    /// Whether remote rules were asked about the notification, or about the one that it repeats. They are not asked about
+    /// the content of an activation, which is for the scene that was asked for.
+    private func wasAsked(about accepted: NewNotification) -> Bool {
+        var first = accepted
+        while let entry = first.replayOf.flatMap({ ledger.sequences[$0] }).flatMap({ ledger.entries[$0] }) {
+            first = entry.accepted
+        }
+        return first.source != .lifeCycle
     }
 
     /// A key that a sender adds later leads to the same notification.
@@ -232,14 +263,21 @@ extension Witness {
             if case .settle(sequence, let settlement, _) = change { .settled(settlement) } else { nil }
         }.first
         check(
-            decision, settlement ?? placement, of: entry, before, at: now, avoiding: isExhausted ? entry.tried : [])
+            decision, settlement ?? placement, of: entry, before, at: now,
+            with: SimulatedRemote.answers(
+                to: entry.accepted.payload.bytes, after: entry.decision,
+                isHeld: entry.heldUntil != nil || entry.heldBy != nil, wasAsked: wasAsked(about: entry.accepted)),
+            avoiding: isExhausted ? entry.tried : [])
         ledger.entries[sequence]?.decision = decision
         ledger.entries[sequence]?.isAmbiguous = false
         ledger.entries[sequence]?.progress = DeliveryProgress(attempts: entry.progress.attempts)
         ledger.place(sequence, placement)
+        noteLeaving(sequence)
     }
 
-    private mutating func settled(_ sequence: NotificationSequence, _ settlement: Settlement, at now: Timestamp) {
+    private mutating func settled(
+        _ sequence: NotificationSequence, _ settlement: Settlement, _ before: Registrations, at now: Timestamp
+    ) {
         guard let entry = unsettledEntry(sequence, "it is settled again") else { return }
         switch settlement {
         case .delivered:
@@ -257,7 +295,7 @@ extension Witness {
             require(entry.accepted.event != nil, "the receiver is gone, and could be another one: \(sequence)")
             require(!isOpen || entry.recorded > 0, "the receiver is there: \(sequence)")
         case .deadLettered(.applicationDeleted):
-            let isGone = endsOf == entry.accepted.application || entry.recall == .applicationDeleted
+            let isGone = isDeleted(entry.accepted.application) || entry.recall == .applicationDeleted
             require(isGone, "the application is there: \(sequence)")
         case .deadLettered(.retriesExhausted), .deadLettered(.rejectedByReceiver), .deadLettered(.endpointUnusable),
             .deadLettered(.egressRefused), .deadLettered(.formatFailed):
@@ -265,6 +303,9 @@ extension Witness {
         case .deadLettered(.payloadMissing): fail("no payload of \(sequence), though the disk has lost nothing")
         case .deadLettered(.noEligibleSession), .deadLettered(.droppedByRule):
             require(entry.decision.session == nil, "\(settlement) with a session: \(sequence)")
+        case .deadLettered(.gateReset):
+            let isInReset = entry.recall == .gateReset || endsWithReset(entry, before)
+            require(isInReset, "reset: \(sequence) has ended, and its gate was not reset")
         case .superseded: if entry.accepted.event == nil { obsolete.append(entry) }
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
@@ -273,17 +314,25 @@ extension Witness {
         ledger.entries[sequence]?.settledAt = now
     }
 
-    private mutating func recalled(_ sequence: NotificationSequence, _ recall: Recall) {
+    private mutating func recalled(
+        _ sequence: NotificationSequence, _ recall: Recall, _ before: Registrations
+    ) {
         guard let entry = unsettledEntry(sequence, "it is called back") else { return }
         require(entry.underWay != nil, "called back on its way, but nothing is under way: \(sequence)")
         switch recall {
         case .superseded: obsolete.append(entry)
         case .cancelled:
             require(calledBack.contains(entry.accepted.id), "nobody has called \(sequence) back")
-        case .applicationDeleted: require(endsOf == entry.accepted.application, "the application is there: \(sequence)")
+        case .applicationDeleted:
+            require(isDeleted(entry.accepted.application), "the application is there: \(sequence)")
+        case .gateReset:
+            require(endsWithReset(entry, before), "reset: \(sequence) is called back, and its gate was not reset")
         }
         ledger.entries[sequence]?.recall = entry.recall ?? recall
     }
+
+    /// Whether the current transaction deletes the application, or its deletion has begun.
+    private func isDeleted(_ id: ApplicationID) -> Bool { endsOf == id || ledger.deleting.contains(id) }
 
     private mutating func unsettledEntry(_ sequence: NotificationSequence, _ event: String) -> LedgerEntry? {
         guard let entry = ledger.entries[sequence] else {
@@ -297,16 +346,20 @@ extension Witness {
     /// The decision equals the brute-force choice among the sessions of its own application.
     private mutating func check(
         _ decision: Decision, _ placement: Placement, of entry: LedgerEntry, _ before: Registrations, at now: Timestamp,
-        avoiding tried: Set<SessionID> = []
+        with answers: RuleAnswers?, avoiding tried: Set<SessionID> = []
     ) {
         let accepted = entry.accepted
         guard let application = before.applications[accepted.application] else {
             return fail("12.9 a decision for an application that is not there: \(accepted.sequence)")
         }
+        let version = rulesVersion
+        require(
+            decision.rulesVersion == version,
+            "\(accepted.sequence): decided under rules \(decision.rulesVersion), not \(version)")
         let oracle = Oracle(
             application: application, sessions: before.sessions(of: accepted.application), rules: rules, now: now,
             tried: tried)
-        let expected = oracle.expectation(for: entry.view)
+        let expected = oracle.expectation(for: NotificationView(entry.view, answers: answers))
         let outcome: Oracle.Expectation.Outcome? =
             switch (placement, decision.session) {
             case (.held(let until), nil): .held(until: until)
@@ -323,8 +376,16 @@ extension Witness {
         if case .newSession = outcome, case .lane = placement { deciding.insert(application.id) }
         require(
             outcome == expected.outcome && decision.tier == expected.tier
-                && decision.vetoes.map(\.session) == Array(expected.vetoed.prefix(RouterLimits.vetoesKept)),
+                && decision.vetoes.map(\.session) == vetoes(expected, answers),
             "12.7 \(accepted.sequence): decided \(decision), \(placement); brute force says \(expected)")
+    }
+
+    /// The sessions in the vetoes of a decision.
+    private func vetoes(_ expected: Oracle.Expectation, _ answers: RuleAnswers?) -> [SessionID] {
+        let walked = Array(expected.vetoed.prefix(RouterLimits.vetoesKept))
+        guard let remote = rules.lazy.compactMap({ $0 as? RemoteRule }).first else { return walked }
+        let further = SimulatedRemote.furtherVetoes(answers, beside: expected.vetoedRemotely, under: remote.failure)
+        return walked + further.map { $0 ?? .every }
     }
 
     /// The configuration of a session created for this decision.

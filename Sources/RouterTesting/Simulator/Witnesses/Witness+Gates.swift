@@ -19,6 +19,7 @@ extension Witness {
             reigns[gate.key, default: [:]][gate.term] = responsible
         }
         checkProof(gate, after: known)
+        if gate.state == .resetting, known?.state != .resetting { noteReset(at: gate.key) }
         ledger.registrations.gates[gate.key] = gate
     }
 
@@ -30,7 +31,10 @@ extension Witness {
             // The rank of a session at a gate that was switched off is not checked.
             guard before.applications[id]?.gates.onboarding != nil else { continue }
             let isChanged = before.applications[id]?.gates != application.gates
-            for key in gateKeys(of: id) { checkResponsible(at: key, isChanged ? nil : before) }
+            for key in gateKeys(of: id) {
+                checkResponsible(at: key, isChanged ? nil : before)
+                if !isChanged { checkFront(at: key, before) }
+            }
         }
         for key in Set(changes.compactMap { if case .putGate(let gate) = $0 { gate.key } else { nil } }) {
             checkTold(of: key, changes, before)
@@ -63,6 +67,94 @@ extension Witness {
         let ranked = before.present(at: key).filter { present.contains($0.key.session) }
         guard let best = ranked.min(by: Registrations.isBetter)?.key.session else { return }
         require(best == responsible, "gate: \(responsible) takes over at \(key), and \(best) is better")
+    }
+
+    /// A session that comes to the front takes over from one that is out of sight.
+    private mutating func checkFront(at key: GateKey, _ before: Registrations) {
+        guard let gate = ledger.registrations.gates[key], gate.state.needsSomebody, let responsible = gate.responsible,
+            before.gates[key]?.responsible == responsible, before.gates[key]?.term == gate.term
+        else { return }
+        let present = ledger.registrations.present(at: key)
+        guard present.first(where: { $0.key.session == responsible })?.isInForeground == false else { return }
+        let stood = before.present(at: key)
+        // A session that leaves the foreground in the same transaction was not out of sight before.
+        guard stood.first(where: { $0.key.session == responsible })?.isInForeground == false else { return }
+        for session in present where session.isInForeground {
+            let last = stood.first { $0.key == session.key }
+            let isThere = last?.isInForeground == true
+            require(
+                isThere, "gate: \(session.key) comes to the front, and \(responsible), out of sight, stays responsible")
+        }
+    }
+
+    /// The responsible session has a lease; and none that is silent is waited for if another one could follow.
+    mutating func checkSilence(_ engine: Engine, at now: Timestamp) {
+        for (key, gate) in ledger.registrations.gates where gate.state.needsSomebody {
+            let present = ledger.registrations.present(at: key)
+            guard let responsible = present.first(where: { $0.key.session == gate.responsible }) else { continue }
+            require(
+                responsible.leaseSeconds != nil || responsible.leaseExpiresAt != nil,
+                "gate: \(responsible.key) has no lease, and others wait for it")
+            guard responsible.isSilent(at: now) else { continue }
+            let others = present.filter { $0.key != responsible.key && !$0.isSilent(at: now) }.map(\.key)
+            require(others.isEmpty, "gate: \(responsible.key) is silent, and \(others) wait for it")
+        }
+    }
+
+    // MARK: - Covers
+
+    /// A scene that connects at a closed gate is told of the gate, and of no content.
+    mutating func checkCover(_ accepted: NewNotification, _ before: Registrations) {
+        guard accepted.event?.kind == .willConnect, case .facts(.connection(let view, let options)) = accepted.payload,
+            before.applications[accepted.application]?.gates.onboarding != nil
+        else { return }
+        let key = SessionKey(application: accepted.application, session: view.id)
+        require(options.gate != nil, "cover: \(key) connects, and is not told of its gate")
+        let gate = GateKey(application: accepted.application, device: accepted.device)
+        require(
+            before.isOpen(gate) || options.content.members.isEmpty,
+            "cover: \(key) is told of content before \(gate) has opened")
+    }
+
+    // MARK: - Resets
+
+    /// Records everything that waits for the person who goes with a reset.
+    private mutating func noteReset(at key: GateKey) {
+        let settings = ledger.registrations.applications[key.application]?.gates.onboarding
+        guard settings?.keepsHeldOnReset != true else { return }
+        for sequence in ledger.unsettled {
+            guard let entry = ledger.entries[sequence], isAt(key, entry, ledger.registrations) else { continue }
+            forgotten[sequence] = key
+        }
+    }
+
+    /// Whether a notification waits at the gate, in the lane of one of its sessions, or for a time and its device.
+    private func isAt(_ key: GateKey, _ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
+        guard entry.accepted.application == key.application, entry.accepted.event == nil else { return false }
+        let isElsewhere = entry.accepted.device.map { $0 != key.device } ?? false
+        if isElsewhere { return false }
+        if let lane = entry.lane { return registrations.sessions[lane].map { $0.device == key.device } ?? false }
+        if entry.heldUntil != nil { return key.device != nil && entry.accepted.device == key.device }
+        return entry.heldBy == key
+    }
+
+    /// Whether a notification may end with the reset of a gate.
+    func endsWithReset(_ entry: LedgerEntry, _ before: Registrations) -> Bool {
+        before.gates.values.contains { $0.state == .resetting && isAt($0.key, entry, before) }
+    }
+
+    /// A notification that is decided again may leave the device of the person before.
+    mutating func noteLeaving(_ sequence: NotificationSequence) {
+        guard let key = forgotten[sequence], let entry = ledger.entries[sequence] else { return }
+        if !entry.isSettled, !isAt(key, entry, ledger.registrations) { forgotten[sequence] = nil }
+    }
+
+    /// No notification of one person is sent to the next one at the same device.
+    mutating func checkPerson(_ attempt: AttemptStart) {
+        guard let key = forgotten[attempt.notification.sequence], let session = attempt.session else { return }
+        require(
+            session.device != key.device,
+            "reset: \(attempt.notification.sequence) is for the person before, and is sent at \(key)")
     }
 
     // MARK: - Holding
@@ -171,6 +263,10 @@ extension Witness {
         let sequence = entry.accepted.sequence
         let isLost = entry.underWay == nil && isElsewhere(entry, ledger.registrations)
         require(!isLost, "P8 \(sequence) waits in the lane of a session that is on another device")
+        if let key = forgotten[sequence], entry.underWay == nil {
+            let isLeft = isAt(key, entry, ledger.registrations)
+            require(!isLeft, "reset: \(sequence) is for the person before, and still waits at \(key)")
+        }
         guard let gate = entry.heldBy else { return }
         require(!ledger.registrations.isOpen(gate), "P8 \(sequence) waits behind \(gate), which is open")
         require(!isAstray(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
@@ -212,7 +308,9 @@ extension Witness {
         }
         let present = Set(ledger.registrations.present(at: key).map(\.key.session))
         let waiting = present.filter { $0 != gate.responsible }
-        if gate.term != last.term || last.isOpen && !gate.isOpen {
+        // After a failure, and after a reset, all sessions are told that each of them may begin.
+        let stops = last.state != .notOpened && gate.state == .notOpened
+        if gate.term != last.term || last.isOpen && !gate.isOpen || stops {
             let hidden = told[.hideApplicationScreen] ?? []
             require(
                 hidden.isSuperset(of: waiting), "gate: \(waiting.subtracting(hidden)) are not told to hide at \(key)")

@@ -11,12 +11,12 @@ extension Witness {
             guard let entry = ledger.entries[sequence], entry.accepted.event == nil else { continue }
             delivered.formUnion(entry.tried.map { SessionKey(application: entry.accepted.application, session: $0) })
         }
-        for change in changes {
+        for (place, change) in changes.enumerated() {
             switch change {
             case .putSession(let session):
                 // A registering session sets its state, and may be brought forward from there in the same transaction.
                 if registering.contains(session.key), put[session.key] == nil,
-                    changes.count(where: { $0.puts(session.key) }) > 1
+                    isPutAgain(session.key, in: changes[(place + 1)...])
                 {
                     let hasTaken = delivered.contains(session.key)
                     let finding = scenes.settle(session, mayJump: true, hasTakenNotification: hasTaken)
@@ -24,7 +24,8 @@ extension Witness {
                 }
                 put[session.key] = session
             case .deleteSession(let key): scenes.told[key] = nil
-            case .deleteApplication(let id): scenes.told = scenes.told.filter { $0.key.application != id }
+            case .deleteApplication(let id), .beginDeletion(let id):
+                scenes.told = scenes.told.filter { $0.key.application != id }
             case .insert(let accepted):
                 guard let event = accepted.event, let session = accepted.decision.session else { break }
                 let settings = before.applications[accepted.application]?.delivery
@@ -46,6 +47,18 @@ extension Witness {
         checkDiscards(changes, before)
         checkQuestions(before)
         checkSceneCount(put.keys, before)
+    }
+
+    /// Whether the session is put once more before it is told of a step: it was registered, and did not move.
+    private func isPutAgain(_ key: SessionKey, in rest: ArraySlice<StoreChange>) -> Bool {
+        let next = rest.first { change in
+            if case .insert(let accepted) = change, let event = accepted.event {
+                return accepted.application == key.application && accepted.decision.session == key.session
+                    && !SceneWatch.eventsOfGates.contains(event.kind)
+            }
+            return change.puts(key)
+        }
+        return next?.puts(key) == true
     }
 
     /// Where one scene is allowed, a new session is the only one, whether a client or the router created it.

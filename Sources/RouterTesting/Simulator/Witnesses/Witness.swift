@@ -10,7 +10,9 @@ struct Witness {
     private static let maximum = 10
 
     var ledger = Ledger()
-    let rules: [any RoutingRule]
+    /// The rules as last committed, and their version.
+    private(set) var rules: [any RoutingRule]
+    private(set) var rulesVersion: Int64 = 0
     let caps: DeliveryCaps
     let retention: RetentionPolicy
     var watch = EndpointWatch()
@@ -23,6 +25,8 @@ struct Witness {
     /// The responsible session of each gate and term.
     var reigns: [GateKey: [Int64: SessionID]] = [:]
     var passcodes = PasscodeWatch()
+    /// Notifications that waited at a gate when it was reset, and are not for the next person.
+    var forgotten: [NotificationSequence: GateKey] = [:]
     /// The gates that held notifications before the current transaction.
     var waiting: Set<GateKey> = []
     /// Held notifications whose session had left the gate, before the current transaction.
@@ -47,6 +51,13 @@ struct Witness {
         self.rules = rules
         self.caps = caps
         self.retention = retention
+    }
+
+    /// Rules take the place of those in use: under the next version.
+    mutating func replaced(by used: UsedRules) {
+        let version = rulesVersion
+        require(used.kept.version == version + 1, "the rules of version \(version) became \(used.kept.version)")
+        (rules, rulesVersion) = (used.rules, used.kept.version)
     }
 
     mutating func require(_ condition: Bool, _ violation: @autoclosure () -> String) {
@@ -82,7 +93,7 @@ struct Witness {
                 named.count > 1
                     || names.contains { ledger.entries[$0].map { isRepeated($0, by: request) } == false },
                 "P3 a conflict with nothing: \(request.notification.dedupeKeys)")
-        case .refused(.unknownApplication), .refused(.storeUnavailable): break
+        case .refused(.unknownApplication), .refused(.applicationDeleting), .refused(.storeUnavailable): break
         case .refused(.contentIDMissing):
             require(
                 request.notification.contentID == nil && request.notification.kind == .notification,

@@ -103,7 +103,7 @@ package struct EngineDriver {
         case .report(.storeFault) where loop.isPostponing: turn.postponements += 1
         case .report(.lost): turn.losses += 1
         case .giveUp(let error): contradiction = contradiction ?? error
-        case .report, .publish, .rest, .idle: break
+        case .report, .publish, .cut, .rest, .idle: break
         }
     }
 

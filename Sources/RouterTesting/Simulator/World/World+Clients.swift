@@ -32,8 +32,9 @@ extension World {
         if happens(200) { notification.collapseID = pick(["score", "news"]) }
         if happens(400) { notification.dedupeKeys = ["key-\(number)"] }
         if happens(50) { notification.dedupeKeys.append("other-\(number)") }
-        let request = AcceptRequest(
+        var request = AcceptRequest(
             application: application, source: Self.source, device: device, notification: notification)
+        askRemote(about: &request)
         sent.append(request)
         let content = notification.contentID?.text ?? "-"
         ask(.accept(request), "accept #\(number) for \(request.application), about \(content)")
@@ -67,9 +68,15 @@ extension World {
         ask(.replay(draft), "replay \(tally.count) by \(filter)")
     }
 
+    private func askRemote(about request: inout AcceptRequest) {
+        guard options.remote != nil else { return }
+        request.answers = SimulatedRemote.answers(to: request.notification.payload)
+    }
+
     private mutating func repeatRequest(_ earlier: AcceptRequest) {
         var request = earlier
         if happens(200) { request.notification.payload = payload(lastTicket + 1) }
+        askRemote(about: &request)
         if happens(50) { request.device = drawDevice() }
         // Under another of its keys, or under the key of another notification too.
         if happens(150) { request.notification.dedupeKeys.append("name-\(Int.random(in: 0..<20, using: &generator))") }

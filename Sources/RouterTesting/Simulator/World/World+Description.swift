@@ -7,6 +7,8 @@ extension World {
         switch change {
         case .putApplication(let application): "put \(application.id)"
         case .deleteApplication(let id): "delete \(id)"
+        case .beginDeletion(let id): "begin to delete \(id)"
+        case .sweep(let id, let limit): "sweep \(limit) rows of \(id)"
         case .putSource(let source): "put the source \(source.id)"
         case .deleteSource(let id): "delete the source \(id)"
         case .putSession(let session):

@@ -18,6 +18,9 @@ extension World {
             return ask(.disconnectSession(name), "close \(name)")
         }
         if happens(100) { return ask(.gate(.reset(key)), "reset \(key)") }
+        if gate.isOpen, happens(200) {
+            return ask(.gate(happens(700) ? .lock(by: session.key) : .lockDevice(key)), "lock \(key) by \(session.key)")
+        }
         guard gate.state != .notOpened else { return ask(.gate(.open(session.key)), "open \(key) by \(session.key)") }
         let speaker = happens(800) ? gate.responsible ?? session.key.session : session.key.session
         let term = happens(900) ? gate.term : max(0, gate.term + Int64.random(in: -1...1, using: &generator))
@@ -34,8 +37,8 @@ extension World {
                 ProgressReport(
                     operationID: "op", step: "step", currentStepNumber: Int.random(in: 1...total, using: &generator),
                     totalNumberOfSteps: total))
-        case 2: return .fail
-        case 3: return .reset
+        case 2: return .fail(reason: happens(500) ? "network" : nil)
+        case 3: return .reset(asOperator: happens(200))
         default: return .succeed(storing: happens(500) ? "person" : nil)
         }
     }
@@ -44,7 +47,8 @@ extension World {
         guard happens(options.gated) else { return GateSettings() }
         return GateSettings(
             onboarding: OnboardingSettings(
-                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300)),
+                demoConfiguration: happens(150) ? "Kiosk" : nil, closesWithLastScene: happens(300),
+                coversInBackground: happens(200), keepsHeldOnReset: happens(150)),
             passcode: drawPolicy())
     }
 

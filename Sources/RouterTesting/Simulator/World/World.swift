@@ -50,7 +50,7 @@ package struct World {
         generator = SeededGenerator(seed: ~seed)
         mishaps = SeededGenerator(seed: seed ^ 0x9E37_79B9_7F4A_7C15)
         self.sabotage = sabotage
-        rules = options.rules.map { SimulatedRule($0) }
+        rules = options.rules.map { SimulatedRule($0) } + (options.remote.map { [SimulatedRemote.rule($0)] } ?? [])
         witness = Witness(rules: rules, caps: options.caps, retention: options.retention)
         let engine = Engine(
             recovering: RecoveredState(), rules: rules, caps: options.caps, moveLimit: options.moveLimit,
@@ -166,6 +166,24 @@ package struct World {
         beginAnew()
     }
 
+    /// Sometimes replaces the rules by others.
+    mutating func maybeReload() {
+        guard options.reload > 0, mishap(options.reload) else { return }
+        let kinds = SimulatedRule.Kind.allCases.filter { _ in Bool.random(using: &mishaps) }
+        statistics.reloads += 1
+        let document = Array(kinds.map(\.rawValue).joined(separator: ",").utf8)
+        let draft = RuleSetDraft(rules(of: document), origin: .request, document: document)
+        ask(.putRules(draft), "rules \(kinds.map(\.rawValue))")
+    }
+
+    /// The rules that a document names, and after them the remote one.
+    private func rules(of document: [UInt8]) -> [any RoutingRule] {
+        let named = document.split(separator: UInt8(ascii: ",")).compactMap { name in
+            SimulatedRule.Kind(rawValue: String(decoding: name, as: UTF8.self)).map { SimulatedRule($0) }
+        }
+        return named + (options.remote.map { [SimulatedRemote.rule($0)] } ?? [])
+    }
+
     /// The time at which the next outcome is known, or is finally committed; nil if there are no more.
     private func nextOutcome() -> Timestamp? {
         let ends = transfers.lazy.filter { [life] in $0.life == life }.map(\.endsAt)
@@ -184,8 +202,10 @@ package struct World {
         if faults, happens(options.clockJump) { jump() }
         guard var state = try? disk.recover() else { return witness.fail("P11 the store cannot be recovered") }
         if sabotage == .forgetsTries { state.passcodeLocks = state.passcodeLocks.map(\.withoutTries) }
+        if sabotage == .forgetsDeletions { state.deletions = [] }
+        let inUse = state.rules.map { rules(of: $0.document) } ?? rules
         let engine = Engine(
-            recovering: state, rules: rules, caps: options.caps, moveLimit: options.moveLimit,
+            recovering: state, rules: inUse, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
         driver = EngineDriver(engine, store: disk, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)

@@ -11,11 +11,37 @@ package struct ApplicationScenes: Sendable {
     package var current: SessionID??
     package var onboarding: SessionID??
 
-    fileprivate func write(to body: inout JSONObjectWriter) {
+    package init(state: ActivationState, current: SessionID?? = nil, onboarding: SessionID?? = nil) {
+        (self.state, self.current, self.onboarding) = (state, current, onboarding)
+    }
+
+    /// The scenes of the application that are closest to the person at a device, and at its gate.
+    package init(of tenant: Tenant, at gate: OnboardingGate?, on device: DeviceID?) {
+        state = tenant.activationState
+        current = .some(tenant.currentSession(on: device)?.key.session)
+        onboarding = .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil })
+    }
+
+    func write(to body: inout JSONObjectWriter) {
         body.field("activationState", state.name)
         if let current { body.field("currentSession", current) }
         if let onboarding { body.field("onboardingSession", onboarding) }
     }
+}
+
+/// An application as reads show it.
+struct ShownApplication: Sendable {
+    let application: Application
+    /// Nil if it is being deleted.
+    let scenes: ApplicationScenes?
+
+    init(application: Application, scenes: ApplicationScenes) {
+        (self.application, self.scenes) = (application, scenes)
+    }
+
+    init(_ deletion: ApplicationDeletion) { (application, scenes) = (deletion.application, nil) }
+
+    var body: [UInt8] { ApplicationBody.write(application, scenes, isDeleting: scenes == nil) }
 }
 
 /// Applications on the wire.
@@ -161,11 +187,13 @@ package enum ApplicationBody {
     ///
     /// - Parameter scenes: Left out if they were not asked for.
     package static func write(
-        _ application: Application, _ scenes: ApplicationScenes? = nil, issued: ApplicationDraft? = nil
+        _ application: Application, _ scenes: ApplicationScenes? = nil, isDeleting: Bool = false,
+        issued: ApplicationDraft? = nil
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("id", application.id)
             body.field("displayName", application.displayName)
+            if isDeleting { body.field("deleting", true) }
             if let scenes { scenes.write(to: &body) }
             body.object("manifest") { manifest in
                 manifest.field("supportsMultipleScenes", application.manifest.multipleScenesSetting)

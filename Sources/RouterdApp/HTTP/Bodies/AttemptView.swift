@@ -4,7 +4,7 @@ extension Caller {
     /// Whether the caller runs the daemon, and may know its network: a key with scope `admin` for all applications, or
     /// any caller in development mode.
     package var isOperator: Bool {
-        guard let key else { return true }
+        guard let key else { return token == nil }
         return key.application == nil && key.scopes.contains(.admin)
     }
 }

@@ -4,12 +4,16 @@ import RouterPlugin
 
 /// Gates on the wire.
 enum GateBody {
-    /// The session that sends a request to its gate.
-    static func session(_ reader: inout ObjectReader, of application: ApplicationID) throws(Problem) -> SessionKey {
+    /// The session that sends a request to its gate; that of the caller's token, if it has one.
+    static func session(
+        _ reader: inout ObjectReader, of application: ApplicationID, for caller: Caller
+    ) throws(Problem) -> SessionKey {
         guard let id = try reader.identifier("session", of: IdentifierKinds.Session.self) else {
             throw reader.missing("session")
         }
-        return SessionKey(application: application, session: id)
+        let session = SessionKey(application: application, session: id)
+        try caller.expect(session)
+        return session
     }
 
     static func term(_ reader: inout ObjectReader) throws(Problem) -> Int64 {
@@ -42,7 +46,23 @@ enum GateBody {
         return ProgressReport(
             operationID: operation, step: step, currentStepNumber: current, totalNumberOfSteps: total,
             parameters: parameters,
-            defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "")
+            defaultMessage: try text("defaultMessage", &reader, atMost: RouterLimits.progressTextBytes) ?? "",
+            time: try reader.time("time")?.rfc3339, failure: try failure(&reader))
+    }
+
+    private static func failure(_ reader: inout ObjectReader) throws(Problem) -> RequestFailure? {
+        guard var failure = try reader.object("failure") else { return nil }
+        let status = try failure.integer("status", in: 100...599)
+        let reason = try text("reason", &failure, atMost: RouterLimits.progressTextBytes)
+        try failure.finish()
+        return RequestFailure(status: status, reason: reason ?? "")
+    }
+
+    /// Why a flow failed, in words for programs and for people.
+    static func gateFailure(_ reader: inout ObjectReader) throws(Problem) -> GateRequest.Report {
+        .fail(
+            reason: try text("reason", &reader, atMost: RouterLimits.gateTextBytes),
+            message: try text("message", &reader, atMost: RouterLimits.progressTextBytes))
     }
 
     /// A text that is not empty, if the member is present.
@@ -60,8 +80,11 @@ enum GateBody {
     }
 
     /// The contents of a welcome screen.
-    static func write(_ settings: OnboardingSettings, in language: String?, to welcome: inout JSONObjectWriter) {
-        welcome.field("configured", settings.isConfigured)
+    static func write(
+        _ settings: OnboardingSettings, at gate: OnboardingGate, in language: String?,
+        to welcome: inout JSONObjectWriter
+    ) {
+        welcome.field("configured", settings.isConfigured || gate.configuration != nil)
         welcome.field("demoConfiguration", settings.demoConfiguration)
         welcome.object("prompts") { prompts in
             for prompt in Prompt.allCases {

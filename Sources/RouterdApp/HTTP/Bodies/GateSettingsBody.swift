@@ -15,6 +15,8 @@ enum GateSettingsBody {
                 throw onboarding.invalid("demoConfiguration", "must name a scene configuration of the manifest")
             }
             settings.closesWithLastScene = try onboarding.bool("closesWithLastScene") ?? false
+            settings.coversInBackground = try onboarding.bool("coversInBackground") ?? false
+            settings.keepsHeldOnReset = try onboarding.bool("keepsHeldOnReset") ?? false
             if let prompts = onboarding.value("prompts") {
                 settings.prompts = try readPrompts(prompts, at: onboarding.pointer(to: "prompts"))
             }
@@ -80,6 +82,8 @@ enum GateSettingsBody {
             onboarding.field("configured", settings.isConfigured)
             onboarding.field("demoConfiguration", settings.demoConfiguration)
             onboarding.field("closesWithLastScene", settings.closesWithLastScene)
+            onboarding.field("coversInBackground", settings.coversInBackground)
+            onboarding.field("keepsHeldOnReset", settings.keepsHeldOnReset)
             onboarding.object("prompts") { prompts in
                 for language in languages(of: settings.prompts) {
                     prompts.object(language) { texts in

@@ -31,11 +31,12 @@ package enum NotificationBody {
         object.field("reason", decision.reason)
         if let rerouteOf = decision.rerouteOf { object.field("rerouteOf", rerouteOf) }
         object.field("registryVersion", Int64(clamping: decision.registryVersion))
+        object.field("rulesVersion", decision.rulesVersion)
         if !decision.vetoes.isEmpty {
             object.array("vetoes") { vetoes in
                 for veto in decision.vetoes {
                     vetoes.object {
-                        $0.field("session", veto.session)
+                        $0.field("session", veto.session == .every ? nil : veto.session)
                         $0.field("rule", veto.rule)
                         $0.field("reason", veto.reason)
                     }
@@ -130,9 +131,12 @@ package enum NotificationBody {
 
 /// Explanations on the wire.
 package enum ExplanationBody {
-    /// - Parameter parts: The conditions of the first sessions, to be shown part by part.
+    /// - Parameters:
+    ///   - gate: The gate that would hold the notification.
+    ///   - parts: The conditions of the first sessions, to be shown part by part.
     package static func write(
-        _ explained: Explanation, _ notification: NotificationView, parts: [ActivationConditions?] = []
+        _ explained: Explanation, _ notification: NotificationView, heldBy gate: OnboardingGate? = nil,
+        parts: [ActivationConditions?] = []
     ) -> [UInt8] {
         JSONWriter.object { body in
             body.field("targetContentIdentifier", notification.contentID)
@@ -143,6 +147,12 @@ package enum ExplanationBody {
                 case .held(let until): decision.field("heldUntil", until)
                 case .dropped: decision.field("dropped", true)
                 case .newSession(.asked), .session, .undeliverable: break
+                }
+            }
+            if let gate {
+                body.object("gate") {
+                    $0.field("device", gate.key.device)
+                    $0.field("state", gate.state.rawValue)
                 }
             }
             body.field("sessionsInScope", explained.sessionsInScope)

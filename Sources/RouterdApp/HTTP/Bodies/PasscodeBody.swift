@@ -12,10 +12,10 @@ package struct PasscodeBody {
     private var reader: ObjectReader
 
     package init(
-        _ bytes: [UInt8], for purpose: PasscodeRequest.Purpose, in application: ApplicationID
+        _ bytes: [UInt8], for purpose: PasscodeRequest.Purpose, in application: ApplicationID, by caller: Caller
     ) throws(Problem) {
         reader = try Self.reader(bytes)
-        let session = try GateBody.session(&reader, of: application)
+        let session = try GateBody.session(&reader, of: application, for: caller)
         speaker = PasscodeRequest.Speaker(session, term: try GateBody.term(&reader), for: purpose)
     }
 

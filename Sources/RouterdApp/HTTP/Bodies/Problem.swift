@@ -138,6 +138,12 @@ extension Problem {
         Problem(.notFound, "unknown-delivery", "The session has no delivery \(id), or was not sent it yet.")
     }
 
+    static func applicationDeleting(_ id: ApplicationID) -> Problem {
+        Problem(
+            .conflict, "application-deleting",
+            "The application \(id) is being deleted; its name is free when that is complete.")
+    }
+
     /// A refusal about a receiver that connects out.
     private static func ofStream(_ refusal: Refusal) -> Problem {
         switch refusal {
@@ -152,6 +158,7 @@ extension Problem {
         switch refusal {
         case .unknownApplication(let id):
             self.init(.notFound, "unknown-application", "There is no application \(id).")
+        case .applicationDeleting(let id): self = .applicationDeleting(id)
         case .unknownSession(let key):
             self.init(.notFound, "unknown-session", "The application \(key.application) has no session \(key.session).")
         case .unknownNotification(let id):
@@ -312,6 +319,13 @@ extension Problem {
                 .conflict, "not-responsible", "The session is not responsible; \(other).", pointer: "/session")
         case .wrongState(let state):
             self.init(.conflict, "wrong-gate-state", "The gate is \(state.rawValue), where this means nothing.")
+        case .notConfigured:
+            self.init(
+                .conflict, "not-configured", "The application needs a configuration of this device, and has none.")
+        case .otherPerson:
+            self.init(
+                .conflict, "other-person",
+                "Another person was onboarded here before; a reset is for the next one.", pointer: "/onboardingId")
         }
     }
 

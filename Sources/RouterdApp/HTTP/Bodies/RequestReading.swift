@@ -223,10 +223,10 @@ extension Dictionary where Key == String, Value == String {
         return priority
     }
 
-    func limit(default standard: Int, maximum: Int) throws(Problem) -> Int {
-        guard let text = self["limit"] else { return standard }
+    func limit(_ name: String = "limit", default standard: Int, maximum: Int) throws(Problem) -> Int {
+        guard let text = self[name] else { return standard }
         guard let number = Int(text), (1...maximum).contains(number) else {
-            throw Problem(.badRequest, "invalid-parameter", "limit must be a whole number from 1 to \(maximum).")
+            throw Problem(.badRequest, "invalid-parameter", "\(name) must be a whole number from 1 to \(maximum).")
         }
         return number
     }

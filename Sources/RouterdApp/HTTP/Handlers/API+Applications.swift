@@ -16,26 +16,25 @@ extension API {
     @Sendable func getApplication(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
         let id = try context.application()
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
-        let found = await host.read { engine in
-            engine.tenants[id].map { tenant in
+        let found = await host.read { engine -> ShownApplication? in
+            if let deletion = engine.deletions[id] { return ShownApplication(deletion) }
+            return engine.tenants[id].map { tenant in
                 let gate = engine.gate(GateKey(application: id, device: device))
-                return (
-                    application: tenant.application,
-                    scenes: ApplicationScenes(
-                        state: tenant.activationState, current: .some(tenant.currentSession(on: device)?.key.session),
-                        onboarding: .some(gate.flatMap { $0.state.needsSomebody ? $0.responsible : nil }))
-                )
+                return ShownApplication(
+                    application: tenant.application, scenes: ApplicationScenes(of: tenant, at: gate, on: device))
             }
         }
         guard let found else { throw Problem(.unknownApplication(id)) }
-        return .json(.ok, ApplicationBody.write(found.application, found.scenes))
+        return .json(.ok, found.body)
     }
 
     @Sendable func deleteApplication(
         _ request: Request, _ context: RouterdContext, _: Caller
     ) async throws -> Response {
-        _ = try await submit(.deleteApplication(try context.application()))
-        return Response(status: .noContent)
+        switch try await submit(.deleteApplication(try context.application())) {
+        case .deletionBegun(let application): .json(.accepted, ApplicationBody.write(application, isDeleting: true))
+        default: Response(status: .noContent)
+        }
     }
 
     @Sendable func listApplications(
@@ -45,13 +44,14 @@ extension API {
         let limit = try query.limit(default: DaemonLimits.pageSize, maximum: DaemonLimits.pageMaximum)
         let after = try Cursor.read(query["cursor"])
         let applications = await host.read { engine in
-            engine.tenants.values.map {
-                (application: $0.application, scenes: ApplicationScenes(state: $0.activationState))
+            let there = engine.tenants.values.map {
+                ShownApplication(application: $0.application, scenes: ApplicationScenes(state: $0.activationState))
             }
-            .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
+            return (there + engine.deletions.values.map(ShownApplication.init))
+                .filter { caller.mayUse($0.application.id) }.sorted { $0.application.id < $1.application.id }
         }
         let page = Page(of: applications, after: after, limit: limit, key: \.application.id.text)
-        return .json(.ok, page.body("applications") { $0.raw(ApplicationBody.write($1.application, $1.scenes)) })
+        return .json(.ok, page.body("applications") { $0.raw($1.body) })
     }
 }
 

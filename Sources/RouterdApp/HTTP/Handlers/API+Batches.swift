@@ -54,9 +54,7 @@ extension API {
         let body = try await request.bytes(atMost: DaemonLimits.batchBytes)
         let batch = BatchRequest(application: application, source: source, key: key, lines: Lines(of: body))
         guard let claim = batch.claim else {
-            guard await host.read({ $0.tenants[application] != nil }) else {
-                throw Problem(.unknownApplication(application))
-            }
+            if let absence = await host.absence(of: application) { throw Problem(absence) }
             return batch
         }
         var digest = SHA256()

@@ -40,9 +40,8 @@ extension API {
             throw Problem(.serviceUnavailable, "shutting-down", "The daemon is about to stop.", retryAfter: 1)
         }
         do {
-            guard case .attached = try await submit(.attachConsumer(consumer.session, epoch: epoch)) else {
-                throw Problem.unexpectedReply
-            }
+            let command = Command.attachConsumer(consumer.session, epoch: epoch, isPoll: consumer.isPoll)
+            guard case .attached = try await submit(command) else { throw Problem.unexpectedReply }
         } catch {
             hub.detach(consumer, tell: tell)
             throw error
@@ -51,18 +50,23 @@ extension API {
     }
 
     private func poll(_ consumer: StreamConsumer, for seconds: Int64) async -> Response {
+        if seconds == 0 {
+            // At the end of the engine's round the sender has all attempts that can be made now.
+            await host.read { _ in }
+            await host.sender.handedOver()
+        }
         let timer = consumer.loop.scheduleTask(in: .seconds(seconds)) { consumer.nudge() }
         let step = await consumer.next()
         timer.cancel()
         let (hub, host) = (host.streams, host)
         hub.detach(consumer) { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
         guard case .messages(let messages) = step else {
-            if case .superseded = step {
-                return Problem(
-                    .conflict, "superseded", "Another connection has taken the deliveries of the session."
-                ).response
+            guard case .farewell(let reason) = step else { return Response(status: .noContent) }
+            return switch reason {
+            case .superseded:
+                Problem(.conflict, "superseded", "Another connection has taken the deliveries of the session.").response
+            case .ended: Problem(.notAStream(consumer.session)).response
             }
-            return Response(status: .noContent)
         }
         return .json(
             .ok,
@@ -90,8 +94,13 @@ extension API {
         guard let ids = try reader.strings("ids", atMost: DaemonLimits.acksAtOnce) else { throw reader.missing("ids") }
         try reader.finish()
         for id in ids { _ = try delivery(id) }
-        var unknown: [String] = []
-        for id in ids where try await !isAcknowledged(id, of: key) { unknown.append(id) }
+        // They wait for their transaction together.
+        let unknown = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
+            for id in Set(ids) { group.addTask { try await isAcknowledged(id, of: key) ? nil : id } }
+            var unknown: [String] = []
+            for try await case let id? in group { unknown.append(id) }
+            return unknown.sorted()
+        }
         guard !unknown.isEmpty else { return Response(status: .noContent) }
         throw Problem(
             .notFound, "unknown-delivery",
@@ -147,6 +156,10 @@ extension API {
         }
         let word = Acknowledgement(session: key, notification: notification, isTaken: isTaken, answer: answer)
         guard case .acknowledged = try await submit(.acknowledge(word)) else { throw Problem.unexpectedReply }
+        guard isTaken else { return }
+        // An attempt may be on its way to the connection. It has been handed over before the engine settled the delivery.
+        await host.sender.handedOver()
+        host.streams.forget(id, of: key)
     }
 
     private func delivery(_ raw: String?) throws(Problem) -> String {

@@ -25,11 +25,12 @@ extension API {
             })
     }
 
-    @Sendable func getGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func getGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         let id = try context.application()
         let query = try request.query("device", "language")
         let key = GateKey(
             application: id, device: try query.identifier("device", of: IdentifierKinds.Device.self))
+        try caller.expect(key.device)
         let (application, gate, held) = await host.read { engine in
             (engine.tenants[id]?.application, engine.gate(key), engine.heldCount(behind: key))
         }
@@ -39,60 +40,130 @@ extension API {
             .ok,
             JSONWriter.object { body in
                 GateBody.write(gate, held: held, to: &body)
-                body.object("welcome") { GateBody.write(settings, in: query["language"], to: &$0) }
+                body.field("configuration", gate.configuration?.value)
+                body.object("welcome") { GateBody.write(settings, at: gate, in: query["language"], to: &$0) }
             })
     }
 
-    @Sendable func openGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func openGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
-        let session = try GateBody.session(&reader, of: application)
+        let session = try GateBody.session(&reader, of: application, for: caller)
         try reader.finish()
         return try await submit(.open(session))
     }
 
-    @Sendable func reportProgress(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { reader throws(Problem) in .progress(try GateBody.progress(&reader)) }
+    @Sendable func reportProgress(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in
+            .progress(try GateBody.progress(&reader))
+        }
     }
 
-    @Sendable func succeedAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { reader throws(Problem) in
+    @Sendable func succeedAtGate(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in
             .succeed(storing: try GateBody.onboardingID(&reader))
         }
     }
 
-    @Sendable func failAtGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
-        try await report(request, context) { _ throws(Problem) in .fail }
+    @Sendable func failAtGate(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        try await report(request, context, caller) { reader throws(Problem) in try GateBody.gateFailure(&reader) }
     }
 
     /// A session requests the reset, or an operator requests it for a device.
     @Sendable func resetGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
+        let isOperator = caller.allows(.admin)
         if reader.value("session") != nil {
-            let session = try GateBody.session(&reader, of: application)
+            let session = try GateBody.session(&reader, of: application, for: caller)
             let term = try GateBody.term(&reader)
             try reader.finish()
-            return try await submit(.report(.reset, by: session, term: term))
+            return try await submit(.report(.reset(asOperator: isOperator), by: session, term: term))
         }
-        guard caller.key?.allows(.admin) ?? true else {
-            throw Problem(
-                .forbidden, "scope-missing", "Without a session that asks for it, a reset needs the scope 'admin'.")
+        let device = try operatedDevice(&reader, caller, "reset")
+        return try await submit(.reset(GateKey(application: application, device: device)))
+    }
+
+    /// A session locks the application, or an operator locks it on a device.
+    @Sendable func lockGate(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        var (reader, application) = try await reader(of: request, context)
+        if reader.value("session") != nil {
+            let session = try GateBody.session(&reader, of: application, for: caller)
+            try reader.finish()
+            return try await submit(.lock(by: session))
         }
-        // A request that deletes needs an explicit member: an empty body must not delete anything.
+        let device = try operatedDevice(&reader, caller, "lock")
+        return try await submit(.lockDevice(GateKey(application: application, device: device)))
+    }
+
+    /// An operator locks the application on all devices where it is open; one after the other, each in its own transaction.
+    @Sendable func lockGates(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        let application = try context.application()
+        _ = try request.query()
+        let found = await host.read { engine in
+            engine.tenants[application].map { tenant in
+                tenant.gates.all.filter { $0.isOpen && tenant.lock(of: $0.key.device).hash != nil }.map(\.key).sorted()
+            }
+        }
+        guard let open = found else { throw Problem(.unknownApplication(application)) }
+        var locked = 0
+        for key in open {
+            // A gate that was left, reset or closed meanwhile is not open any more.
+            guard case .gate = try? await submit(.gate(.lockDevice(key))) else { continue }
+            locked += 1
+        }
+        return .json(.ok, JSONWriter.object { $0.field("locked", locked) })
+    }
+
+    /// Configures a device, as a discovery service, a QR code or a management of devices says.
+    @Sendable func configureGate(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+        var (reader, application) = try await reader(of: request, context)
         if case .absent = reader.presence("device") { throw reader.missing("device") }
         let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        var document: JSONDocument?
+        switch reader.presence("configuration") {
+        case .absent: throw reader.missing("configuration")
+        case .null: break
+        case .value(let value):
+            document = JSONDocument(value)
+            let limit = RouterLimits.userInfoBytes
+            guard value.asObject != nil else { throw reader.invalid("configuration", "must be an object") }
+            guard document?.bytes.count ?? 0 <= limit else {
+                throw reader.invalid("configuration", "may have \(limit) bytes")
+            }
+        }
         try reader.finish()
-        return try await submit(.reset(GateKey(application: application, device: device)))
+        return try await submit(.configure(GateKey(application: application, device: device), document))
     }
 
     // MARK: Parts
 
+    /// The device that an operator names. A request of this kind needs an explicit member: an empty body must not delete
+    /// or lock anything.
+    private func operatedDevice(
+        _ reader: inout ObjectReader, _ caller: Caller, _ verb: String
+    ) throws(Problem) -> DeviceID? {
+        guard caller.allows(.admin) else {
+            throw Problem(
+                .forbidden, "scope-missing", "Without a session that asks for it, a \(verb) needs the scope 'admin'.")
+        }
+        if case .absent = reader.presence("device") { throw reader.missing("device") }
+        let device = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        try reader.finish()
+        return device
+    }
+
     /// The report of the responsible session.
     private func report(
-        _ request: Request, _ context: RouterdContext,
+        _ request: Request, _ context: RouterdContext, _ caller: Caller,
         _ read: (inout ObjectReader) throws(Problem) -> GateRequest.Report
     ) async throws -> Response {
         var (reader, application) = try await reader(of: request, context)
-        let session = try GateBody.session(&reader, of: application)
+        let session = try GateBody.session(&reader, of: application, for: caller)
         let term = try GateBody.term(&reader)
         let report = try read(&reader)
         try reader.finish()

@@ -64,7 +64,9 @@ extension API {
 
     /// Checks the API key of a sender that the source does not authenticate itself.
     private func admit(_ request: Request, _ context: RouterdContext, to source: SourceDefinition) throws {
-        let caller = try authenticator.caller(authorization: request.headers[.authorization], needing: .ingest)
+        let caller = try authenticator.caller(
+            authorization: request.headers[.authorization], needing: .ingest,
+            at: host.clock.wall)
         if let key = caller.key, let perSecond = key.requestsPerSecond {
             try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
         }

@@ -37,9 +37,8 @@ extension API {
         for (resource, count) in lanes { text.add("routerd_lanes_waiting", ["resource": resource], count) }
         text.begin(
             "routerd_endpoint_events_total", "counter", "Events of endpoints and sessions, such as breakerOpened.")
-        let counts = Dictionary(figures.events.map { ($0.name, $0.count) }, uniquingKeysWith: +)
-        for name in DeliveryEventLog.names {
-            text.add("routerd_endpoint_events_total", ["event": name], counts[name] ?? 0)
+        for kind in DeliveryEventKind.allCases {
+            text.add("routerd_endpoint_events_total", ["event": kind.rawValue], figures.events[kind] ?? 0)
         }
         ProcessFigures.write(to: &text, startedAt: host.startedAt)
         return Response(

@@ -48,20 +48,21 @@ extension API {
             payload: accept.notification.payload)
         let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
         let showsParts = try query.flag("parts")
-        let (explained, conditions) = try await host.read {
-            (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
+        let (explained, gate, conditions) = try await host.read {
+            (engine) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?]) in
             guard let tenant = engine.tenants[accept.application] else {
-                throw Problem(.unknownApplication(accept.application))
+                throw Problem(engine.absence(of: accept.application))
             }
             guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))
             }
-            let explained = chooser.explain(view, from: tenant, at: now, limit: limit)
+            let explained = engine.chooser.explain(view, from: tenant, at: now, limit: limit)
             // Predicates are evaluated when the engine has gone on.
             let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
-            return (explained, shown.map { tenant.sessions[$0.session]?.conditions })
+            let gate = tenant.gate(before: explained.outcome, device: view.device).map { tenant.gate(of: $0.device) }
+            return (explained, gate, shown.map { tenant.sessions[$0.session]?.conditions })
         }
-        return .json(.ok, ExplanationBody.write(explained, view, parts: conditions))
+        return .json(.ok, ExplanationBody.write(explained, view, heldBy: gate, parts: conditions))
     }
 
     @Sendable func getNotification(

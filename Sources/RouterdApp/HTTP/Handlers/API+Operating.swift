@@ -32,7 +32,9 @@ extension API {
                 body.field("inFlight", figures.inFlight)
                 body.field("lanes", figures.lanes)
                 body.object("events") { events in
-                    for (name, count) in figures.events { events.field(name, count) }
+                    for kind in DeliveryEventKind.allCases {
+                        if let count = figures.events[kind] { events.field(kind.rawValue, count) }
+                    }
                 }
                 body.array("observers") { observers in
                     for figures in host.observers.figures {

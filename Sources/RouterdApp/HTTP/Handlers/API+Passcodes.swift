@@ -6,10 +6,13 @@ import RouterPlugin
 /// The passcode of an application on a device. A try is committed before it is compared, and its outcome before it is
 /// answered.
 extension API {
-    @Sendable func createPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func createPasscode(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .creation, in: try context.application())
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .creation, in: try context.application(),
+            by: caller)
         let (passcode, confirmation) = (try body.passcode("passcode"), try body.passcode("confirmation"))
         let deviceKey = try body.deviceKey()
         try body.finish()
@@ -18,10 +21,13 @@ extension API {
         return .json(.created, try await gate(after: .create(hash, deviceKey: deviceKey), by: body.speaker))
     }
 
-    @Sendable func inputPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func inputPasscode(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application())
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
+            by: caller)
         let passcode = try body.passcode("passcode")
         try body.finish()
         let speaker = body.speaker
@@ -33,10 +39,13 @@ extension API {
         return .json(.ok, answer)
     }
 
-    @Sendable func changePasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func changePasscode(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .change, in: try context.application())
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .change, in: try context.application(),
+            by: caller)
         let passcode = try body.passcode("passcode")
         let (chosen, confirmation) = (try body.passcode("newPasscode"), try body.passcode("confirmation"))
         try body.finish()
@@ -51,10 +60,13 @@ extension API {
         return .json(.ok, answer)
     }
 
-    @Sendable func challengeDevice(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func challengeDevice(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         let body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application())
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
+            by: caller)
         try body.finish()
         let step = PasscodeRequest.Step.challenge(nonce: DeviceKeyReader.nonce())
         guard case (.challenge(let challenge), _) = try await perform(step, by: body.speaker) else {
@@ -68,10 +80,13 @@ extension API {
             })
     }
 
-    @Sendable func answerChallenge(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func answerChallenge(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         _ = try request.query()
         var body = try PasscodeBody(
-            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application())
+            try await request.bytes(atMost: DaemonLimits.bodyBytes), for: .input, in: try context.application(),
+            by: caller)
         let (text, signature) = (try body.text("challenge"), try body.text("signature"))
         try body.finish()
         let speaker = body.speaker
@@ -83,9 +98,12 @@ extension API {
         return .json(.ok, try await gate(after: .answer(text, by: key, isRight: isRight), by: speaker))
     }
 
-    @Sendable func getPasscode(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func getPasscode(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let id = try context.application()
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
+        try caller.expect(device)
         let key = GateKey(application: id, device: device)
         let found = await host.read { engine in
             (application: engine.tenants[id]?.application, lock: engine.passcodeLock(key))

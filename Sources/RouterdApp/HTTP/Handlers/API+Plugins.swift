@@ -10,12 +10,13 @@ extension API {
         try caller.expectAllApplications("The list of plugins")
         var remote: [PluginID: RemoteRuleStatus] = [:]
         for member in host.desk?.members ?? [] { remote[member.rule.id] = await member.transport.status() }
+        let rules = await host.read { $0.chooser.rules.map(\.id) }
         return .json(
             .ok,
             JSONWriter.object { body in
                 body.array("plugins") { list in
-                    for rule in plugins.rules {
-                        list.object { Self.write(rule.id, "rule", remote[rule.id], to: &$0) }
+                    for rule in rules {
+                        list.object { Self.write(rule, "rule", remote[rule], to: &$0) }
                     }
                     for validator in plugins.passcodeValidators {
                         list.object { Self.write(validator.id, "validator", nil, to: &$0) }

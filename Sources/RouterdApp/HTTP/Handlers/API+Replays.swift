@@ -11,8 +11,8 @@ extension API {
         let key = try request.idempotencyKey()
         let body = try await request.bytes(atMost: DaemonLimits.bodyBytes)
         let asked = try ReplayBody.read(try Request.parse(body), caller: caller)
-        if let application = asked.filter.application, await host.read({ $0.tenants[application] == nil }) {
-            throw Problem(.unknownApplication(application))
+        if let application = asked.filter.application, let absence = await host.absence(of: application) {
+            throw Problem(absence)
         }
         let askedAt = try await host.settledTime()
         let tally = try await reading(for: caller) { try $0.tally(of: asked.filter, settledBy: askedAt) }

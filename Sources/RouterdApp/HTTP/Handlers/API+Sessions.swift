@@ -11,19 +11,25 @@ extension API {
             formats: DeliveryFormats(plugins.deliveryFormatKinds))
     }
 
-    @Sendable func putSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func putSession(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let key = try context.sessionKey()
         let draft = try SessionBody.read(
             try await request.json(), within: scope(key.application))
+        try caller.expectOwn(draft)
         let reply = try await submit(.putSession(key, draft))
         guard case .session(let session, let created) = reply else { throw Problem.unexpectedReply }
         return .json(created ? .created : .ok, SessionBody.write(session, issuing: draft.endpoint?.freshSecret))
     }
 
-    @Sendable func patchSession(_ request: Request, _ context: RouterdContext, _: Caller) async throws -> Response {
+    @Sendable func patchSession(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
         let key = try context.sessionKey()
         let patch = try SessionBody.readPatch(
             try await request.json(), within: scope(key.application))
+        try caller.expectOwn(patch)
         let reply = try await submit(.patchSession(key, patch))
         guard case .session(let session, _) = reply else { throw Problem.unexpectedReply }
         return .json(.ok, SessionBody.write(session, issuing: patch.endpoint?.value?.freshSecret))
@@ -58,9 +64,7 @@ extension API {
         let key = try context.sessionKey()
         try sessionTests.take(
             key.application, perSecond: DaemonLimits.sessionTestsPerSecond, at: context.channel.eventLoop.now)
-        guard await host.read({ $0.tenants[key.application] != nil }) else {
-            throw Problem(.unknownApplication(key.application))
-        }
+        if let absence = await host.absence(of: key.application) { throw Problem(absence) }
         guard let attempt = await host.test(key) else { throw Problem(.unknownSession(key)) }
         return .json(.ok, JSONWriter.object { NotificationBody.write(attempt, for: caller, to: &$0) })
     }

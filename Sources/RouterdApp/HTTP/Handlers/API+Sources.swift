@@ -110,7 +110,7 @@ extension API {
             try await request.json(atMost: DaemonLimits.sourceSampleBytes), path: "/v1/sources/\(source.id)",
             at: host.now)
         var trial = SourceTrial(run, of: sample)
-        let (now, chooser, notifications) = (host.now, chooser, trial.notifications)
+        let (now, notifications) = (host.now, trial.notifications)
         let decided = await host.read { engine in
             notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
                 guard let tenant = engine.tenants[source.application] else {
@@ -124,7 +124,7 @@ extension API {
                     kind: accept.notification.kind, application: source.application, device: accept.device,
                     contentID: accept.notification.contentID, priority: accept.notification.priority,
                     payload: accept.notification.payload)
-                return (chooser.choose(for: view, from: tenant, at: now).decision, nil)
+                return (engine.chooser.choose(for: view, from: tenant, at: now).decision, nil)
             }
         }
         trial.decide(decided.map { ($0.decision, $0.refusal.map { Problem($0) }) })

@@ -9,7 +9,7 @@ package struct API: Sendable {
     let host: EngineHost
     let readers: StoreReaders
     let plugins: PluginRegistry
-    let chooser: Chooser
+    let ruleSource: RuleSource
     package let authenticator: Authenticator
     let keyRates = SharedRates<[UInt8]>()
     let accepting = AcceptMeter()
@@ -25,15 +25,16 @@ package struct API: Sendable {
     let logger: Logger
 
     package init(
-        host: EngineHost, store: any Store, plugins: PluginRegistry, keys: [APIKey], egress: EgressPolicy,
+        host: EngineHost, store: any Store, plugins: PluginRegistry,
+        rules: RuleSource = RuleSource(), authenticator: Authenticator, egress: EgressPolicy,
         hasher: PasscodeHasher, streams: StreamSettings = StreamSettings(), origins: Set<String> = [], logger: Logger
     ) {
         self.host = host
         readers = StoreReaders(store)
         self.plugins = plugins
         sourceRuns = SourceRuns(kinds: plugins)
-        self.chooser = Chooser(rules: plugins.rules)
-        self.authenticator = Authenticator(keys: keys)
+        ruleSource = rules
+        self.authenticator = authenticator
         self.egress = egress
         self.hasher = hasher
         self.streams = streams
@@ -71,25 +72,28 @@ package struct API: Sendable {
     /// Registers the handler of an operation behind the check of the caller's key.
     private func on(_ router: Hummingbird.Router<RouterdContext>, _ operation: Operation) {
         let handler = operation.handler(self)
-        guard case .scope(let scope) = operation.access else {
+        guard let scope = operation.access.scope else {
             router.on(RouterPath(operation.path), method: operation.method) { request, context in
                 try await handler(request, context, Caller(key: nil))
             }
             return
         }
         router.on(RouterPath(operation.path), method: operation.method) { request, context in
-            let caller = try admit(request, context, needing: scope)
+            let caller = try admit(request, context, needing: scope, orToken: operation.access == .session)
             return try await handler(request, context, caller)
         }
     }
 
     /// The caller of a request, if it may send it.
     private func admit(
-        _ request: Request, _ context: RouterdContext, needing scope: APIScope
+        _ request: Request, _ context: RouterdContext, needing scope: APIScope, orToken takesTokens: Bool
     ) throws -> Caller {
         if authenticator.isOpen, let refusal = BrowserGuard.refusal(of: request.head) { throw refusal }
-        let caller = try authenticator.caller(authorization: request.headers[.authorization], needing: scope)
-        if let key = caller.key, let perSecond = key.requestsPerSecond {
+        let caller = try authenticator.caller(
+            authorization: request.headers[.authorization], needing: scope, orToken: takesTokens, at: host.clock.wall)
+        // The pages of a key share its rate.
+        let key = caller.key ?? caller.token.flatMap(authenticator.issuer)
+        if let key, let perSecond = key.requestsPerSecond {
             try keyRates.take(key.digest, perSecond: perSecond, at: context.channel.eventLoop.now)
         }
         if context.parameters.get("application") != nil {
@@ -99,6 +103,7 @@ package struct API: Sendable {
                 throw Problem(.unknownApplication(application))
             }
         }
+        if caller.token != nil, context.parameters.get("session") != nil { try caller.expect(try context.sessionKey()) }
         return caller
     }
 
@@ -113,14 +118,14 @@ package struct API: Sendable {
     func reading<Value: Sendable>(
         for caller: Caller, _ body: @escaping @Sendable (any Store) throws -> Value
     ) async throws -> Value {
-        try await readers.read(for: caller.key?.application, body)
+        try await readers.read(for: caller.application, body)
     }
 
     /// The answer to `/healthz`.
     static var alive: Response { Response.json(.ok, Array(#"{"status":"ok"}"#.utf8)) }
 
-    func readiness() async throws -> Response {
-        if let fault = await host.storeFault() {
+    func readiness() throws -> Response {
+        if let fault = host.storeFault() {
             throw Problem(.serviceUnavailable, fault.code.rawValue, "The store cannot be written.", retryAfter: 1)
         }
         return Response.json(.ok, Array(#"{"status":"ready"}"#.utf8))

@@ -35,6 +35,11 @@ package enum OpenAPIDocument {
                     $0.field("scheme", "bearer")
                     $0.field("description", "A key of the configuration, such as rk_….")
                 }
+                schemes.object("token") {
+                    $0.field("type", "http")
+                    $0.field("scheme", "bearer")
+                    $0.field("description", "The token of a session, such as rs_….")
+                }
             }
         }
     }
@@ -50,12 +55,13 @@ package enum OpenAPIDocument {
         item.field("summary", operation.summary)
         item.array("tags") { $0.element(operation.group) }
         item.array("security") { list in
-            guard case .scope = operation.access else { return }
+            guard let scope = operation.access.scope else { return }
             // Without configured keys the daemon needs none.
             list.object { $0.array("key") { _ in } }
+            if operation.access != .scope(scope) { list.object { $0.array("token") { _ in } } }
             list.object { _ in }
         }
-        if case .scope(let scope) = operation.access { item.field("x-scope", scope.rawValue) }
+        if let scope = operation.access.scope { item.field("x-scope", scope.rawValue) }
         item.array("parameters") { list in
             for name in operation.pathParameters {
                 list.object { write(name, in: "path", schema(ofPath: name), isRequired: true, to: &$0) }
@@ -118,6 +124,7 @@ package enum OpenAPIDocument {
                 switch operation.access {
                 case .open: "–"
                 case .scope(let scope): "`\(scope.rawValue)`"
+                case .session: "`\(APIScope.sessions.rawValue)`, or a token"
                 case .sender: "the sender's proof"
                 }
             lines.append("| `\(operation.method.rawValue) \(operation.path)` | \(scope) | \(operation.summary) |")

@@ -22,7 +22,8 @@ extension Operation {
         ) { $0.getApplication },
         Operation(
             .delete, applicationPath, .scope(.admin), "deleteApplication",
-            "Deletes an application with its sessions and sources.", .noContent
+            "Deletes an application with its sessions and sources, at once or in steps.", .noContent,
+            .accepted(.named("Application"))
         ) { $0.deleteApplication },
         Operation(
             .post, "\(applicationPath)/delegate/rotate-secret", .scope(.admin), "rotateDelegateSecret",
@@ -52,18 +53,18 @@ extension Operation {
             .other("application/x-ndjson")
         ) { $0.putSessionBatch },
         Operation(
-            .put, sessionPath, .scope(.sessions), "putSession", "Makes a session, or replaces it.",
+            .put, sessionPath, .session, "putSession", "Makes a session, or replaces it.",
             body: .json(.named("SessionDraft")), .ok(.named("Session")), .created(.named("Session"))
         ) { $0.putSession },
         Operation(
-            .patch, sessionPath, .scope(.sessions), "patchSession", "Changes a session by a merge patch (RFC 7396).",
+            .patch, sessionPath, .session, "patchSession", "Changes a session by a merge patch (RFC 7396).",
             body: .json(.named("SessionPatch")), .ok(.named("Session"))
         ) { $0.patchSession },
         Operation(
-            .get, sessionPath, .scope(.sessions), "getSession", "Shows a session.", .ok(.named("Session"))
+            .get, sessionPath, .session, "getSession", "Shows a session.", .ok(.named("Session"))
         ) { $0.getSession },
         Operation(
-            .delete, sessionPath, .scope(.sessions), "deleteSession", "Discards a session permanently.",
+            .delete, sessionPath, .session, "deleteSession", "Discards a session permanently.",
             query: [Parameter("dismissal", .oneOf(["standard", "commit", "decline"]))], .noContent
         ) { $0.deleteSession },
         Operation(
@@ -75,13 +76,27 @@ extension Operation {
             "Asks a scene to bring its content up to date.", .accepted(.named("Session"))
         ) { $0.refreshSession },
         Operation(
-            .post, "\(sessionPath)/disconnect", .scope(.sessions), "disconnectSession",
+            .post, "\(sessionPath)/disconnect", .session, "disconnectSession",
             "Ends a session's scene, and keeps the session.", .ok(.named("Session"))
         ) { $0.disconnectSession },
         Operation(
             .post, "\(sessionPath)/test", .scope(.sessions), "testSession",
             "Sends one test webhook now, and shows its outcome.", .ok(.named("Attempt"))
         ) { $0.testSession },
+        Operation(
+            .get, "\(sessionPath)/application", .session, "getSessionApplication",
+            "Shows the scenes of the application that are closest to the person at a session's device.",
+            .ok(.named("SessionApplication"))
+        ) { $0.getSessionApplication },
+        Operation(
+            .post, "\(sessionPath)/tokens", .scope(.sessions), "postSessionToken",
+            "Gives a token for a session, for pages that must not hold a key.",
+            body: .optional(
+                .request([
+                    "lifetimeSeconds": .whole(DaemonLimits.tokenSeconds), "device": .named("DeviceId"),
+                ])),
+            .created(.object(["token": .text, "expiresAt": .time]))
+        ) { $0.postSessionToken },
         Operation(
             .post, "\(sessionPath)/endpoint/rotate-secret", .scope(.sessions), "rotateSessionSecret",
             "Exchanges the secret of a session's endpoint.", body: .optional(.named("SecretRotation")),

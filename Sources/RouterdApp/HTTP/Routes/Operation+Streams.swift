@@ -8,25 +8,25 @@ extension Operation {
 
     static let deliveries: [Operation] = [
         Operation(
-            .get, deliveriesPath, .scope(.sessions), "streamDeliveries",
+            .get, deliveriesPath, .session, "streamDeliveries",
             "Streams the deliveries of a session, or answers with those that arrive within a time.",
             query: [Parameter("waitSeconds", .whole(0...DaemonLimits.pollSeconds))],
             .ok(.named("Deliveries")), .noContent
         ) { $0.streamDeliveries },
         Operation(
-            .post, "\(deliveriesPath)/{delivery}/ack", .scope(.sessions), "acknowledgeDelivery",
+            .post, "\(deliveriesPath)/{delivery}/ack", .session, "acknowledgeDelivery",
             "Says that a delivery has arrived; the body may be the answer of a webhook.", body: .optional(.document),
             .noContent
         ) { $0.acknowledge },
         Operation(
-            .post, "\(deliveriesPath)/{delivery}/nack", .scope(.sessions), "refuseDelivery",
+            .post, "\(deliveriesPath)/{delivery}/nack", .session, "refuseDelivery",
             "Says that a delivery cannot be taken now.",
             body: .optional(
                 .request(["reason": .text, "retryAfterSeconds": .whole(0...Int64(RouterLimits.retryAfterSeconds))])),
             .noContent
         ) { $0.refuseDelivery },
         Operation(
-            .post, "\(deliveriesPath):ack", .scope(.sessions), "acknowledgeDeliveries",
+            .post, "\(deliveriesPath):ack", .session, "acknowledgeDeliveries",
             "Says that several deliveries have arrived.",
             body: .json(.request([:], required: ["ids": .list(of: .text)])), .noContent
         ) { $0.acknowledgeAll },

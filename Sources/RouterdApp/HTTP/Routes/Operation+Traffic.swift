@@ -84,19 +84,19 @@ extension Operation {
                 query: .page(), .ok(.page("gates", of: "Gate"))
             ) { $0.listGates },
             Operation(
-                .get, gate, .scope(.sessions), "getGate", "Shows the gate of a device.",
+                .get, gate, .session, "getGate", "Shows the gate of a device.",
                 query: [.device, Parameter("language")], .ok(.named("Gate"))
             ) { $0.getGate },
             Operation(
-                .post, "\(gate)/open", .scope(.sessions), "openGate", "Begins at a gate.",
+                .post, "\(gate)/open", .session, "openGate", "Begins at a gate.",
                 body: .json(.request([:], required: ["session": .named("SessionId")])), .ok(.named("Gate"))
             ) { $0.openGate },
             Operation(
-                .post, "\(gate)/progress", .scope(.sessions), "reportProgress", "Reports a step of onboarding.",
+                .post, "\(gate)/progress", .session, "reportProgress", "Reports a step of onboarding.",
                 body: .json(.named("ProgressReport")), .ok(.named("Gate"))
             ) { $0.reportProgress },
             Operation(
-                .post, "\(gate)/succeed", .scope(.sessions), "succeedAtGate", "Opens a gate.",
+                .post, "\(gate)/succeed", .session, "succeedAtGate", "Opens a gate.",
                 body: .json(
                     .request(
                         ["onboardingId": .text.ofLength(1...Int64(RouterLimits.gateTextBytes))],
@@ -104,46 +104,69 @@ extension Operation {
                 .ok(.named("Gate"))
             ) { $0.succeedAtGate },
             Operation(
-                .post, "\(gate)/fail", .scope(.sessions), "failAtGate", "Reports that a gate was not opened.",
-                body: .json(report), .ok(.named("Gate"))
+                .post, "\(gate)/fail", .session, "failAtGate", "Reports that a gate was not opened.",
+                body: .json(
+                    .request(
+                        ["reason": .text, "message": .text],
+                        required: ["session": .named("SessionId"), "term": .count])), .ok(.named("Gate"))
             ) { $0.failAtGate },
             Operation(
-                .post, "\(gate)/reset", .scope(.sessions), "resetGate",
+                .post, "\(gate)/reset", .session, "resetGate",
                 "Resets a gate for the responsible session, or for an operator by its device.",
                 body: .json(.anyOf([report, .object(["device": .named("DeviceId").orNull])])), .ok(.named("Gate"))
             ) { $0.resetGate },
             Operation(
-                .get, passcode, .scope(.sessions), "getPasscode", "Shows the facts about a passcode.",
+                .put, "\(gate)/configuration", .scope(.sessions), "configureGate", "Configures a device.",
+                body: .json(
+                    .request(
+                        [:], required: ["device": .named("DeviceId").orNull, "configuration": .document.orNull])),
+                .ok(.named("Gate"))
+            ) { $0.configureGate },
+            Operation(
+                .post, "\(gate)/lock", .session, "lockGate",
+                "Locks an application for a session, or for an operator by its device.",
+                body: .json(
+                    .anyOf([
+                        .request([:], required: ["session": .named("SessionId")]),
+                        .object(["device": .named("DeviceId").orNull]),
+                    ])), .ok(.named("Gate"))
+            ) { $0.lockGate },
+            Operation(
+                .post, "\(applicationPath)/gates/lock", .scope(.admin), "lockGates",
+                "Locks an application on all devices.", .ok(.object(["locked": .count]))
+            ) { $0.lockGates },
+            Operation(
+                .get, passcode, .session, "getPasscode", "Shows the facts about a passcode.",
                 query: [.device], .ok(.named("PasscodeStatus"))
             ) { $0.getPasscode },
             Operation(
-                .post, "\(passcode)/check", .scope(.sessions), "checkPasscode",
+                .post, "\(passcode)/check", .session, "checkPasscode",
                 "Checks a candidate against the policy, and keeps nothing.",
                 body: .json(.request([:], required: ["passcode": .text])), .ok(.named("PasscodeCheck"))
             ) { $0.checkPasscode },
             Operation(
-                .post, "\(passcode)/create", .scope(.sessions), "createPasscode", "Chooses the passcode.",
+                .post, "\(passcode)/create", .session, "createPasscode", "Chooses the passcode.",
                 body: .json(
                     .passcode(
                         ["passcode": .text, "confirmation": .text], optional: ["deviceKey": .text])),
                 .created(.named("Gate"))
             ) { $0.createPasscode },
             Operation(
-                .post, "\(passcode)/input", .scope(.sessions), "inputPasscode", "Tries a passcode.",
+                .post, "\(passcode)/input", .session, "inputPasscode", "Tries a passcode.",
                 body: .json(.passcode(["passcode": .text])), .ok(.named("Gate"))
             ) { $0.inputPasscode },
             Operation(
-                .post, "\(passcode)/change", .scope(.sessions), "changePasscode", "Changes the passcode.",
+                .post, "\(passcode)/change", .session, "changePasscode", "Changes the passcode.",
                 body: .json(.passcode(["passcode": .text, "newPasscode": .text, "confirmation": .text])),
                 .ok(.named("Gate"))
             ) { $0.changePasscode },
             Operation(
-                .post, "\(passcode)/challenge", .scope(.sessions), "challengeDevice",
+                .post, "\(passcode)/challenge", .session, "challengeDevice",
                 "Asks for a challenge that the device signs.", body: .json(.passcode([:])),
                 .created(.object(["challenge": .text, "expiresAt": .time]))
             ) { $0.challengeDevice },
             Operation(
-                .post, "\(passcode)/answer", .scope(.sessions), "answerChallenge", "Answers a challenge.",
+                .post, "\(passcode)/answer", .session, "answerChallenge", "Answers a challenge.",
                 body: .json(.passcode(["challenge": .text, "signature": .text])), .ok(.named("Gate"))
             ) { $0.answerChallenge },
         ]
@@ -171,6 +194,31 @@ extension Operation {
             "Takes a plugin into use again after a quarantine.", .ok(.named("Plugin"))
         ) { $0.enablePlugin },
         Operation(
+            .get, "/v1/rules", .scope(.admin), "getRules", "Shows the rules in use and their version.",
+            .ok(.named("Rules"))
+        ) { $0.getRules },
+        Operation(
+            .put, "/v1/rules", .scope(.admin), "putRules",
+            "Uses the rules of a file in place of those in use, all of them or none.", body: .other("application/yaml"),
+            .ok(.named("Rules"))
+        ) { $0.putRules },
+        Operation(
+            .delete, "/v1/rules", .scope(.admin), "deleteRules", "Uses the rules of the configuration again.",
+            .ok(.named("Rules"))
+        ) { $0.deleteRules },
+        Operation(
+            .post, "/v1/rules/evaluate", .scope(.admin), "evaluateRules",
+            "Shows the decision about a notification under given rules, or under those in use; nothing changes.",
+            query: [Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates)))],
+            body: .json(.named("RuleQuestion")), .ok(.named("Explanation"))
+        ) { $0.evaluateRules },
+        Operation(
+            .post, "/v1/rules/diff", .scope(.admin), "compareRules",
+            "Lists which of the last notifications would go elsewhere under a file of rules; nothing changes.",
+            query: [.application, Parameter("last", .whole(1...Int64(DaemonLimits.rulesComparedMaximum)))],
+            body: .other("application/yaml"), .ok(.named("RuleComparison"))
+        ) { $0.compareRules },
+        Operation(
             .post, "/v1/clock/confirm", .scope(.admin), "confirmClock", "Confirms that the wall clock is right.",
             .ok(.object(["clock": .object(["trusted": .flag])]))
         ) { $0.confirmClock },
@@ -192,7 +240,7 @@ extension Operation {
         },
         Operation(
             .get, "/readyz", .open, "getReadiness", "Says whether the store can be written.", .ok(.word("ready"))
-        ) { api in { _, _, _ in try await api.readiness() } },
+        ) { api in { _, _, _ in try api.readiness() } },
         Operation(
             .get, "/openapi.json", .open, "getOpenAPI", "Shows this API as an OpenAPI 3.1 document.",
             .ok(.document)

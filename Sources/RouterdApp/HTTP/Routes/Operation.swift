@@ -12,6 +12,8 @@ package struct Operation: Sendable {
         case open
         /// A key of the scope.
         case scope(APIScope)
+        /// A key of the scope `sessions`, or the token of the session that the request is about.
+        case session
         /// The proof that the kind of source wants: a signature, a password, or a key of the scope `ingest`.
         case sender
     }
@@ -114,6 +116,17 @@ package struct Operation: Sendable {
     /// The names of the parameters of the path.
     package var pathParameters: [String] {
         path.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }
+    }
+}
+
+extension Operation.Access {
+    /// The scope of the keys that have the rights; nil if no key is needed.
+    package var scope: APIScope? {
+        switch self {
+        case .open, .sender: nil
+        case .scope(let scope): scope
+        case .session: .sessions
+        }
     }
 }
 

@@ -7,12 +7,52 @@ extension ResourceSchemas {
         (
             "Decision",
             .object(
-                ["tier": .text, "session": .text.orNull, "reason": .text, "registryVersion": .count],
+                [
+                    "tier": .text, "session": .text.orNull, "reason": .text, "registryVersion": .count,
+                    "rulesVersion": .count,
+                ],
                 optional: [
                     "rerouteOf": .text,
-                    "vetoes": .list(of: .object(["session": .text, "rule": .text, "reason": .text])),
+                    "vetoes": .list(of: .object(["session": .text.orNull, "rule": .text, "reason": .text])),
                     "configuration": .text, "heldUntil": .time.orNull, "dropped": .flag,
                 ])
+        ),
+        (
+            "Rules",
+            .object([
+                "version": .count, "origin": .oneOf(KeptRules.Origin.allCases.map(\.rawValue)),
+                "rules": .list(of: .document),
+            ])
+        ),
+        (
+            "RuleQuestion",
+            .request(
+                [
+                    "at": .time, "rules": .list(of: .document),
+                    "notification": .request([
+                        "contentId": .text, "device": .text, "priority": .whole(1...10),
+                        "kind": .oneOf(NotificationKind.allCases.map(\.rawValue)), "payload": .anything,
+                    ]),
+                ], required: ["application": .text])
+        ),
+        (
+            "RuleComparison",
+            .object([
+                "compared": .count,
+                "differences": .list(
+                    of: .object([
+                        "notification": .text, "application": .text, "receivedAt": .time, "contentId": .text.orNull,
+                        "current": .named("RuleOutcome"), "proposed": .named("RuleOutcome"),
+                    ])),
+            ])
+        ),
+        (
+            "RuleOutcome",
+            .object(
+                [
+                    "outcome": .oneOf(["session", "newSession", "held", "dropped", "undeliverable"]),
+                    "session": .text.orNull, "reason": .text,
+                ], optional: ["heldUntil": .time])
         ),
         (
             "Acceptance",
@@ -40,20 +80,21 @@ extension ResourceSchemas {
         ),
         (
             "Explanation",
-            .object([
-                "targetContentIdentifier": .text.orNull, "decision": .named("Decision"), "sessionsInScope": .count,
-                "candidates": .list(
-                    of: .object(
-                        [
-                            "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
-                            "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
-                            "lastActivatedAt": .time.orNull,
-                            "verdicts": .list(
-                                of: .object(
-                                    ["rule": .text, "verdict": .text],
-                                    optional: ["reason": .text, "session": .text, "until": .time.orNull])),
-                        ], optional: ["canParts": parts, "prefersParts": parts])),
-            ])
+            .object(
+                [
+                    "targetContentIdentifier": .text.orNull, "decision": .named("Decision"), "sessionsInScope": .count,
+                    "candidates": .list(
+                        of: .object(
+                            [
+                                "session": .text, "tier": .text.orNull, "reason": .text, "can": .flag.orNull,
+                                "prefers": .flag.orNull, "activationState": .activationState, "preferenceLevel": .whole,
+                                "lastActivatedAt": .time.orNull,
+                                "verdicts": .list(
+                                    of: .object(
+                                        ["rule": .text, "verdict": .text],
+                                        optional: ["reason": .text, "session": .text, "until": .time.orNull])),
+                            ], optional: ["canParts": parts, "prefersParts": parts])),
+                ], optional: ["gate": .object(["device": .text.orNull, "state": .text])])
         ),
         (
             "Attempt",

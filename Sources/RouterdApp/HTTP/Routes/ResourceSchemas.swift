@@ -89,9 +89,16 @@ package enum ResourceSchemas {
                     optional: [
                         "activationState": .activationState, "currentSession": .text.orNull,
                         "onboardingSession": .text.orNull, "delegate": .named("Endpoint"),
-                        "observers": .list(of: .text),
+                        "observers": .list(of: .text), "deleting": .flag,
                         "gates": .object([:], optional: ["onboarding": .document, "passcode": .document]),
                     ])
+            ),
+            (
+                "SessionApplication",
+                .object([
+                    "id": .named("ApplicationId"), "activationState": .activationState,
+                    "currentSession": .text.orNull, "onboardingSession": .text.orNull,
+                ])
             ),
         ]
     }()
@@ -170,6 +177,8 @@ package enum ResourceSchemas {
             "operationId": .text, "step": .text, "currentStepNumber": .count, "totalNumberOfSteps": .count,
             "parameters": .list(of: .text), "defaultMessage": .text,
         ]
+        let failure = JSONSchema.object(["status": .count.orNull, "reason": .text])
+        let report = JSONSchema.object(progress, optional: ["time": .time, "failure": failure])
         let policy = JSONSchema.request([
             "minLength": .count, "hasDigit": .flag, "hasUpper": .flag, "hasLower": .flag, "hasSpecial": .flag,
             "isDigitsOnly": .flag, "minUniqueChars": .whole, "retryLimit": .whole, "allowsBiometrics": .flag,
@@ -187,7 +196,11 @@ package enum ResourceSchemas {
                         "responsible": .text.orNull, "term": .count, "onboardingId": .text.orNull, "held": .count,
                     ],
                     optional: [
-                        "progress": .object(progress),
+                        "progress": report, "operations": .document,
+                        "failure": .object([
+                            "session": .text, "reason": .text.orNull, "message": .text.orNull,
+                        ]),
+                        "configuration": .document.orNull,
                         "welcome": .object([
                             "configured": .flag, "demoConfiguration": .text.orNull, "prompts": .document,
                         ]),
@@ -196,7 +209,10 @@ package enum ResourceSchemas {
             (
                 "ProgressReport",
                 .request(
-                    ["parameters": .list(of: .text), "defaultMessage": .text],
+                    [
+                        "parameters": .list(of: .text), "defaultMessage": .text, "time": .time,
+                        "failure": .request(["status": .whole(100...599), "reason": .text]),
+                    ],
                     required: [
                         "session": .named("SessionId"), "term": .count, "operationId": .text, "step": .text,
                         "currentStepNumber": .count, "totalNumberOfSteps": .count,

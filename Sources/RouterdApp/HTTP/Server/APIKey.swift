@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+package import Router
 package import RouterPlugin
 
 /// The rights of a caller of the HTTP API.
@@ -61,27 +62,66 @@ package struct APIKey: Hashable, Sendable {
 
 /// The caller of a request.
 package struct Caller: Hashable, Sendable {
-    /// Nil in development mode, in which every caller may do everything.
+    /// Nil in development mode, in which every caller may do everything; and for the caller with a token.
     package let key: APIKey?
+    /// The token of a session, which speaks for that session alone.
+    package let token: SessionToken?
+
+    package init(key: APIKey?, token: SessionToken? = nil) {
+        self.key = key
+        self.token = token
+    }
+
+    /// The one application that the caller may use; nil for all.
+    package var application: ApplicationID? { token?.session.application ?? key?.application }
 
     /// Whether the caller may use an application.
     package func mayUse(_ application: ApplicationID) -> Bool {
-        key?.application == nil || key?.application == application
+        self.application == nil || self.application == application
+    }
+
+    /// Whether the caller has the rights of a scope. The token of a session has those of none.
+    package func allows(_ scope: APIScope) -> Bool { token == nil && key?.allows(scope) ?? true }
+
+    /// Refuses the caller with a token of another session.
+    package func expect(_ session: SessionKey) throws(Problem) {
+        guard token == nil || token?.session == session else {
+            throw Problem(.forbidden, "token-of-another-session", "The token is for another session.")
+        }
+    }
+
+    /// Refuses the caller whose token is for a session of another device.
+    package func expect(_ device: DeviceID?) throws(Problem) {
+        guard token == nil || token?.device == device else {
+            throw Problem(
+                .forbidden, "token-of-another-session", "The token is for a session of another device, or of none.")
+        }
     }
 }
 
-/// Identifies the caller by the header `Authorization: Bearer rk_…`.
+/// Identifies the caller by the header `Authorization: Bearer rk_…`, or `rs_…` for the token of a session.
 package struct Authenticator: Sendable {
     private let keys: [APIKey]
+    package let tokens: SessionTokens
 
-    package init(keys: [APIKey]) {
+    package init(keys: [APIKey], tokens: SessionTokens = SessionTokens()) {
         self.keys = keys
+        self.tokens = tokens
     }
 
     /// Without keys the daemon is in development mode.
     package var isOpen: Bool { keys.isEmpty }
 
-    package func caller(authorization: String?, needing scope: APIScope) throws(Problem) -> Caller {
+    /// - Parameter takesTokens: Whether the token of a session is as good as a key of the scope.
+    package func caller(
+        authorization: String?, needing scope: APIScope, orToken takesTokens: Bool = false, at now: Timestamp
+    ) throws(Problem) -> Caller {
+        if let text = authorization.flatMap(Self.bearer), text.hasPrefix(SessionToken.prefix) {
+            guard takesTokens else {
+                throw Problem(.forbidden, "scope-missing", "The token of a session does not allow this request.")
+            }
+            return try caller(token: text, at: now)
+        }
         guard !keys.isEmpty else { return Caller(key: nil) }
         guard let authorization, let token = Self.bearer(authorization) else {
             throw Problem(.unauthorized, "key-missing", "Send a key as 'Authorization: Bearer rk_…'.")
@@ -93,9 +133,43 @@ package struct Authenticator: Sendable {
         return Caller(key: key)
     }
 
-    /// The application of the key in a header `Authorization`, nil within for a key of all; nil if there is no such key.
+    private func caller(token text: String, at now: Timestamp) throws(Problem) -> Caller {
+        let token: SessionToken
+        do { token = try tokens.token(text, at: now) } catch {
+            throw switch error {
+            case .unreadable: Problem(.unauthorized, "token-unknown", "This token was not given by this daemon.")
+            case .expired: Problem(.unauthorized, "token-expired", "The time of this token is over.")
+            }
+        }
+        guard isValid(token) else {
+            throw Problem(.unauthorized, "token-unknown", "The key that this token was asked for with is not known.")
+        }
+        return Caller(key: nil, token: token)
+    }
+
+    /// Whether the key is still there that the token was asked for with.
+    private func isValid(_ token: SessionToken) -> Bool {
+        if keys.isEmpty { return token.issuer == nil }
+        return issuer(of: token)?.allows(.sessions) ?? false
+    }
+
+    /// The key that a token was asked for with; nil in development mode, and if there is no such key any more.
+    func issuer(of token: SessionToken) -> APIKey? {
+        keys.first { key in
+            token.isIssued(by: key) && (key.application == nil || key.application == token.session.application)
+        }
+    }
+
+    /// The application of the key or token in a header `Authorization`, nil within for a key of all; nil if there is no
+    /// such key.
     func tenant(authorization: String) -> ApplicationID?? {
-        guard !keys.isEmpty, let key = Self.bearer(authorization).flatMap(key) else { return nil }
+        guard !keys.isEmpty, let text = Self.bearer(authorization) else { return nil }
+        if text.hasPrefix(SessionToken.prefix) {
+            // A token whose time is over is refused when the request is handled.
+            guard let token = try? tokens.token(text, at: Timestamp(milliseconds: 0)) else { return nil }
+            return .some(token.session.application)
+        }
+        guard let key = key(for: text) else { return nil }
         return .some(key.application)
     }
 

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Checks a Debian package: lintian, then an installation over this machine's files in an overlay of its own, which goes when the
+# script ends: the unit, the user, the command, the configuration, the man page, and the removal.
+#
+#     Scripts/check-deb.sh PACKAGE
+set -euo pipefail
+
+package=$(realpath "$1")
+lintian --fail-on error,warning --allow-root "$package"
+exec unshare --mount bash -euo pipefail -s "$package" <<'INSIDE'
+package=$1
+stage=$(mktemp -d)
+mount -t tmpfs routerd-deb "$stage"
+mkdir "$stage"/{upper,work,root}
+mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" "$stage/root"
+mount --bind /proc "$stage/root/proc"
+mount --bind /dev "$stage/root/dev"
+cp "$package" "$stage/root/routerd.deb"
+chroot "$stage/root" bash -euo pipefail -s <<'ROOT'
+dpkg --install /routerd.deb
+systemd-analyze verify routerd.service
+getent passwd routerd
+[[ $(stat -c '%a %G' /etc/routerd/routerd.yaml) == '640 routerd' ]]
+install -d -o routerd -g routerd -m 700 /var/lib/routerd
+setpriv --reuid routerd --regid routerd --init-groups routerd check --config /etc/routerd/routerd.yaml
+setpriv --reuid routerd --regid routerd --init-groups \
+    routerd database init --config /etc/routerd/routerd.yaml --database /var/lib/routerd/routerd.sqlite
+zgrep -q '^.TH ROUTERD 1' /usr/share/man/man1/routerd.1.gz
+dpkg --purge routerd
+[[ ! -e /usr/bin/routerd && ! -e /etc/routerd/routerd.yaml && -e /var/lib/routerd/routerd.sqlite ]]
+ROOT
+echo "the package installs, checks and goes"
+INSIDE

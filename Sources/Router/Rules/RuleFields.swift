@@ -1,0 +1,88 @@
+import PredicateEngine
+package import RouterPlugin
+
+/// The values that the condition of a declared rule may name.
+enum RuleFields {
+    static let schema = KeyPathSchema([
+        .init("application", .text),
+        .init("device", .text),
+        .init("contentId", .text),
+        .init("priority", .number),
+        .init("kind", .choice(NotificationKind.allCases.map(\.rawValue))),
+        .init("payload", .json),
+        .init("candidate.session", .text),
+        .init("candidate.device", .text),
+        .init("candidate.role", .text),
+        .init("candidate.configuration", .text),
+        .init("candidate.activationState", .choice(ActivationState.allCases.map(\.name))),
+        .init("candidate.secondsSinceActive", .number),
+        .init("candidate.preferenceLevel", .number),
+        .init("candidate.prefers", .boolean),
+    ])
+
+    /// Whether a path leads into the candidate.
+    static func isOfCandidate(_ path: PayloadPath) -> Bool { names(path).first == "candidate" }
+
+    /// Whether a path leads into the payload.
+    static func isOfPayload(_ path: PayloadPath) -> Bool { names(path).first == "payload" }
+
+    static func names(_ path: PayloadPath) -> [String] {
+        path.steps.compactMap { step in
+            guard case .member(let name) = step else { return nil }
+            return name.string
+        }
+    }
+}
+
+extension Candidate {
+    /// The seconds since it last became active; nil if it never was.
+    func secondsSinceActive(at now: Timestamp) -> Int64? {
+        guard let lastActivatedAt else { return nil }
+        let (gone, overflow) = now.milliseconds.subtractingReportingOverflow(lastActivatedAt.milliseconds)
+        guard !overflow else { return lastActivatedAt < now ? Int64.max / 1000 : 0 }
+        return max(0, gone / 1000)
+    }
+
+    /// The candidate as a value that any predicate can be evaluated with.
+    func value(at now: Timestamp) -> PayloadValue {
+        .object(
+            PayloadObject([
+                ("session", .string(session.text)), ("device", device.map { .string($0.text) } ?? .null),
+                ("role", .string(role)), ("configuration", .string(configuration)),
+                ("activationState", .string(activationState.name)),
+                ("secondsSinceActive", secondsSinceActive(at: now).map(PayloadValue.integer) ?? .null),
+                ("preferenceLevel", .integer(Int64(preferenceLevel))), ("prefers", .boolean(tier == .prefers)),
+            ]))
+    }
+}
+
+/// A notification as the conditions of rules see it. Its payload is parsed once, and only if a condition names it.
+package struct NotificationFacts {
+    package let notification: NotificationView
+    package let time: Timestamp
+    private var payload: PayloadValue?
+
+    package init(_ notification: NotificationView, at now: Timestamp) {
+        self.notification = notification
+        time = now
+    }
+
+    /// The notification as a value that predicates are evaluated with.
+    ///
+    /// - Parameter readsPayload: Whether the predicate names the payload. A payload that is no JSON is `NULL`.
+    mutating func members(readsPayload: Bool) -> [(name: String, value: PayloadValue)] {
+        var members: [(name: String, value: PayloadValue)] = [
+            ("application", .string(notification.application.text)),
+            ("device", notification.device.map { .string($0.text) } ?? .null),
+            ("contentId", notification.contentID.map { .string($0.text) } ?? .null),
+            ("priority", .integer(Int64(notification.priority.rawValue))),
+            ("kind", .string(notification.kind.rawValue)),
+        ]
+        if readsPayload {
+            let parsed = payload ?? (try? JSONValue(parsing: notification.payload)).map(PayloadValue.init) ?? .null
+            payload = parsed
+            members.append(("payload", parsed))
+        }
+        return members
+    }
+}

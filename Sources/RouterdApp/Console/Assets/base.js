@@ -1,0 +1,176 @@
+// Elements, requests, times and the stream: everything that pages share.
+
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  return element;
+}
+
+const stored = "routerd.key";
+export const key = {
+  get value() { return sessionStorage.getItem(stored) ?? ""; },
+  set value(text) { text ? sessionStorage.setItem(stored, text) : sessionStorage.removeItem(stored); },
+};
+
+function headers() { return key.value ? { authorization: `Bearer ${key.value}` } : {}; }
+
+export async function call(method, path, body, signal) {
+  const answer = await fetch(path, {
+    method, headers: headers(), credentials: "omit", cache: "no-store", signal,
+    body: body == null ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+  });
+  if (answer.status === 401) await askForKey();
+  const text = await answer.text();
+  const json = text ? JSON.parse(text) : null;
+  if (!answer.ok) throw Object.assign(new Error(json?.detail ?? answer.statusText), { problem: json });
+  return json;
+}
+
+/** Reads for a page: the request ends with the page, when its signal is aborted. */
+export const get = (path, signal) => call("GET", path, null, signal);
+/** Whether a fault is only that a page was left. */
+export const isLeft = (fault) => fault?.name === "AbortError";
+export const at = (...parts) => parts.map(encodeURIComponent).join("/");
+export const query = (values) => {
+  const terms = Object.entries(values).filter(([, value]) => value !== "" && value != null);
+  return terms.length ? `?${new URLSearchParams(terms)}` : "";
+};
+
+let asking;
+export function askForKey() {
+  asking ??= new Promise((done) => {
+    const dialog = document.getElementById("ask");
+    const input = document.getElementById("ask-key");
+    input.value = key.value;
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue === "use") key.value = input.value.trim();
+      asking = undefined;
+      done();
+      if (dialog.returnValue === "use") dispatchEvent(new Event("hashchange"));
+    }, { once: true });
+    dialog.showModal();
+  });
+  return asking;
+}
+
+export function toast(text) {
+  const place = document.getElementById("toast");
+  place.textContent = text;
+  clearTimeout(toast.timer);
+  toast.timer = setTimeout(() => { place.textContent = ""; }, 6000);
+}
+
+/** Runs a button's work, and says its outcome or its fault. */
+export async function doing(work, done) {
+  try {
+    const result = await work();
+    if (done) toast(typeof done === "function" ? done(result) : done);
+    return result;
+  } catch (fault) {
+    if (!isLeft(fault)) toast(fault.message);
+  }
+}
+
+export function time(text) {
+  if (!text) return h("span", { class: "soft" }, "–");
+  const date = new Date(text);
+  return h("time", { datetime: text, title: text }, date.toLocaleString(undefined, { hour12: false }));
+}
+
+export function ago(text) {
+  if (!text) return "–";
+  const seconds = Math.max(0, (Date.now() - new Date(text)) / 1000);
+  return `${span(seconds)} ago`;
+}
+
+export function span(seconds) {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86400)} days`;
+}
+
+/** A time to come, counted down each second. */
+export function countdown(text) {
+  const element = h("span", { "data-until": text });
+  tick(element);
+  return element;
+}
+
+function tick(element) {
+  const seconds = (new Date(element.dataset.until) - Date.now()) / 1000;
+  element.textContent = seconds <= 0 ? "now" : `in ${span(seconds)}`;
+}
+setInterval(() => document.querySelectorAll("[data-until]").forEach(tick), 1000);
+
+export function table(heads, rows, empty) {
+  if (!rows.length) return h("p", { class: "empty" }, empty);
+  return h("div", { class: "scroll" }, h("table", {},
+    h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, rows)));
+}
+
+export const row = (...cells) => h("tr", {}, cells.map((cell) =>
+  cell instanceof HTMLTableCellElement ? cell : h("td", typeof cell === "number" ? { class: "number" } : {}, cell)));
+
+export const link = (page, values, text) => h("a", { href: `#/${page}${query(values)}` }, text);
+
+const tones = { delivered: "good", deadLettered: "bad", expired: "bad", cancelled: "soft", superseded: "soft" };
+export const state = (name) => h("span", { class: `tag ${tones[name] ?? "wait"}` }, name);
+
+export function json(value) { return h("pre", { tabindex: 0 }, JSON.stringify(value, null, 2)); }
+
+export function curl(method, path, body) {
+  const data = body ? ` \\\n  -d '${body.replaceAll("'", "'\\''")}'` : "";
+  return `curl -X ${method} -H "Authorization: Bearer $ROUTERD_KEY" \\\n  '${location.origin}${path}'${data}`;
+}
+
+/** Copies a text; shows it, selected, where the browser does not let a page copy, as over HTTP from another machine. */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast("Copied.");
+  } catch {
+    const field = h("textarea", { "aria-label": "Text to copy", readonly: true, rows: 8 }, text);
+    const dialog = h("dialog", { "aria-labelledby": "copy-title", onclose: () => dialog.remove() },
+      h("form", { method: "dialog" }, h("h2", { id: "copy-title" }, "Copy by hand"),
+        h("p", {}, "The browser does not let this page copy. The text is selected."), field,
+        h("p", { class: "row" }, h("button", {}, "Close"))));
+    document.body.append(dialog);
+    dialog.showModal();
+    field.select();
+  }
+}
+
+/** Reads the stream until the signal ends it; `fetch`, because an EventSource cannot send a key. */
+export async function listen(filter, signal, take) {
+  while (!signal.aborted) {
+    try {
+      const answer = await fetch(`/v1/stream${query(filter)}`, { headers: headers(), credentials: "omit", signal });
+      if (!answer.ok) throw new Error((await answer.json()).detail);
+      take(null);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const blocks = (text + value).split("\n\n");
+        text = blocks.pop();
+        for (const block of blocks) {
+          const data = block.split("\n").find((line) => line.startsWith("data: "));
+          if (data) take(JSON.parse(data.slice(6)));
+        }
+      }
+    } catch (fault) {
+      if (signal.aborted) return;
+      toast(`The stream ended: ${fault.message}`);
+    }
+    await new Promise((done) => setTimeout(done, 2000));
+  }
+}

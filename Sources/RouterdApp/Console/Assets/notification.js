@@ -1,0 +1,86 @@
+// Notifications: a search, and the story of one.
+import { at, call, copy, curl, doing, get, h, json, link, query, row, span, state, table, time } from "./base.js";
+
+const states = ["held", "waiting", "inFlight", "delivered", "expired", "deadLettered", "superseded", "cancelled"];
+
+export async function notifications(content, values, signal, extra = () => []) {
+  const field = (name, label, size) => h("label", {}, label, h("input", { name, value: values[name] ?? "", size }));
+  const form = h("form", { class: "row", onsubmit: (event) => {
+    event.preventDefault();
+    const found = Object.fromEntries(new FormData(event.target));
+    location.hash = `#/notifications${query({ application: values.application, ...found })}`;
+  } }, field("contentId", "Content id", 26), field("session", "Session", 14),
+  h("label", {}, "State", h("select", { name: "state" }, h("option", { value: "" }, "any"),
+    states.map((name) => h("option", { selected: values.state === name }, name)))),
+  h("button", { class: "main" }, "Search"));
+  const { contentId, session, state: wanted, cursor, application } = values;
+  const found = await get(`/v1/notifications${query({
+    application, contentId, session, state: wanted, cursor, limit: 50 })}`, signal);
+  content.append(h("h1", {}, "Notifications"), form, ...extra(), list(found.notifications),
+    found.cursor ? h("p", {}, link("notifications", { ...values, cursor: found.cursor }, "Older ones")) : "");
+}
+
+export function list(found) {
+  return table(["Received", "State", "Content", "Session", "Reason"], found.map((one) => row(
+    link("notification", { id: one.id, application: one.application }, time(one.receivedAt)), state(one.state),
+    h("code", {}, one.targetContentIdentifier ?? one.type), one.decision?.session ?? one.session ?? "–",
+    h("span", { class: "soft" }, one.reason ?? one.decision?.reason ?? ""))),
+  "There is no such notification.");
+}
+
+export async function notification(content, values, signal) {
+  const path = `/v1/notifications/${at(values.id ?? "")}`;
+  const one = await get(path, signal);
+  const isSettled = one.settledAt != null;
+  const again = () => doing(async () => {
+    const sent = await call("POST", `${path}/replay`);
+    location.hash = `#/notification${query({ id: sent.id, application: one.application })}`;
+  });
+  const cancel = () => doing(async () => {
+    await call("POST", `${path}/cancel`);
+    dispatchEvent(new Event("hashchange"));
+  }, "Cancelled.");
+  content.append(
+    h("h1", {}, h("code", {}, one.targetContentIdentifier ?? one.type), " ", state(one.state)),
+    h("p", { class: "row" },
+      isSettled && one.decision ? h("button", { class: "main", type: "button", onclick: again }, "Replay") : "",
+      isSettled ? "" : h("button", { class: "bad", type: "button", onclick: cancel }, "Cancel"),
+      h("button", { type: "button", onclick: () => copy(curl("GET", path)) }, "Copy as curl"),
+      one.payload && one.decision ? link("route", {
+        application: one.application, payload: JSON.stringify(one.payload), device: one.device,
+        content: one.targetContentIdentifier }, "Route it again, without sending") : ""),
+    h("h2", {}, "What happened"), h("ol", { class: "line" }, steps(one)),
+    h("h2", {}, "Payload"), one.payload === undefined
+      ? h("p", { class: "soft" }, `${one.payloadContentType}, in base64: ${one.payloadBase64}`) : json(one.payload),
+    h("h2", {}, "Everything"), h("details", {}, h("summary", {}, "As the API shows it"), json(one)));
+}
+
+function steps(one) {
+  const milliseconds = (value) => (value == null ? "–" : `${(value / 1000).toFixed(1)} ms`);
+  const items = [h("li", {}, time(one.receivedAt), " accepted from ", h("code", {}, one.source),
+    one.replayOf ? [", again for ", link("notification", { id: one.replayOf }, one.replayOf)] : "")];
+  if (one.decision) {
+    items.push(h("li", {}, "decided: ", h("b", {}, one.decision.session ?? "no session"), " (", one.decision.tier,
+      ") – ", one.decision.reason, (one.decision.vetoes ?? []).map((veto) =>
+        h("p", { class: "wait" }, `${veto.session ?? "every other session"} was vetoed by ${veto.rule}: ${veto.reason}`))));
+  }
+  for (const attempt of one.attempts ?? []) {
+    const isGood = attempt.status >= 200 && attempt.status < 300;
+    items.push(h("li", {}, time(attempt.startedAt), ` attempt ${attempt.number} to ${attempt.session ?? "the delegate"}: `,
+      h("b", { class: isGood ? "good" : "bad" }, attempt.status ?? attempt.error?.kind ?? "no answer"),
+      ` in ${milliseconds(attempt.durations.totalMicroseconds)}`,
+      h("div", { class: "soft" }, `look-up ${milliseconds(attempt.durations.nameLookupMicroseconds)}, connected `
+        + `${milliseconds(attempt.durations.connectMicroseconds)}, first byte `
+        + `${milliseconds(attempt.durations.firstByteMicroseconds)}`
+        + `${attempt.connectionReused ? ", connection reused" : ""}`),
+      attempt.error ? h("div", { class: "bad" }, attempt.error.message) : "",
+      attempt.responseExcerpt ? h("pre", {}, attempt.responseExcerpt) : "",
+      attempt.answerFault ? h("div", { class: "bad" }, attempt.answerFault) : ""));
+  }
+  if (one.nextAttemptAt) items.push(h("li", { class: "wait" }, "next attempt ", time(one.nextAttemptAt)));
+  if (one.settledAt) {
+    const seconds = (new Date(one.settledAt) - new Date(one.receivedAt)) / 1000;
+    items.push(h("li", {}, time(one.settledAt), " ", state(one.state), ` after ${span(seconds)} `, one.reason ?? ""));
+  }
+  return items;
+}

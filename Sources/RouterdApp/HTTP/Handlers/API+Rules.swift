@@ -1,0 +1,229 @@
+import HTTPTypes
+import Hummingbird
+import Plugins
+package import Router
+package import RouterPlugin
+
+/// The rules in use, and rules that are tried out before they are used.
+extension API {
+    @Sendable func getRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        return .json(.ok, try Self.body(of: await host.read { $0.keptRules }))
+    }
+
+    /// Uses the rules of a file, all of them or none: a fault, or a test of them that fails, refuses them.
+    @Sendable func putRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        guard ruleSource.mayBePut else {
+            throw Problem(
+                .conflict, "rules-of-configuration", "The setting rulesFrom takes rules from the configuration alone.")
+        }
+        let file = try await rules(in: request)
+        if let failures = file.failures {
+            throw Problem(
+                .unprocessableContent, "rule-tests-failed", "Tests of the rules fail; nothing was changed: \(failures)")
+        }
+        return try await use(RuleSetDraft(file.rules, origin: .request, document: file.document))
+    }
+
+    /// Uses the rules of the configuration again.
+    @Sendable func deleteRules(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        try caller.expectAllApplications("The rules")
+        let configured: RuleSetDraft
+        do throws(ConfigurationFaults) {
+            configured = try ruleSource.configured()
+        } catch {
+            throw Problem(rules: error)
+        }
+        return try await use(configured)
+    }
+
+    private func use(_ draft: RuleSetDraft) async throws -> Response {
+        switch await host.use(draft) {
+        case .used(let kept): return .json(.ok, try Self.body(of: kept))
+        case .remoteRulesDiffer:
+            throw Problem(
+                .conflict, "remote-rules-differ",
+                "Rules in processes and behind URLs are started with the daemon: these differ from those in use.")
+        case .refused(let refusal): throw Problem(refusal)
+        }
+    }
+
+    private static func body(of kept: KeptRules?) throws -> [UInt8] {
+        let rules = try kept.map { try JSONValue(parsing: $0.document, limits: .configuration) } ?? .array([])
+        return JSONWriter.object { body in
+            body.field("version", kept?.version ?? 0)
+            body.field("origin", (kept?.origin ?? .configuration).rawValue)
+            body.field("rules", rules)
+        }
+    }
+
+    /// Decides about a notification under the rules of the request, or under those in use, and changes nothing.
+    @Sendable func evaluateRules(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let query = try request.query("limit")
+        let limit = try query.limit(default: DaemonLimits.pageSize, maximum: RouterLimits.explainedCandidates)
+        try caller.expectAllApplications("The trial of rules")
+        var reader = try ObjectReader(try await request.json(atMost: DaemonLimits.rulesBytes))
+        guard let id = try reader.identifier("application", of: IdentifierKinds.Application.self) else {
+            throw reader.missing("application")
+        }
+        let view = try RuleTest.view(try reader.object("notification"), id)
+        let now = try reader.time("at") ?? host.now
+        let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleSource.kinds) }
+        try reader.finish()
+        let explained = try await host.read { (engine) throws(Problem) -> Explanation in
+            guard let tenant = engine.tenants[id] else { throw Problem(.unknownApplication(id)) }
+            let chooser = rules.map { Chooser(rules: $0) } ?? engine.chooser
+            return chooser.explain(view, from: tenant, at: now, limit: limit)
+        }
+        return .json(.ok, ExplanationBody.write(explained, view))
+    }
+
+    /// Decides about the last notifications under the rules in use and under those of the request, among the sessions that
+    /// are there now, and lists the notifications that would go elsewhere.
+    @Sendable func compareRules(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        let query = try request.query("application", "last")
+        try caller.expectAllApplications("The trial of rules")
+        let application = try query.identifier("application", of: IdentifierKinds.Application.self)
+        let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
+        let proposed = RuleSet(try await rules(in: request).rules)
+        let recorded = try await reading(for: caller) { store in
+            try store.notifications(matching: NotificationFilter(application: application), limit: last)
+                .compactMap { notification -> RecordedQuestion? in
+                    guard notification.event == nil else { return nil }
+                    guard let payload = try store.payload(of: notification.sequence) else { return nil }
+                    return RecordedQuestion(notification, payload.bytes)
+                }
+        }
+        var differences: [RecordedQuestion.Difference] = []
+        for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
+            let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
+            differences += await host.read { engine in
+                some.compactMap { $0.difference(between: engine.chooser, and: Chooser(proposed), in: engine.tenants) }
+            }
+        }
+        return .json(.ok, RecordedQuestion.body(differences, compared: recorded.count))
+    }
+
+    /// The rules of a request whose body is a file of rules.
+    private func rules(in request: Request) async throws -> RulesFile {
+        let bytes = try await request.bytes(atMost: DaemonLimits.rulesBytes)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(.badRequest, "not-utf-8", "The rules must be UTF-8.")
+        }
+        do throws(ConfigurationFaults) {
+            return try RulesFile(try ConfigurationFile(path: "rules", text: text), kinds: ruleSource.kinds)
+        } catch {
+            throw Problem(rules: error)
+        }
+    }
+
+    private static func rules(_ list: JSONValue, kinds: [RoutingRuleKind]) throws -> [any RoutingRule] {
+        let (rules, faults) = try RoutingRuleCatalog(kinds).read(list)
+        guard faults.isEmpty else {
+            throw Problem(
+                rules: ConfigurationFaults(
+                    faults.map { ConfigurationFault(pointer: "/rules\($0.pointer)", message: $0.message) }))
+        }
+        return rules
+    }
+}
+
+extension Problem {
+    /// The faults of rules; none of them is used.
+    init(rules faults: ConfigurationFaults) {
+        let count = faults.faults.count
+        self.init(
+            .unprocessableContent, "invalid-rules",
+            "\(count == 1 ? "A fault" : "\(count) faults") in the rules; nothing was changed: \(faults)")
+        self.faults = faults.faults
+    }
+}
+
+/// Where the rules of an API come from.
+package struct RuleSource: Sendable {
+    /// The kinds that a list of rules may name.
+    let kinds: [RoutingRuleKind]
+    /// Whether requests may put rules.
+    let mayBePut: Bool
+    /// Reads the rules of the configuration.
+    let configured: @Sendable () throws(ConfigurationFaults) -> RuleSetDraft
+
+    package init(
+        kinds: [RoutingRuleKind] = BuiltInPlugins.ruleKinds, mayBePut: Bool = true,
+        configured: @escaping @Sendable () throws(ConfigurationFaults) -> RuleSetDraft = {
+            RuleSetDraft([], origin: .configuration, document: Array("[]".utf8))
+        }
+    ) {
+        self.kinds = kinds
+        self.mayBePut = mayBePut
+        self.configured = configured
+    }
+}
+
+/// A notification of the past, as a question to rules.
+private struct RecordedQuestion: Sendable {
+    /// A notification that two sets of rules decide about in different ways.
+    struct Difference: Sendable {
+        let notification: StoredNotification
+        let current: (outcome: ChoiceOutcome, decision: Decision)
+        let proposed: (outcome: ChoiceOutcome, decision: Decision)
+    }
+
+    private let notification: StoredNotification
+    private let view: NotificationView
+
+    init(_ notification: StoredNotification, _ payload: [UInt8]) {
+        self.notification = notification
+        view = NotificationView(
+            kind: notification.kind, application: notification.application, device: notification.device,
+            contentID: notification.contentID, priority: notification.priority, payload: payload)
+    }
+
+    /// Both decisions, at the time of the notification; nil if they agree or the application is gone.
+    func difference(
+        between current: Chooser, and proposed: Chooser, in tenants: [ApplicationID: Tenant]
+    ) -> Difference? {
+        guard let tenant = tenants[notification.application] else { return nil }
+        let first = current.choose(for: view, from: tenant, at: notification.receivedAt)
+        let second = proposed.choose(for: view, from: tenant, at: notification.receivedAt)
+        guard first.outcome != second.outcome else { return nil }
+        return Difference(notification: notification, current: first, proposed: second)
+    }
+
+    static func body(_ differences: [Difference], compared: Int) -> [UInt8] {
+        JSONWriter.object { body in
+            body.field("compared", compared)
+            body.array("differences") { list in
+                for difference in differences {
+                    list.object { object in
+                        object.field("notification", difference.notification.id)
+                        object.field("application", difference.notification.application)
+                        object.field("receivedAt", difference.notification.receivedAt)
+                        object.field("contentId", difference.notification.contentID)
+                        object.object("current") { write(difference.current, to: &$0) }
+                        object.object("proposed") { write(difference.proposed, to: &$0) }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(
+        _ choice: (outcome: ChoiceOutcome, decision: Decision), to object: inout JSONObjectWriter
+    ) {
+        object.field("outcome", choice.outcome.word)
+        object.field("session", choice.decision.session)
+        if case .held(let until) = choice.outcome { object.field("heldUntil", until) }
+        object.field("reason", choice.decision.reason)
+    }
+}

@@ -1,0 +1,97 @@
+import HTTPTypes
+import Hummingbird
+import Router
+import RouterPlugin
+
+/// Tokens of sessions, and the application as a session sees it.
+extension API {
+    /// Gives a token for one session, which need not be there yet. The device is that of the session unless the body says
+    /// otherwise.
+    @Sendable func postSessionToken(
+        _ request: Request, _ context: RouterdContext, _ caller: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let session = try context.sessionKey()
+        let bytes = try await request.bytes(atMost: DaemonLimits.bodyBytes)
+        var reader = try ObjectReader(bytes.isEmpty ? .object(JSONObject()) : try Request.parse(bytes))
+        let seconds = try reader.integer("lifetimeSeconds", in: DaemonLimits.tokenSeconds)
+        let named = try reader.identifier("device", of: IdentifierKinds.Device.self)
+        try reader.finish()
+        let found = await host.read { engine in
+            engine.tenants[session.application].map { $0.sessions[session.session]?.device }
+        }
+        guard let device = found else {
+            throw Problem(await host.absence(of: session.application) ?? .unknownApplication(session.application))
+        }
+        let lifetime = Int64(seconds ?? Int(DaemonLimits.usualTokenSeconds)) * 1000
+        let token = SessionToken(
+            session: session, device: named ?? device,
+            expiresAt: host.clock.wall.advanced(byMilliseconds: lifetime), issuer: caller.key)
+        return .json(
+            .created,
+            JSONWriter.object { body in
+                body.field("token", authenticator.tokens.text(of: token))
+                body.field("expiresAt", token.expiresAt)
+            })
+    }
+
+    /// The scenes that are closest to the person at the session's device, as UIKit's scene manager knows them.
+    @Sendable func getSessionApplication(
+        _ request: Request, _ context: RouterdContext, _: Caller
+    ) async throws -> Response {
+        _ = try request.query()
+        let key = try context.sessionKey()
+        let found = await host.read { engine in
+            engine.tenants[key.application].map { tenant in
+                tenant.sessions[key.session].map { session in
+                    ApplicationScenes(of: tenant, at: engine.gate(GateKey(of: session)), on: session.device)
+                }
+            }
+        }
+        guard let tenant = found else { throw Problem(.unknownApplication(key.application)) }
+        guard let scenes = tenant else { throw Problem(.unknownSession(key)) }
+        return .json(
+            .ok,
+            JSONWriter.object { body in
+                body.field("id", key.application.text)
+                scenes.write(to: &body)
+            })
+    }
+}
+
+extension Caller {
+    /// A page registers itself as a receiver that connects out, on the device of its token. Where else deliveries go, and
+    /// which observers hear of them, is for keys.
+    func expectOwn(_ draft: SessionDraft) throws(Problem) {
+        guard token != nil else { return }
+        try expect(draft.device)
+        try expectStream(draft.endpoint?.url)
+        try expectNoObservers(draft.observers.isEmpty)
+    }
+
+    func expectOwn(_ patch: SessionPatch) throws(Problem) {
+        guard token != nil else { return }
+        switch patch.device {
+        case nil: break
+        case .remove: try expect(DeviceID?.none)
+        case .set(let device): try expect(device)
+        }
+        try expectStream(patch.endpoint?.value?.url)
+        try expectNoObservers(patch.observers == nil)
+    }
+
+    private func expectStream(_ url: String?) throws(Problem) {
+        guard url == nil || url == Endpoint.streamURL else {
+            throw Problem(
+                .forbidden, "scope-missing", "With the token of a session its endpoint can be a stream only.",
+                pointer: "/endpoint")
+        }
+    }
+
+    private func expectNoObservers(_ isSo: Bool) throws(Problem) {
+        guard isSo else {
+            throw Problem(
+                .forbidden, "scope-missing", "The token of a session does not allow observers.", pointer: "/observers")
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import HTTPTypes
+package import Router
+package import RouterPlugin
+
+/// A test of rules, which stands beside them in their file: a notification, sessions, and the expected receiver.
+///
+///     - name: the wall waits at night
+///       at: 2026-01-02T23:30:00Z
+///       notification: {priority: 5, contentId: "photo/7"}
+///       sessions: [{id: wall-1, role: wall}]
+///       expect: {outcome: held, until: 2026-01-03T07:00:00Z, reason: night}
+package struct RuleTest: Sendable {
+    /// The result that the test expects; nil stands for any.
+    private struct Expectation: Sendable {
+        var outcome: String?
+        var session: SessionID?
+        var until: Timestamp?
+        /// A part of the reason.
+        var reason: String?
+    }
+
+    package let name: String
+    private let now: Timestamp
+    private let view: NotificationView
+    private let sessions: [SceneSession]
+    private let expected: Expectation
+
+    /// The time of a test that names none: a Thursday at midnight.
+    private static let usualTime = Timestamp(milliseconds: 1_767_225_600_000)
+    private static let sessionLimit = 1000
+
+    /// Reads a test.
+    init(_ value: JSONValue, at pointer: String) throws(Problem) {
+        var reader = try ObjectReader(value, at: pointer)
+        guard let name = try reader.string("name") else { throw reader.missing("name") }
+        self.name = name
+        now = try Self.time("at", &reader) ?? Self.usualTime
+        let application =
+            try reader.identifier("application", of: IdentifierKinds.Application.self)
+            ?? ApplicationID(unchecked: "com.example.App")
+        view = try Self.view(try reader.object("notification"), application)
+        var sessions: [SceneSession] = []
+        for (place, session) in (try reader.array("sessions", atMost: Self.sessionLimit) ?? []).enumerated() {
+            let pointer = "\(pointer)/sessions/\(place)"
+            sessions.append(try Self.session(session, pointer, application, created: place, now: now))
+        }
+        self.sessions = sessions
+        guard let expected = try reader.object("expect") else { throw reader.missing("expect") }
+        self.expected = try Self.expectation(expected)
+        try reader.finish()
+    }
+
+    /// Runs the test; returns what differs from the expectation, nothing if the test passes.
+    package func differences(under rules: [any RoutingRule]) -> [String] {
+        var tenant = Tenant(application: Application(id: view.application), expecting: sessions.count)
+        for session in sessions { tenant.put(session) }
+        let (outcome, decision) = Chooser(rules: rules).choose(for: view, from: tenant, at: now)
+        var differences: [String] = []
+        func compare(_ what: String, _ expected: String?, _ actual: String) {
+            guard let expected, !expected.isSame(as: actual) else { return }
+            differences.append("\(what): expected \(expected), got \(actual)")
+        }
+        compare("outcome", expected.outcome, outcome.word)
+        compare("session", expected.session?.text, decision.session?.text ?? "none")
+        if let until = expected.until {
+            var actual = "no hold"
+            if case .held(let end) = outcome { actual = end.rfc3339 }
+            compare("until", until.rfc3339, actual)
+        }
+        if let part = expected.reason, !decision.reason.contains(part) {
+            differences.append("reason: expected '\(part)' in it")
+        }
+        return differences.isEmpty ? [] : differences + ["the reason was: \(decision.reason)"]
+    }
+}
+
+extension ChoiceOutcome {
+    /// The outcome in a word.
+    package var word: String {
+        switch self {
+        case .session: "session"
+        case .newSession: "newSession"
+        case .held: "held"
+        case .dropped: "dropped"
+        case .undeliverable: "undeliverable"
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension RuleTest {
+    private static func time(_ key: String, _ reader: inout ObjectReader) throws(Problem) -> Timestamp? {
+        guard let text = try reader.string(key) else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw reader.invalid(key, "must be a time such as 2026-01-02T03:04:05Z")
+        }
+        return time
+    }
+
+    /// Reads a notification; one that is left out has no content id and no payload.
+    static func view(_ reader: ObjectReader?, _ application: ApplicationID) throws(Problem) -> NotificationView {
+        guard var reader else {
+            return NotificationView(
+                application: application, device: nil, contentID: nil, priority: .high, payload: Array("{}".utf8))
+        }
+        var priority = Priority.high
+        if let number = try reader.integer("priority", in: 1...10) {
+            guard let known = Priority(rawValue: number) else { throw reader.invalid("priority", "must be 1, 5 or 10") }
+            priority = known
+        }
+        var kind = NotificationKind.notification
+        if let word = try reader.string("kind") {
+            guard let known = NotificationKind(rawValue: word) else {
+                let words = NotificationKind.allCases.map(\.rawValue).joined(separator: ", ")
+                throw reader.invalid("kind", "must be one of \(words)")
+            }
+            kind = known
+        }
+        let view = NotificationView(
+            kind: kind, application: application,
+            device: try reader.identifier("device", of: IdentifierKinds.Device.self),
+            contentID: try reader.identifier("contentId", of: IdentifierKinds.Content.self), priority: priority,
+            payload: (reader.value("payload") ?? .object(JSONObject())).serialized())
+        try reader.finish()
+        return view
+    }
+
+    /// A session is the body of a session with its id, and `activeSecondsAgo`.
+    private static func session(
+        _ value: JSONValue, _ pointer: String, _ application: ApplicationID, created: Int, now: Timestamp
+    ) throws(Problem) -> SceneSession {
+        guard var object = value.asObject else {
+            throw Problem(.badRequest, "not-an-object", "A session must be an object.", pointer: pointer)
+        }
+        var lastActivatedAt: Timestamp?
+        if let seconds = object["activeSecondsAgo"] {
+            guard let seconds = seconds.asInt64, (0...31_536_000).contains(seconds) else {
+                throw Problem(
+                    .unprocessableContent, "invalid-field",
+                    "The field activeSecondsAgo must be a whole number of seconds, a year at most.",
+                    pointer: "\(pointer)/activeSecondsAgo")
+            }
+            lastActivatedAt = now.advanced(byMilliseconds: -seconds * 1000)
+            object["activeSecondsAgo"] = nil
+        }
+        do throws(Problem) {
+            let (id, draft) = try SessionBody.readWithID(.object(object), within: .unguarded(at: now))
+            return SceneSession(
+                key: SessionKey(application: application, session: id), role: draft.role,
+                configuration: draft.configuration ?? "", device: draft.device, activationState: draft.activationState,
+                conditions: draft.conditions, lastActivatedAt: lastActivatedAt, creationSequence: Int64(created))
+        } catch {
+            var problem = error
+            problem.pointer = pointer + (problem.pointer ?? "")
+            throw problem
+        }
+    }
+
+    private static func expectation(_ body: ObjectReader) throws(Problem) -> Expectation {
+        var reader = body
+        var expected = Expectation()
+        expected.session = try reader.identifier("session", of: IdentifierKinds.Session.self)
+        expected.until = try time("until", &reader)
+        expected.reason = try reader.string("reason")
+        if let word = try reader.string("outcome") {
+            let words = ["session", "newSession", "held", "dropped", "undeliverable"]
+            guard words.contains(word) else {
+                throw reader.invalid("outcome", "must be one of \(words.joined(separator: ", "))")
+            }
+            expected.outcome = word
+        }
+        try reader.finish()
+        guard expected.session != nil || expected.outcome != nil else {
+            throw Problem(
+                .unprocessableContent, "missing-field", "An expectation names a session or an outcome.",
+                pointer: reader.pointer(to: "session"))
+        }
+        return expected
+    }
+}

@@ -1,0 +1,172 @@
+import Router
+import RouterPlugin
+import Synchronization
+import Testing
+
+@testable import RouterdApp
+
+/// How remote rules are asked about one notification, and how many commands wait for them.
+@Suite("RuleDesk", .timeLimit(.minutes(1)))
+struct RuleDeskTests {
+    /// A rule that answers at once, and remembers the pages that it was asked about.
+    private final class Script: RuleTransport {
+        private let answer: @Sendable ([Candidate]) -> RuleAnswer
+        private let pages = Mutex<[[String]]>([])
+
+        init(_ answer: @escaping @Sendable ([Candidate]) -> RuleAnswer) { self.answer = answer }
+
+        var asked: [[String]] { pages.withLock { $0 } }
+
+        func ask(
+            _ notification: NotificationView, _ candidates: [Candidate], at now: Timestamp,
+            completion: @escaping @Sendable (RuleAnswer) -> Void
+        ) {
+            pages.withLock { $0.append(candidates.map(\.session.text)) }
+            completion(answer(candidates))
+        }
+
+        func status() async -> RemoteRuleStatus { RemoteRuleStatus(rung: "script", state: "ready") }
+        func enable() async {}
+        func start() async {}
+        func stop() async {}
+    }
+
+    private static let (first, second) = (PluginID(unchecked: "rule.first"), PluginID(unchecked: "rule.second"))
+
+    private static func all(_ verdict: RoutingVerdict) -> @Sendable ([Candidate]) -> RuleAnswer {
+        { candidates in .verdicts(Dictionary(uniqueKeysWithValues: candidates.map { ($0.session, verdict) })) }
+    }
+
+    private func member(_ id: PluginID, _ script: Script, only application: String? = nil) -> RuleDesk.Member {
+        let rule = RemoteRule(
+            id: id, transport: .callOut(CallOutSettings(url: "http://a")),
+            applications: application.map { [ApplicationID(unchecked: $0)] })
+        return RuleDesk.Member(rule, script)
+    }
+
+    private func question(_ candidates: Int) -> RemoteQuestion {
+        let view = NotificationView(
+            application: ApplicationID(unchecked: "a"), device: nil, contentID: nil, priority: .high, payload: [])
+        return RemoteQuestion(view, (0..<candidates).map { .named("s\($0)") })
+    }
+
+    @Test func onePageIsEnoughUnlessAllOfItIsVetoed() async {
+        let script = Script(Self.all(.accept))
+        let desk = RuleDesk([member(Self.first, script)])
+        let answers = await desk.answers(to: question(130), at: Timestamp(milliseconds: 0))
+        #expect(script.asked.map(\.count) == [64])
+        guard case .verdicts(let verdicts)? = answers?[Self.first] else { Issue.record("no verdicts"); return }
+        #expect(verdicts.count == 64)
+    }
+
+    @Test func vetoedPagesAreFollowedByTheNextOnes() async {
+        let script = Script(Self.all(.veto(reason: "no")))
+        let desk = RuleDesk([member(Self.first, script)])
+        let answers = await desk.answers(to: question(130), at: Timestamp(milliseconds: 0))
+        #expect(script.asked.map(\.count) == [64, 64, 2])
+        #expect(script.asked.flatMap { $0 } == (0..<130).map { "s\($0)" })
+        #expect(answers?.vetoes(of: Self.first).count == 130)
+    }
+
+    /// Two rules that veto a half each leave nothing of the page.
+    @Test func vetoesOfSeveralRulesCountTogether() async {
+        let odd = Script { candidates in
+            .verdicts(
+                Dictionary(
+                    uniqueKeysWithValues: candidates.enumerated().map {
+                        ($1.session, $0 % 2 == 1 ? .veto(reason: "odd") : .accept)
+                    }))
+        }
+        let even = Script { candidates in
+            .verdicts(
+                Dictionary(
+                    uniqueKeysWithValues: candidates.enumerated().map {
+                        ($1.session, $0 % 2 == 0 ? .veto(reason: "even") : .accept)
+                    }))
+        }
+        let desk = RuleDesk([member(Self.first, odd), member(Self.second, even)])
+        _ = await desk.answers(to: question(70), at: Timestamp(milliseconds: 0))
+        #expect(odd.asked.map(\.count) == [64, 6] && even.asked.map(\.count) == [64, 6])
+    }
+
+    /// The fault of a later page does not take back the answer of an earlier one.
+    @Test func aFaultOfALaterPageKeepsTheFirst() async {
+        let script = Script { candidates in
+            candidates.first?.session.text == "s0" ? Self.all(.veto(reason: "no"))(candidates) : .fault(.late)
+        }
+        let desk = RuleDesk([member(Self.first, script)])
+        let answers = await desk.answers(to: question(100), at: Timestamp(milliseconds: 0))
+        #expect(answers?.vetoes(of: Self.first).count == 64)
+    }
+
+    @Test func aRuleOfAnotherApplicationIsNotAsked() async {
+        let (own, other) = (Script(Self.all(.accept)), Script(Self.all(.accept)))
+        let desk = RuleDesk([member(Self.first, own), member(Self.second, other, only: "b")])
+        let answers = await desk.answers(to: question(1), at: Timestamp(milliseconds: 0))
+        #expect(own.asked.count == 1 && other.asked.isEmpty && answers?[Self.second] == nil)
+    }
+
+    @Test func withoutCandidatesNothingIsAsked() async {
+        let script = Script(Self.all(.accept))
+        let desk = RuleDesk([member(Self.first, script)])
+        let answers = await desk.answers(to: question(0), at: Timestamp(milliseconds: 0))
+        #expect(script.asked.isEmpty && answers?[Self.first] == .verdicts([:]))
+    }
+
+    // MARK: - Admission
+
+    @Test func oneApplicationLeavesRoomForOthers() {
+        var admission = Admission()
+        let (busy, calm) = (ApplicationID(unchecked: "busy"), ApplicationID(unchecked: "calm"))
+        var taken = 0
+        while admission.admit(1, of: busy) { taken += 1 }
+        #expect(taken == DaemonLimits.commandsAskingOfApplication)
+        let isCalmAdmitted = admission.admit(1, of: calm)
+        #expect(isCalmAdmitted)
+        admission.release(1, of: busy)
+        let again = [admission.admit(1, of: busy), admission.admit(1, of: busy)]
+        #expect(again == [true, false])
+    }
+
+    @Test func allApplicationsTogetherHaveALimit() {
+        var admission = Admission()
+        var taken = 0
+        for number in 0..<10 {
+            while admission.admit(64, of: ApplicationID(unchecked: "\(number)")) { taken += 64 }
+        }
+        #expect(taken == DaemonLimits.commandsAsking)
+        for number in 0..<10 where number < DaemonLimits.commandsAsking / DaemonLimits.commandsAskingOfApplication {
+            admission.release(DaemonLimits.commandsAskingOfApplication, of: ApplicationID(unchecked: "\(number)"))
+        }
+        let isAdmitted = admission.admit(DaemonLimits.commandsAsking, of: ApplicationID(unchecked: "0"))
+        #expect(isAdmitted)
+    }
+
+    // MARK: - Paths
+
+    private func reads(_ command: [String], hiding hidden: [String] = [], _ reads: [String] = []) -> [String] {
+        var settings = ProcessSettings(command: command)
+        settings.reads = reads
+        let folders: Set = ["/srv/rules", "/srv"]
+        return PluginFolder.reads(of: settings, hiding: hidden) { path in
+            path.hasPrefix("/missing") ? nil : folders.contains(path)
+        }
+    }
+
+    @Test func aCommandMayReadItsFolders() {
+        #expect(
+            reads(["/opt/tool/bin/run", "/srv/rules/a/rule.py", "-x", "rel/path", "/srv/rules"])
+                == ["/opt/tool", "/srv/rules/a", "/srv/rules"])
+        #expect(reads(["/srv/tool/run"], ["/data"]) == ["/data", "/srv/tool"])
+        #expect(reads(["python3", "/missing/a"]) == [])
+    }
+
+    /// The daemon's files are not opened to a plugin that lies beside them.
+    @Test func aFolderWithHiddenFilesIsLeftOut() {
+        let database = "/var/lib/routerd/routerd.sqlite"
+        #expect(reads(["/var/lib/routerd/rule.py"], hiding: [database]) == ["/var/lib/routerd/rule.py"])
+        #expect(reads(["/var/rule.py"], hiding: [database]) == ["/var/rule.py"])
+        #expect(reads(["/rule.py", "/bin/x"]) == ["/rule.py", "/bin"])
+        #expect(reads(["/var/library/rule.py"], hiding: [database]) == ["/var/library"])
+    }
+}
