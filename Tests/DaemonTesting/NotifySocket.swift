@@ -47,7 +47,10 @@ final class NotifySocket: Sendable {
     /// The datagrams up to one that begins so, which is the last of them.
     func until(_ beginning: String) async throws -> [String] {
         var seen = [try await next()]
-        while seen.last?.hasPrefix(beginning) != true { seen.append(try await next()) }
+        while seen.last?.hasPrefix(beginning) != true {
+            try Task.checkCancellation()
+            seen.append(try await next())
+        }
         return seen
     }
 }

@@ -52,6 +52,9 @@ package struct Supervisor: Sendable {
     }
 
     /// Sends messages as one datagram; says whether the supervisor has it.
+    ///
+    /// A sign of life waits for nothing, as the next one follows. A state waits up to five seconds for room in the
+    /// supervisor's queue, on the caller's thread.
     @discardableResult
     package func tell(_ messages: Message...) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -63,7 +66,9 @@ package struct Supervisor: Sendable {
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let length = MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0
         let text = Array(messages.map(\.text).joined(separator: "\n").utf8)
-        let flags = Int32(MSG_NOSIGNAL | MSG_DONTWAIT)
+        let flags = Int32(messages == [.watchdog] ? MSG_NOSIGNAL | MSG_DONTWAIT : MSG_NOSIGNAL)
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let sent = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
                 sendto(descriptor, text, text.count, flags, place, socklen_t(length))

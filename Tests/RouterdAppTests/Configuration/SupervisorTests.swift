@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import DaemonTesting
@@ -18,6 +19,17 @@ struct SupervisorTests {
         #expect(supervisor.tell(.reloading(microseconds: 7)) && supervisor.tell(.patience(seconds: 2)))
         #expect(try await socket.next() == "RELOADING=1\nMONOTONIC_USEC=7")
         #expect(try await socket.next() == "EXTEND_TIMEOUT_USEC=2000000")
+    }
+
+    @Test func aStateWaitsForRoomAndASignOfLifeDoesNot() async throws {
+        let directory = try TemporaryDirectory()
+        let socket = try NotifySocket(directory.file("n"))
+        let supervisor = try #require(Supervisor(environment: ["NOTIFY_SOCKET": directory.file("n")], process: 1))
+        while supervisor.tell(.watchdog) {}
+        let teller = Thread { supervisor.tell(.ready) }
+        teller.start()
+        let seen = try await socket.until("READY=1")
+        #expect(seen.count > 1 && seen.dropLast().allSatisfy { $0 == "WATCHDOG=1" })
     }
 
     @Test func aSupervisorThatIsGoneIsNoFault() throws {
