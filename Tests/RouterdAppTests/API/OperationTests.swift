@@ -252,7 +252,7 @@ private struct Calls {
         try await call("enablePlugin", "/v1/plugins/com.example.rule.none/enable", mayBeRefused: true)
         try await call(
             "evaluateRules", "/v1/rules/evaluate",
-            #"{"application":"com.example.Gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
+            #"{"application":"com.example.gallery","rules":[{"name":"a","when":"priority < 10","then":"drop"}]}"#)
         try await call("getRules", "/v1/rules")
         try await call("putRules", "/v1/rules", #"{"rules":[{"name":"a","when":"priority < 5","then":"drop"}]}"#)
         try await call("deleteRules", "/v1/rules")

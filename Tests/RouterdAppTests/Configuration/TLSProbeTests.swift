@@ -50,12 +50,15 @@ struct TLSProbeTests {
             let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
             port = try #require(Int(line.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
+
+        /// The runner of the tests blocks SIGTERM, and the server has inherited that.
+        func end() { kill(process.processIdentifier, SIGKILL) }
     }
 
     @Test func theEndOfATrustedCertificateIsRead() async throws {
         let directory = try TemporaryDirectory()
         let server = try Server(in: directory, days: 30)
-        defer { server.process.terminate() }
+        defer { server.end() }
         let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: server.certificate)
         guard case .trusted(let end?) = handshake else { throw ProgramError(reason: "\(handshake)") }
         let days = Double(end.milliseconds - SteadyClock().wall.milliseconds) / 86_400_000
@@ -65,7 +68,7 @@ struct TLSProbeTests {
     @Test func anUnknownAuthorityIsAFault() async throws {
         let directory = try TemporaryDirectory()
         let server = try Server(in: directory, days: 30)
-        defer { server.process.terminate() }
+        defer { server.end() }
         let handshake = await TLSProbe.handshake(host: "127.0.0.1", port: server.port, authorities: nil)
         guard case .failed(let reason) = handshake else { throw ProgramError(reason: "\(handshake)") }
         #expect(!reason.isEmpty)
