@@ -39,11 +39,11 @@ struct PreparedSubject {
         return pattern
     }
 
-    /// The order of the suffixes of a form of `length` bytes; nil as long as the searches so far have cost less than it
-    /// would. It is made on the heap, once for all that ask.
+    /// The order of the suffixes of a form of `length` bytes; nil for a short text, and as long as the searches so far have
+    /// cost less than it would. It is made on the heap, once for all that ask.
     @inline(__always)
     func occurrences(_ form: Form, _ length: Int, _ work: inout Int) -> UnsafePointer<Occurrences>? {
-        work < Occurrences.price(length) ? nil : ordered(form, &work)
+        work < Occurrences.price(length) || length <= Occurrences.shortText ? nil : ordered(form, &work)
     }
 
     @inline(never)

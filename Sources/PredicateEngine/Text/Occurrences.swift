@@ -42,6 +42,10 @@ struct Occurrences {
     /// more than these.
     static func price(_ length: Int) -> Int { 160 &* length &+ 4096 }
 
+    /// The length up to which no order is made: passing over so few bytes takes about as long as a search of the order, and
+    /// takes no memory.
+    static var shortText: Int { 512 }
+
     /// Up to this number of neighbours are looked at one by one.
     private static var few: Int { 16 }
     /// The number of places at which a literal may stand without ending at a cut before the text is read on byte by byte.

@@ -122,7 +122,9 @@ import Testing
         }
         for _ in 0..<25 {
             let letters = Self.alphabets[random.below(Self.alphabets.count)]
-            let subject = word(letters, 40 + random.below(60))
+            // No order is made for a short text.
+            let filler = String(repeating: "z", count: Occurrences.shortText)
+            let subject = word(letters, 20 + random.below(30)) + filler + word(letters, 20 + random.below(30))
             var index = PredicateIndex(hash: KeyHash(seed: seed))
             let first = index.node(for: costly, .byNode)
             var asked: [(PredicateIndex.Node, Predicate)] = []
