@@ -8,10 +8,13 @@ extension Engine {
         for change in changes { apply(change, at: now, &effects) }
         var followUps = effects.followUps
         followUps += releases(atOpen: effects.gates) + passcodesToForget(of: effects.locked)
-        followUps += effects.forgetting.filter { hasForgotten(at: $0) }.sorted().map { .forgetHeld($0) }
+        if !effects.forgetting.isEmpty {
+            followUps += effects.forgetting.filter { hasForgotten(at: $0) }.sorted().map { .forgetHeld($0) }
+        }
         if effects.hasForgotten { followUps.append(.forget) }
         followUps += effects.leaving.filter { mayFinishDiscard($0, at: now) }.sorted().map { .finishDiscard($0) }
         if !effects.deletions.isEmpty { followUps += goOn(deleting: effects.deletions) }
+        if effects.closed.isEmpty { return followUps }
         // The steps of its deletion empty the lanes of an application.
         let left = effects.closed.filter {
             planner.lanes[$0]?.needsDraining == true && deletions[$0.application] == nil
