@@ -42,7 +42,8 @@ package struct Pipeline: Sendable {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
         let notification = request.view
         let candidates = Self.match(notification, in: tenant)
-        let choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now)
+        var choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now)
+        if let amendment = request.amendment { choice.decision.reason = amendment.noted(on: choice.decision.reason) }
         let closed = tenant.gate(before: choice.outcome, device: request.device)
         let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))
         return Self.enqueue(choice.decision, gated, in: tenant, device: request.device, naming: &ids, at: now)

@@ -8,6 +8,11 @@ package enum RouterLimits {
     package static let answerBytes = 2 * userInfoBytes + responseBytes
     /// How much of a response is kept with the attempt, in bytes.
     package static let responseExcerptBytes = 1024
+    /// Maximum number of header fields that a rule adds to a webhook, and of bytes of their names and values; and of the
+    /// fields that all rules add together.
+    package static let addedHeadersOfRule = 8
+    package static let addedHeaderBytesOfRule = 1024
+    package static let addedHeaders = 16
     /// Maximum number of candidates that an explanation shows.
     package static let explainedCandidates = 1000
     /// The number of steps after which an explanation shows no further candidate: bytes that predicates compare, as

@@ -68,6 +68,18 @@ public struct NotificationView: Sendable {
         receivedAt = nil
     }
 
+    /// A notification under another priority.
+    package init(_ view: NotificationView, priority: Priority) {
+        kind = view.kind
+        application = view.application
+        device = view.device
+        contentID = view.contentID
+        self.priority = priority
+        payload = view.payload
+        answers = view.answers
+        receivedAt = view.receivedAt
+    }
+
     /// A notification with the answers of remote rules, or one that came before. Most have neither, and are made without a
     /// second copy.
     package init(_ view: NotificationView, answers: RuleAnswers? = nil, receivedAt: Timestamp? = nil) {

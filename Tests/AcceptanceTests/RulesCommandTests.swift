@@ -55,6 +55,26 @@ struct RulesCommandTests {
         #expect(value["tests"]?.asArray?.map { $0["passed"] } == [false, true])
     }
 
+    @Test func aTestExpectsChanges() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules: [{name: bulk, when: "payload.bulk == TRUE", then: {priority: 1, expireSeconds: 60, headers: {x-team: blue}}}]
+            tests:
+              - {name: one, notification: {payload: {bulk: true}}, expect: {priority: 1, expireSeconds: 60, headers: {x-team: blue}}}
+              - {name: two, notification: {payload: {}}, expect: {priority: 5, expireSeconds: 9, headers: {x-team: red}}}
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(ended.status == 1)
+        let expected = [
+            "ok      one", "FAILED  two", "        priority: expected 5, got 10",
+            "        expireSeconds: expected 9, got none",
+            "        header x-team: expected red, got none",
+        ]
+        #expect(ended.output.split(separator: "\n").prefix(5).map(String.init) == expected, "\(ended.output)")
+    }
+
     @Test func everyFaultHasItsPlace() async throws {
         let directory = try TemporaryDirectory()
         let rules = try file(
@@ -137,6 +157,12 @@ struct RulesCommandTests {
             #expect(answer["compared"] == 2)
             #expect(answer["differences"]?.asArray?.map { $0["notification"] } == [ids[0]])
             #expect(answer["differences"]?.asArray?.first?.at("proposed", "outcome") == "dropped")
+            let slower = try file(
+                directory, "rules: [{name: slow, when: \"payload.kind == 'letter'\", then: {priority: 1}}]")
+            let changed = try await Program.run("rules", "diff", slower, "--server", daemon.address, "--json")
+            let changes = try JSONValue(parsing: Array(changed.output.utf8))["differences"]?.asArray ?? []
+            #expect(changes.map { $0["notification"] } == [ids[1]])
+            #expect(changes.first?.at("proposed", "changes") == ["priority": 1])
             let shown = try await Program.run("rules", "diff", proposed, "--server", server, "--exit-status")
             #expect(shown.status == 3 && shown.output.hasSuffix("2 compared, 1 would go elsewhere\n"))
             let refused = try await Program.run("rules", "diff", faulty, "--server", server)

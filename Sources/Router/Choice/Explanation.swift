@@ -27,6 +27,8 @@ package struct Explanation: Hashable, Sendable {
 
     package var outcome: ChoiceOutcome
     package var decision: Decision
+    /// The changes that rules make to the notification.
+    package var amendment: Amendment
     /// Best first; sessions that are no candidates come last.
     package var considered: [Considered]
     /// How many sessions were in scope.
@@ -40,7 +42,11 @@ extension Chooser {
         _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int,
         steps: Int = RouterLimits.explanationSteps
     ) -> Explanation {
-        let (outcome, decision) = choose(for: notification, from: tenant, at: now)
+        let amended = amended(notification, at: now)
+        let notification = amended?.view ?? notification
+        let amendment = amended?.by ?? Amendment()
+        var (outcome, decision) = choose(for: notification, from: tenant, at: now)
+        decision.reason = amendment.noted(on: decision.reason)
         let query = RegistryQuery(
             device: notification.device, contentID: notification.contentID,
             prefersRequiresCan: tenant.application.routing.prefersRequiresCan)
@@ -62,7 +68,7 @@ extension Chooser {
         let chosen = shown.first { $0.session == decision.session }
         for place in shown.indices { shown[place].reason = shown[place].reason(decision, outcome, chosen: chosen) }
         return Explanation(
-            outcome: outcome, decision: decision, considered: shown,
+            outcome: outcome, decision: decision, amendment: amendment, considered: shown,
             sessionsInScope: tenant.registry.count(of: notification.device))
     }
 

@@ -15,7 +15,7 @@ extension DeliveryMessage {
         switch payload {
         case .facts(let facts): tell(facts, of: notification.event, attempt.session)
         case .json(let bytes): bring(bytes, MessagePayload.jsonContentType, of: attempt)
-        case .other(let bytes, let contentType): bring(bytes, contentType, of: attempt)
+        case .headed(let bytes, let head): bring(bytes, head.contentType, of: attempt)
         }
     }
 

@@ -5,8 +5,8 @@ package enum MessagePayload: Hashable, Sendable {
     /// The payload of a notification in JSON, as received. JSON has a case of its own, so that its media type need not
     /// be stored.
     case json([UInt8])
-    /// The payload of a notification in another media type, as received.
-    case other([UInt8], contentType: String)
+    /// The payload of a notification in another media type, as received, or one with header fields of rules.
+    case headed([UInt8], PayloadHead)
     /// The facts of an event, as they were when it occurred.
     case facts(EventFacts)
 
@@ -14,14 +14,19 @@ package enum MessagePayload: Hashable, Sendable {
     package static let jsonContentType = "application/json"
 
     /// The payload of a notification, as received.
-    package static func received(_ bytes: [UInt8], contentType: String) -> MessagePayload {
-        contentType.isSame(as: jsonContentType) ? .json(bytes) : .other(bytes, contentType: contentType)
+    ///
+    /// - Parameter headers: The header fields that rules have added to its webhook.
+    package static func received(
+        _ bytes: [UInt8], contentType: String, headers: [RenderedRequest.Header] = []
+    ) -> MessagePayload {
+        headers.isEmpty && contentType.isSame(as: jsonContentType)
+            ? .json(bytes) : .headed(bytes, PayloadHead(contentType: contentType, headers: headers))
     }
 
     /// The bytes as received; empty for an event.
     package var bytes: [UInt8] {
         switch self {
-        case .json(let bytes), .other(let bytes, _): bytes
+        case .json(let bytes), .headed(let bytes, _): bytes
         case .facts: []
         }
     }
@@ -30,9 +35,14 @@ package enum MessagePayload: Hashable, Sendable {
     package var contentType: String? {
         switch self {
         case .json: Self.jsonContentType
-        case .other(_, let contentType): contentType
+        case .headed(_, let head): head.contentType
         case .facts: nil
         }
+    }
+
+    /// The header fields that rules have added to its webhook.
+    package var headers: [RenderedRequest.Header] {
+        if case .headed(_, let head) = self { head.headers } else { [] }
     }
 
     /// The facts of an event; nil for a notification.
@@ -41,10 +51,51 @@ package enum MessagePayload: Hashable, Sendable {
     /// About how much memory it takes, in bytes.
     package var weight: Int {
         switch self {
-        case .json(let bytes), .other(let bytes, _): bytes.count
+        case .json(let bytes), .headed(let bytes, _): bytes.count
         case .facts(let facts): facts.weight
         }
     }
+}
+
+/// The media type of a payload, and the header fields that rules have added to its webhook.
+package struct PayloadHead: Hashable, Sendable {
+    package let contentType: String
+    package let headers: [RenderedRequest.Header]
+
+    package init(contentType: String, headers: [RenderedRequest.Header] = []) {
+        self.contentType = contentType
+        self.headers = headers
+    }
+
+    /// The text by which a store keeps it. Without fields it is the media type; with fields it begins with a line feed:
+    ///
+    ///     \nname: value\nname: value\n\nmedia type
+    package var kept: String {
+        if headers.isEmpty, contentType.utf8.first != Self.lineFeed { return contentType }
+        return "\n\(headers.map { "\($0.name): \($0.value)\n" }.joined())\n\(contentType)"
+    }
+
+    /// Reads a kept text.
+    package init(kept text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.first == Self.lineFeed,
+            let end = bytes.indices.dropLast().first(where: {
+                bytes[$0] == Self.lineFeed && bytes[$0 + 1] == Self.lineFeed
+            })
+        else {
+            self.init(contentType: text)
+            return
+        }
+        let fields = bytes[..<end].split(separator: Self.lineFeed).compactMap { line -> RenderedRequest.Header? in
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            let value = line[colon...].dropFirst(2)
+            return RenderedRequest.Header(
+                String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+        }
+        self.init(contentType: String(decoding: bytes[(end + 2)...], as: UTF8.self), headers: fields)
+    }
+
+    private static let lineFeed = UInt8(ascii: "\n")
 }
 
 /// The facts of an event, as domain values. Formats render them for receivers.

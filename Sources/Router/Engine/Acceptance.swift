@@ -16,6 +16,9 @@ struct Acceptance {
         if tenant.application.routing.requiresContentID, request.lacksContentID {
             return plan.refuse(.contentIDMissing(id))
         }
+        if request.amendment == nil, let amended = pipeline.amended(request, at: plan.time) {
+            return try accept(amended, among: fellows, in: &plan)
+        }
         let collapse = CollapseKey(
             application: id, device: request.device, collapseID: request.notification.collapseID)
         plan.reads += [.application(id), .newSession(id)]
@@ -124,7 +127,8 @@ struct Acceptance {
 
     /// Whether a request is new and its notification would not be settled at once.
     private func waits(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) -> Bool {
-        let routed = try pipeline.accept(request, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
+        let amended = pipeline.amended(request, at: plan.time) ?? request
+        let routed = try pipeline.accept(amended, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
         guard case .fresh(_, let placement, _) = routed else { return false }
         return !placement.state.isSettled
     }
@@ -149,8 +153,9 @@ extension PlanDraft {
             traceparent: request.traceparent, receivedAt: time, kind: incoming.kind)
         let accepted = NewNotification(
             header, source: request.source, replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
-            payload: .received(incoming.payload, contentType: incoming.contentType), decision: decision,
-            placement: placement)
+            payload: .received(
+                incoming.payload, contentType: incoming.contentType, headers: request.amendment?.headers ?? []),
+            decision: decision, placement: placement)
         changes.append(.insert(accepted))
         return accepted
     }

@@ -102,6 +102,7 @@ package struct AcceptRequest: Sendable {
     private struct Rare: Sendable {
         var replayOf: NotificationID?
         var answers: RuleAnswers?
+        var amendment: Indirect<Amendment>?
     }
 
     /// The notification that is sent once more.
@@ -111,6 +112,12 @@ package struct AcceptRequest: Sendable {
     package var answers: RuleAnswers? {
         get { rare?.answers }
         set { rare = newValue == nil && replayOf == nil ? nil : Rare(replayOf: replayOf, answers: newValue) }
+    }
+
+    /// The changes that rules have made to it.
+    var amendment: Amendment? {
+        get { rare?.amendment?.value }
+        set { rare = Rare(replayOf: replayOf, answers: answers, amendment: newValue.map(Indirect.init)) }
     }
 
     /// The demand of a request on its device.

@@ -115,6 +115,7 @@ struct Replays: Sendable {
             }
             var request = AcceptRequest(replaying: earlier)
             request.answers = pipeline.chooser.keptAnswers(of: earlier.decision, isHeld: false)
+            if let amended = pipeline.amended(request, at: plan.time) { request = amended }
             plan.reads += [.application(request.application), .newSession(request.application)]
             let routed = try pipeline.accept(request, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
             guard case .fresh(let decision, let placement, let newSession) = routed else { continue }

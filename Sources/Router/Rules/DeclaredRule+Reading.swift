@@ -23,7 +23,9 @@ extension DeclaredRule {
         PluginField("outside", .any, summary: "The hours in which it does not apply, in place of during."),
         PluginField(
             "then", .any, .required,
-            summary: "The verdict: veto, prefer, drop, {hold: end}, {holdSeconds: N} or {redirect: SESSION}."),
+            summary:
+                "veto, prefer, drop, {hold: end}, {holdSeconds: N}, {redirect: SESSION}, or changes: priority, expireSeconds, headers."
+        ),
         PluginField("reason", .string, summary: "The reason that decisions show; the name if left out."),
     ]
 
@@ -38,10 +40,14 @@ extension DeclaredRule {
         applications = try fields.applications("applications")
         condition = try Self.condition(fields)
         windows = try Self.windows(fields, zone)
-        outcome = try Self.outcome(fields)
         reason = try fields.string("reason") ?? name
+        outcome = try Self.outcome(fields, "\(id): \(reason)")
         guard (1...200).contains(reason.utf8.count), !reason.unicodeScalars.contains(where: Self.isControl) else {
             throw fields.invalid("reason", because: "must be one line of 1 to 200 bytes")
+        }
+        if amends, condition?.readsCandidate == true {
+            throw fields.invalid(
+                "when", because: "cannot name the candidate of a change: changes come before the choice")
         }
         if outcome == .holdUntilEnd, windows == nil {
             throw fields.invalid("then", because: "can only hold until the end of during or outside, which are missing")
@@ -62,12 +68,22 @@ extension DeclaredRule {
         }
     }
 
-    private static func outcome(_ fields: PluginConfiguration) throws(PluginConfigurationError) -> Outcome {
-        let wanted = "must be veto, prefer, drop, {hold: end}, {holdSeconds: 1 to 604800} or {redirect: SESSION}"
+    private static func outcome(
+        _ fields: PluginConfiguration, _ words: String
+    ) throws(PluginConfigurationError) -> Outcome {
+        let wanted =
+            "must be veto, prefer, drop, {hold: end}, {holdSeconds: 1 to 604800}, {redirect: SESSION}, or changes: "
+            + Amendment.names.joined(separator: ", ")
         switch try fields.required("then", fields.value("then")) {
         case .string("veto"): return .veto
         case .string("prefer"): return .prefer
         case .string("drop"): return .drop
+        case .object(let object) where object.members.contains { Amendment.names.contains($0.key) }:
+            do throws(PluginConfigurationError) {
+                return .amend(try Amendment(object, because: words))
+            } catch {
+                throw error.within("/then")
+            }
         case .object(let object) where object.count == 1:
             if object["hold"] == .string("end") { return .holdUntilEnd }
             if let seconds = object["holdSeconds"]?.asInt64, (1...604_800).contains(seconds) {

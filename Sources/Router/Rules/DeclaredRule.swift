@@ -15,6 +15,8 @@ package struct DeclaredRule: NotificationRule {
         case holdUntilEnd
         /// For so long after the notification has come.
         case hold(seconds: Int64)
+        /// Changes the notification before its receiver is chosen, and accepts every candidate.
+        case amend(Amendment)
     }
 
     package let id: PluginID
@@ -28,20 +30,31 @@ package struct DeclaredRule: NotificationRule {
 
     package var looksAhead: Bool { outcome == .prefer }
 
+    package var amends: Bool { if case .amend = outcome { true } else { false } }
+
+    package func amendment(of facts: inout NotificationFacts) -> Amendment? {
+        guard case .amend(let amendment) = outcome, applies(to: facts) else { return nil }
+        return condition?.bound(to: &facts).constant ?? true ? amendment : nil
+    }
+
+    /// Whether the notification and the time are those of the rule; its condition may still fail.
+    private func applies(to facts: NotificationFacts) -> Bool {
+        guard applications?.contains(facts.notification.application) ?? true else { return false }
+        return windows?.contains(facts.time) ?? true
+    }
+
     package func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
-        guard applications?.contains(facts.notification.application) ?? true,
-            let verdict = verdict(on: facts.notification, at: facts.time)
-        else { return nil }
+        guard applies(to: facts), let verdict = verdict(on: facts.notification, at: facts.time) else { return nil }
         guard let condition else { return BoundRule(id: id, verdict: verdict, condition: nil) }
         let bound = condition.bound(to: &facts)
         if bound.constant == false { return nil }
         return BoundRule(id: id, verdict: verdict, condition: bound.constant == nil ? bound : nil)
     }
 
-    /// The verdict on candidates that the condition holds for; nil if the rule does not apply at this time.
+    /// The verdict on candidates that the condition holds for; nil if the rule accepts them.
     private func verdict(on notification: NotificationView, at now: Timestamp) -> RoutingVerdict? {
-        if let windows, !windows.contains(now) { return nil }
         switch outcome {
+        case .amend: return nil
         case .veto: return .veto(reason: reason)
         case .prefer: return .prefer(reason: reason)
         case .drop: return .drop(reason: reason)
@@ -85,9 +98,17 @@ package struct FixedVerdict: RoutingRule {
 package protocol NotificationRule: RoutingRule {
     /// The rule for one notification; nil if it accepts every candidate of it.
     func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)?
+    /// Whether the rule changes notifications before their receivers are chosen.
+    var amends: Bool { get }
+    /// The changes to one notification; nil if the rule leaves it as it is.
+    func amendment(of facts: inout NotificationFacts) -> Amendment?
 }
 
 extension NotificationRule {
+    package var amends: Bool { false }
+
+    package func amendment(of _: inout NotificationFacts) -> Amendment? { nil }
+
     package func verdict(
         on candidate: Candidate, for notification: NotificationView, at now: Timestamp
     ) -> RoutingVerdict {

@@ -24,6 +24,9 @@ struct RuleCondition: Sendable {
         self.init(try PayloadPredicate(format: format, over: RuleFields.schema))
     }
 
+    /// Whether it names a value of the candidate.
+    var readsCandidate: Bool { root.readsCandidate }
+
     /// The condition of candidates under the facts of one notification.
     func bound(to facts: inout NotificationFacts) -> BoundCondition { BoundCondition(root.bound(to: &facts), facts) }
 }
@@ -56,6 +59,15 @@ extension RuleCondition {
             case .not(let term): self = .not(Part(term))
             case .and(let terms): self = .all(terms.map(Part.init))
             case .or(let terms): self = .any(terms.map(Part.init))
+            }
+        }
+
+        var readsCandidate: Bool {
+            switch self {
+            case .constant, .notification: false
+            case .candidate, .both: true
+            case .not(let part): part.readsCandidate
+            case .all(let parts), .any(let parts): parts.contains { $0.readsCandidate }
             }
         }
 

@@ -58,7 +58,7 @@ extension Candidate {
 
 /// A notification as the conditions of rules see it. Its payload is parsed once, and only if a condition names it.
 package struct NotificationFacts {
-    package let notification: NotificationView
+    package private(set) var notification: NotificationView
     package let time: Timestamp
     private var payload: PayloadValue?
 
@@ -66,6 +66,9 @@ package struct NotificationFacts {
         self.notification = notification
         time = now
     }
+
+    /// Gives the notification another priority, which the rules that follow see.
+    mutating func set(_ priority: Priority) { notification = NotificationView(notification, priority: priority) }
 
     /// The notification as a value that predicates are evaluated with.
     ///

@@ -12,6 +12,10 @@ package final class RuleSet: Sendable {
     package let active: [any RoutingRule]
     /// For each rule in shadow the rules that would decide if it were active.
     let shadows: [(id: PluginID, rules: [any RoutingRule])]
+    /// Whether a rule changes notifications: read on the path of every notification.
+    let amends: Bool
+    /// The rules that change notifications before their receivers are chosen, those in shadow included.
+    let amending: [any NotificationRule]
     /// Whether answers of remote rules are part of a decision.
     let hasRemoteRules: Bool
     /// Whether a rule looks at a notification before its candidates.
@@ -22,9 +26,11 @@ package final class RuleSet: Sendable {
         self.rules = rules
         isEmpty = rules.isEmpty
         active = rules.filter { !$0.isShadow }
-        shadows = rules.filter(\.isShadow).map { shadow in
+        shadows = rules.filter { $0.isShadow && !(($0 as? any NotificationRule)?.amends ?? false) }.map { shadow in
             (shadow.id, rules.filter { !$0.isShadow || $0.id == shadow.id })
         }
+        amending = rules.compactMap { $0 as? any NotificationRule }.filter(\.amends)
+        amends = !amending.isEmpty
         hasRemoteRules = rules.contains { $0 is RemoteRule }
         hasNotificationRules = rules.contains { $0 is any NotificationRule }
     }
@@ -52,6 +58,13 @@ extension RoutingRule {
 }
 
 extension RuleInstance: NotificationRule {
+    package var amends: Bool { (rule as? any NotificationRule)?.amends ?? false }
+
+    package func amendment(of facts: inout NotificationFacts) -> Amendment? {
+        guard applies(to: facts.notification.application) else { return nil }
+        return (rule as? any NotificationRule)?.amendment(of: &facts)
+    }
+
     package func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
         guard applies(to: facts.notification.application), let rule = rule.concerned(by: &facts) else { return nil }
         return rule.id == id ? rule : RuleInstance(rule, name: id)

@@ -47,22 +47,26 @@ public struct RenderedRequest: Hashable, Sendable {
             let limit = DeliveryFormatLimits.headerBytes
             return invalid("The header fields have \(length) bytes together; \(limit) are allowed.")
         }
-        for header in headers {
-            guard Self.isName(header.name) else {
-                return invalid("The name of a header field is not a token in lower case.")
-            }
-            guard !Self.isReserved(header.name) else {
-                return invalid("The header field \(header.name) is set by the router.")
-            }
-            guard Self.isValue(header.value) else {
-                return invalid("The value of the header field \(header.name) must be visible ASCII.")
-            }
-        }
+        for header in headers { if let fault = header.fault { return invalid(fault) } }
         return nil
     }
 
     private func invalid(_ message: String) -> DeliveryFormatError {
         DeliveryFormatError(code: "invalid-header", message: message)
+    }
+
+    fileprivate static func isValue(_ value: String) -> Bool { value.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+}
+
+extension RenderedRequest.Header {
+    /// The reason why the field cannot be sent; nil if it can.
+    package var fault: String? {
+        guard Self.isName(name) else { return "The name of a header field is not a token in lower case." }
+        guard !Self.isReserved(name) else { return "The header field \(name) is set by the router." }
+        guard RenderedRequest.isValue(value) else {
+            return "The value of the header field \(name) must be visible ASCII."
+        }
+        return nil
     }
 
     /// A token of RFC 9110 in lower case.
@@ -72,8 +76,6 @@ public struct RenderedRequest: Hashable, Sendable {
                 (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
             }
     }
-
-    private static func isValue(_ value: String) -> Bool { value.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
     private static let reserved: Set<String> = [
         "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",

@@ -229,7 +229,9 @@ enum StoreSamples {
         notification.traceparent = TraceParent(unchecked: text)
         notification.replayOf = NotificationID(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
-        notification.payload = .received(payload, contentType: sequence % 2 == 0 ? "application/json" : text)
+        notification.payload = .received(
+            payload, contentType: sequence % 2 == 0 ? "application/json" : text,
+            headers: sequence % 3 == 0 ? [RenderedRequest.Header("x-team", "blue: 1")] : [])
         notification.decision = Decision(
             tier: .prefers, session: SessionID(unchecked: text), reason: text,
             vetoes: [

@@ -24,6 +24,10 @@ package struct WebhookSender: Sendable {
         var request = try request(
             of: DeliveryMessage(attempt, payload), to: attempt.endpoint, signedBy: attempt.keys,
             timeoutSeconds: attempt.timeoutSeconds, traceparent: attempt.notification.traceparent, at: wall)
+        // A field that the format has set is the format's.
+        for header in payload.headers where !request.headers.contains(where: { $0.name.isSame(as: header.name) }) {
+            request.headers.append(HeaderField(header.name, header.value))
+        }
         if attempt.session == nil { request.responseLimit = RouterLimits.responseBytes }
         return request
     }

@@ -17,6 +17,9 @@ package struct RuleTest: Sendable {
         var until: Timestamp?
         /// A part of the reason.
         var reason: String?
+        var priority: Priority?
+        var expireSeconds: Int64?
+        var headers: [RenderedRequest.Header] = []
     }
 
     package let name: String
@@ -54,7 +57,7 @@ package struct RuleTest: Sendable {
     package func differences(under rules: [any RoutingRule]) -> [String] {
         var tenant = Tenant(application: Application(id: view.application), expecting: sessions.count)
         for session in sessions { tenant.put(session) }
-        let (outcome, decision) = Chooser(rules: rules).choose(for: view, from: tenant, at: now)
+        let (outcome, decision, amendment) = Chooser(rules: rules).tryOut(view, in: tenant, at: now)
         var differences: [String] = []
         func compare(_ what: String, _ expected: String?, _ actual: String) {
             guard let expected, !expected.isSame(as: actual) else { return }
@@ -66,6 +69,15 @@ package struct RuleTest: Sendable {
             var actual = "no hold"
             if case .held(let end) = outcome { actual = end.rfc3339 }
             compare("until", until.rfc3339, actual)
+        }
+        compare(
+            "priority", expected.priority.map { "\($0.rawValue)" }, "\((amendment.priority ?? view.priority).rawValue)")
+        compare(
+            "expireSeconds", expected.expireSeconds.map(String.init), amendment.expireSeconds.map(String.init) ?? "none"
+        )
+        for header in expected.headers {
+            let added = amendment.headers.first { $0.name.isSame(as: header.name) }
+            compare("header \(header.name)", header.value, added?.value ?? "none")
         }
         if let part = expected.reason, !decision.reason.contains(part) {
             differences.append("reason: expected '\(part)' in it")
@@ -98,17 +110,19 @@ extension RuleTest {
         return time
     }
 
+    private static func priority(_ reader: inout ObjectReader) throws(Problem) -> Priority? {
+        guard let number = try reader.integer("priority", in: 1...10) else { return nil }
+        guard let priority = Priority(rawValue: number) else { throw reader.invalid("priority", "must be 1, 5 or 10") }
+        return priority
+    }
+
     /// Reads a notification; one that is left out has no content id and no payload.
     static func view(_ reader: ObjectReader?, _ application: ApplicationID) throws(Problem) -> NotificationView {
         guard var reader else {
             return NotificationView(
                 application: application, device: nil, contentID: nil, priority: .high, payload: Array("{}".utf8))
         }
-        var priority = Priority.high
-        if let number = try reader.integer("priority", in: 1...10) {
-            guard let known = Priority(rawValue: number) else { throw reader.invalid("priority", "must be 1, 5 or 10") }
-            priority = known
-        }
+        let priority = try priority(&reader) ?? .high
         var kind = NotificationKind.notification
         if let word = try reader.string("kind") {
             guard let known = NotificationKind(rawValue: word) else {
@@ -163,6 +177,16 @@ extension RuleTest {
         expected.session = try reader.identifier("session", of: IdentifierKinds.Session.self)
         expected.until = try time("until", &reader)
         expected.reason = try reader.string("reason")
+        expected.priority = try priority(&reader)
+        expected.expireSeconds = try reader.integer("expireSeconds", in: 1...604_800).map(Int64.init)
+        if let headers = reader.value("headers") {
+            expected.headers = (headers.asObject?.members ?? []).compactMap { member in
+                member.value.asString.map { RenderedRequest.Header(member.key, $0) }
+            }
+            guard !expected.headers.isEmpty else {
+                throw reader.invalid("headers", "must be an object of header fields")
+            }
+        }
         if let word = try reader.string("outcome") {
             let words = ["session", "newSession", "held", "dropped", "undeliverable"]
             guard words.contains(word) else {
@@ -171,9 +195,10 @@ extension RuleTest {
             expected.outcome = word
         }
         try reader.finish()
-        guard expected.session != nil || expected.outcome != nil else {
+        let namesChange = expected.priority != nil || expected.expireSeconds != nil || !expected.headers.isEmpty
+        guard expected.session != nil || expected.outcome != nil || namesChange else {
             throw Problem(
-                .unprocessableContent, "missing-field", "An expectation names a session or an outcome.",
+                .unprocessableContent, "missing-field", "An expectation names a session, an outcome or a change.",
                 pointer: reader.pointer(to: "session"))
         }
         return expected

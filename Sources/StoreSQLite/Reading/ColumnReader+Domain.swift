@@ -97,10 +97,10 @@ extension ColumnReader {
 
     /// body, content_type, application, event, epoch, event_sequence, event_session
     mutating func payload() throws -> MessagePayload {
-        let (body, contentType) = (bytes(), optionalText())
+        let (body, head) = (bytes(), optionalText())
         let application = ApplicationID(unchecked: text())
         guard let event = try self.event() else {
-            return .received(body, contentType: contentType ?? MessagePayload.jsonContentType)
+            return head.map { .headed(body, PayloadHead(kept: $0)) } ?? .json(body)
         }
         guard let facts = EventFacts(kept: body, of: event, for: application) else {
             throw StoreError(.corrupt, "the facts of an event in the database cannot be read")

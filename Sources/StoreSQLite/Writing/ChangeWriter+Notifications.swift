@@ -73,7 +73,7 @@ extension ChangeWriter {
             $0.bind(notification.event?.number?.epoch)
             $0.bind(notification.event?.number?.sequence)
             $0.bind(notification.event?.session?.text)
-            $0.bind(notification.payload.unusualContentType)
+            $0.bind(notification.payload.keptHead)
         }
         let body = notification.payload.kept(of: notification.event, for: notification.application)
         try body.withUnsafeBufferPointer { payload in
@@ -230,9 +230,6 @@ extension ArgumentBinder {
 }
 
 extension MessagePayload {
-    /// The media type, unless it is the one that is not written down.
-    fileprivate var unusualContentType: String? {
-        guard let contentType, !contentType.isSame(as: Self.jsonContentType) else { return nil }
-        return contentType
-    }
+    /// The media type and the header fields, unless they are those of plain JSON, which are not written down.
+    fileprivate var keptHead: String? { if case .headed(_, let head) = self { head.kept } else { nil } }
 }

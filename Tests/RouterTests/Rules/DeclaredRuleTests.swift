@@ -182,6 +182,7 @@ struct DeclaredRuleTests {
             "name": "a", "outside": [["zone": "UTC", "days": ["sun"]], ["zone": "UTC", "to": "06:30"]],
             "then": ["hold": "end"],
         ],
+        ["name": "a", "when": "priority < 10", "then": ["priority": 1, "headers": ["x-team": "blue"]]],
     ]
 
     @Test(arguments: conforming)

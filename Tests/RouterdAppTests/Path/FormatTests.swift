@@ -37,6 +37,23 @@ struct FormatTests {
         }
     }
 
+    @Test func headerFieldsOfRulesArriveUnlessTheFormatSetsThem() async throws {
+        try await withGallery { daemon, receiver in
+            let rules = #"{"rules":[{"name":"team","then":{"priority":5,"headers":{"x-team":"blue","ce-id":"1"}}}]}"#
+            #expect(try await daemon.call(.put, "/v1/rules", rules).status == 200)
+            let format = #"{"id":"cloudevents","mode":"binary"}"#
+            try await daemon.call(.put, Self.path, Self.endpoint(receiver, format))
+            let sent = try await daemon.post(about: "doc/42")
+            let webhook = try #require(try await receiver.webhooks(1).first)
+            #expect(webhook.isVerified && webhook.header("x-team") == "blue" && webhook.header("ce-id") == webhook.id)
+            let shown = try await daemon.call(.get, "/v1/notifications/\(sent.id)")
+            #expect(shown["priority"] == 5 && shown["headers"] == ["x-team": "blue", "ce-id": "1"])
+            let tried = try await daemon.call(
+                .post, "/v1/rules/evaluate", #"{"application":"com.example.gallery","notification":{}}"#)
+            #expect(tried["changes", "priority"] == 5 && tried["changes", "headers"]["x-team"] == "blue")
+        }
+    }
+
     @Test func whatCannotBeRenderedIsGivenUpAndCanBeReplayed() async throws {
         try await withGallery { daemon, receiver in
             let format = #"{"id":"mustache","template":"{\"n\":{{payload.n}}}"}"#

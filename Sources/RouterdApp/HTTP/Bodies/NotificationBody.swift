@@ -82,7 +82,14 @@ package enum NotificationBody {
         body.array("attempts") { attempts in
             for attempt in notification.attempts { attempts.object { write(attempt, for: caller, to: &$0) } }
         }
+        write(payload.headers, to: &body)
         write(payload, of: notification, to: &body)
+    }
+
+    /// Header fields that rules have added.
+    fileprivate static func write(_ headers: [RenderedRequest.Header], to object: inout JSONObjectWriter) {
+        guard !headers.isEmpty else { return }
+        object.object("headers") { for header in headers { $0.field(header.name, header.value) } }
     }
 
     /// The payload as received, or the facts of an event as an object.
@@ -149,6 +156,7 @@ package enum ExplanationBody {
                 case .newSession(.asked), .session, .undeliverable: break
                 }
             }
+            write(explained.amendment, to: &body)
             if let gate {
                 body.object("gate") {
                     $0.field("device", gate.key.device)
@@ -167,6 +175,16 @@ package enum ExplanationBody {
                     }
                 }
             }
+        }
+    }
+
+    /// The changes that rules make to a notification, if they make any.
+    static func write(_ amendment: Amendment, to object: inout JSONObjectWriter) {
+        guard !amendment.isEmpty else { return }
+        object.object("changes") { changes in
+            if let priority = amendment.priority { changes.field("priority", priority.rawValue) }
+            if let seconds = amendment.expireSeconds { changes.field("expireSeconds", seconds) }
+            NotificationBody.write(amendment.headers, to: &changes)
         }
     }
 

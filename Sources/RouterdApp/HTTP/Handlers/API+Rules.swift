@@ -172,11 +172,13 @@ package struct RuleSource: Sendable {
 
 /// A notification of the past, as a question to rules.
 private struct RecordedQuestion: Sendable {
+    typealias Trial = (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment)
+
     /// A notification that two sets of rules decide about in different ways.
     struct Difference: Sendable {
         let notification: StoredNotification
-        let current: (outcome: ChoiceOutcome, decision: Decision)
-        let proposed: (outcome: ChoiceOutcome, decision: Decision)
+        let current: Trial
+        let proposed: Trial
     }
 
     private let notification: StoredNotification
@@ -194,9 +196,11 @@ private struct RecordedQuestion: Sendable {
         between current: Chooser, and proposed: Chooser, in tenants: [ApplicationID: Tenant]
     ) -> Difference? {
         guard let tenant = tenants[notification.application] else { return nil }
-        let first = current.choose(for: view, from: tenant, at: notification.receivedAt)
-        let second = proposed.choose(for: view, from: tenant, at: notification.receivedAt)
-        guard first.outcome != second.outcome else { return nil }
+        let first = current.tryOut(view, in: tenant, at: notification.receivedAt)
+        let second = proposed.tryOut(view, in: tenant, at: notification.receivedAt)
+        guard first.outcome != second.outcome || !first.amendment.hasSameEffect(as: second.amendment) else {
+            return nil
+        }
         return Difference(notification: notification, current: first, proposed: second)
     }
 
@@ -218,12 +222,11 @@ private struct RecordedQuestion: Sendable {
         }
     }
 
-    private static func write(
-        _ choice: (outcome: ChoiceOutcome, decision: Decision), to object: inout JSONObjectWriter
-    ) {
+    private static func write(_ choice: Trial, to object: inout JSONObjectWriter) {
         object.field("outcome", choice.outcome.word)
         object.field("session", choice.decision.session)
         if case .held(let until) = choice.outcome { object.field("heldUntil", until) }
         object.field("reason", choice.decision.reason)
+        ExplanationBody.write(choice.amendment, to: &object)
     }
 }

@@ -124,7 +124,7 @@ extension API {
                     kind: accept.notification.kind, application: source.application, device: accept.device,
                     contentID: accept.notification.contentID, priority: accept.notification.priority,
                     payload: accept.notification.payload)
-                return (engine.chooser.choose(for: view, from: tenant, at: now).decision, nil)
+                return (engine.chooser.tryOut(view, in: tenant, at: now).decision, nil)
             }
         }
         trial.decide(decided.map { ($0.decision, $0.refusal.map { Problem($0) }) })

@@ -3,6 +3,10 @@ import RouterPlugin
 
 /// Notifications, sources, and the operation of the daemon.
 extension ResourceSchemas {
+    /// The changes that rules make to a notification.
+    private static let changes = JSONSchema.object(
+        [:], optional: ["priority": .whole(1...10), "expireSeconds": .count, "headers": .document])
+
     static let notifications: [(String, JSONSchema)] = [
         (
             "Decision",
@@ -52,7 +56,7 @@ extension ResourceSchemas {
                 [
                     "outcome": .oneOf(["session", "newSession", "held", "dropped", "undeliverable"]),
                     "session": .text.orNull, "reason": .text,
-                ], optional: ["heldUntil": .time])
+                ], optional: ["heldUntil": .time, "changes": changes])
         ),
         (
             "Acceptance",
@@ -94,7 +98,8 @@ extension ResourceSchemas {
                                         ["rule": .text, "verdict": .text],
                                         optional: ["reason": .text, "session": .text, "until": .time.orNull])),
                             ], optional: ["canParts": parts, "prefersParts": parts])),
-                ], optional: ["gate": .object(["device": .text.orNull, "state": .text])])
+                ],
+                optional: ["changes": changes, "gate": .object(["device": .text.orNull, "state": .text])])
         ),
         (
             "Attempt",
@@ -128,7 +133,7 @@ extension ResourceSchemas {
                 optional: [
                     "session": .text.orNull, "epoch": .count.orNull, "sequence": .count.orNull,
                     "decision": .named("Decision"), "attempts": .list(of: .named("Attempt")), "payload": .anything,
-                    "payloadContentType": .text, "payloadBase64": .text,
+                    "payloadContentType": .text, "payloadBase64": .text, "headers": .document,
                 ])
         ),
         ("ReplayFilter", filter),
