@@ -35,14 +35,16 @@ package struct Pipeline: Sendable {
     ///
     /// - Parameters:
     ///   - facts: The receipts of the request's dedupe keys.
+    ///   - history: The past that rules look at.
     ///   - ids: Names the session that the router makes, if it makes one.
     func accept(
-        _ request: AcceptRequest, _ facts: Facts, in tenant: Tenant, naming ids: inout Identities, at now: Timestamp
+        _ request: AcceptRequest, _ facts: Facts, in tenant: Tenant, knowing history: RuleHistory? = nil,
+        naming ids: inout Identities, at now: Timestamp
     ) throws(MissingFacts) -> Routed {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
         let notification = request.view
         let candidates = Self.match(notification, in: tenant)
-        var choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now)
+        var choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now, knowing: history)
         if let amendment = request.amendment { choice.decision.reason = amendment.noted(on: choice.decision.reason) }
         let closed = tenant.gate(before: choice.outcome, device: request.device)
         let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))

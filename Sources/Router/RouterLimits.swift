@@ -13,6 +13,9 @@ package enum RouterLimits {
     package static let addedHeadersOfRule = 8
     package static let addedHeaderBytesOfRule = 1024
     package static let addedHeaders = 16
+    /// How many of the last notifications rules look at: those about the same content, and those of the application.
+    package static let takenOfContent = 64
+    package static let takenOfApplication = 512
     /// Maximum number of candidates that an explanation shows.
     package static let explainedCandidates = 1000
     /// The number of steps after which an explanation shows no further candidate: bytes that predicates compare, as

@@ -35,6 +35,9 @@ struct BuiltInRuleTests {
         ["id": "routerd.rule.canary", "configuration": "Default Configuration", "percent": 50],
         ["id": "routerd.rule.maintenance", "devices": ["a"], "until": "2026-01-01T12:00:00Z", "then": "hold"],
         ["id": "routerd.rule.maintenance", "configurations": ["a"], "from": "2026-01-01T12:00:00Z"],
+        ["id": "routerd.rule.sticky", "withinSeconds": 60],
+        ["id": "routerd.rule.least-busy"],
+        ["id": "routerd.rule.rate-limit", "perSession": 10, "perContent": 2, "seconds": 30, "then": "veto"],
     ]
 
     @Test(arguments: entries)

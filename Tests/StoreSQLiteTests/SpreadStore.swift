@@ -92,7 +92,7 @@ final class SpreadStore: Store {
         case .payload(let sequence): .payload(spread(sequence))
         case .replayable(let replay, let limit, let examined):
             .replayable(moved(replay, spread), limit: limit, examined: examined)
-        case .receipt, .keptAnswer, .notification, .retained, .belongings: lookup
+        case .receipt, .keptAnswer, .notification, .retained, .belongings, .taken: lookup
         }
     }
 
@@ -111,7 +111,7 @@ final class SpreadStore: Store {
         case .replayable(let page):
             return .replayable(
                 ReplayPage(notifications: page.notifications.map(joined), position: joined(page.position)))
-        case .keptAnswer, .payload, .belongings, .unreadable: return answer
+        case .keptAnswer, .payload, .belongings, .taken, .unreadable: return answer
         }
     }
 

@@ -63,28 +63,32 @@ package struct Chooser: Sendable {
 
     /// Matches and chooses in one call.
     package func choose(
-        for notification: NotificationView, from tenant: Tenant, at now: Timestamp
+        for notification: NotificationView, from tenant: Tenant, at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         choose(
             for: notification, among: RegistryQuery(for: notification, under: tenant.application.routing), in: tenant,
-            at: now)
+            at: now, knowing: history)
     }
 
     /// Chooses among the candidates of a notification.
     ///
     /// The notification and the query are apart, so that neither is retained to be put into a value.
+    ///
+    /// - Parameter history: The past that rules look at; rules that are tried out know none.
     package func choose(
-        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp,
+        knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant) }
         guard !ruleSet.shadows.isEmpty else {
-            return choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
+            return choose(by: ruleSet.active, for: notification, query, from: tenant, at: now, knowing: history)
         }
-        let (outcome, first) = choose(by: ruleSet.active, for: notification, query, from: tenant, at: now)
+        let (outcome, first) = choose(
+            by: ruleSet.active, for: notification, query, from: tenant, at: now, knowing: history)
         var decision = first
         var remarks: [String] = []
         for (id, rules) in ruleSet.shadows {
-            let other = choose(by: rules, for: notification, query, from: tenant, at: now)
+            let other = choose(by: rules, for: notification, query, from: tenant, at: now, knowing: history)
             if other.outcome == outcome { continue }
             remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
         }
@@ -96,18 +100,43 @@ package struct Chooser: Sendable {
 
     private func choose(
         by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
-        at now: Timestamp
+        at now: Timestamp, knowing history: RuleHistory?
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        let rules = ruleSet.concerning(notification, rules, at: now)
+        let rules = ruleSet.concerning(notification, rules, at: now, knowing: history)
         if rules.isEmpty { return best(for: notification, among: query, in: tenant) }
+        let order = ruleSet.ordersCandidates ? rules.lazy.compactMap { $0 as? CandidateOrder }.first : nil
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
         for tier in MatchTier.allCases {
-            tenant.registry.visit(tier, for: query) { id in
-                tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
+            if let order {
+                show(tier, query, tenant, by: order, to: &walk)
+            } else {
+                tenant.registry.visit(tier, for: query) { id in
+                    tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
+                }
             }
-            if let ending = walk.finish() { return finished(ending, walk.vetoes, tenant, notification) }
+            if let ending = walk.finish() {
+                return finished(order?.noted(ending) ?? ending, walk.vetoes, tenant, notification)
+            }
         }
         return noCandidate(walk.vetoes, tenant, notification)
+    }
+
+    /// Shows the best candidates of a tier in the order of a rule, and then the others.
+    private func show(
+        _ tier: MatchTier, _ query: RegistryQuery, _ tenant: Tenant, by order: CandidateOrder, to walk: inout RuleWalk
+    ) {
+        var best: [SceneSession] = []
+        tenant.registry.visit(tier, for: query) { id in
+            if let session = tenant.sessions[id] { best.append(session) }
+            return best.count < RoutingLimits.lookAhead
+        }
+        for session in order.sorted(best) where !walk.consider(session, in: tier, of: tenant) { return }
+        if best.count < RoutingLimits.lookAhead { return }
+        let shown = Set(best.map(\.key.session))
+        tenant.registry.visit(tier, for: query) { id in
+            guard !shown.contains(id), let session = tenant.sessions[id] else { return true }
+            return walk.consider(session, in: tier, of: tenant)
+        }
     }
 
     /// The choice without rules.

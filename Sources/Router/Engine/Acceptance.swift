@@ -4,7 +4,7 @@ import RouterPlugin
 /// draft.
 struct Acceptance {
     let tenant: Tenant
-    /// The lanes in which a superseded notification may be; nil for a request without a collapse id.
+    /// The lanes in which a superseded notification may be, and whose lengths rules may look at; nil if neither is so.
     let lanes: LaneView?
     let pipeline: Pipeline
 
@@ -24,7 +24,9 @@ struct Acceptance {
         plan.reads += [.application(id), .newSession(id)]
         for key in request.dedupeKeys { plan.reads.append(.dedupe(key)) }
         if let collapse { plan.reads.append(.collapse(collapse)) }
-        var routed = try pipeline.accept(request, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
+        let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
+        var routed = try pipeline.accept(
+            request, plan.facts, in: tenant, knowing: history, naming: &plan.ids, at: plan.time)
         if !fellows.isAlone { routed = fellows.settle(routed) }
         finish(request, routed, collapse, in: &plan)
     }
@@ -128,7 +130,9 @@ struct Acceptance {
     /// Whether a request is new and its notification would not be settled at once.
     private func waits(_ request: AcceptRequest, in plan: inout PlanDraft) throws(MissingFacts) -> Bool {
         let amended = pipeline.amended(request, at: plan.time) ?? request
-        let routed = try pipeline.accept(amended, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
+        let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
+        let routed = try pipeline.accept(
+            amended, plan.facts, in: tenant, knowing: history, naming: &plan.ids, at: plan.time)
         guard case .fresh(_, let placement, _) = routed else { return false }
         return !placement.state.isSettled
     }

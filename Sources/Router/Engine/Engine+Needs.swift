@@ -28,7 +28,10 @@ extension Engine {
     }
 
     private func needs(_ request: AcceptRequest) -> [Lookup] {
-        tenants[request.application] == nil ? [] : request.dedupeKeys.map { .receipt($0) }
+        guard tenants[request.application] != nil else { return [] }
+        let history = settings.pipeline.needs(historyOf: request.application, about: request.notification.contentID)
+        let receipts = request.dedupeKeys.map { Lookup.receipt($0) }
+        return history.isEmpty ? receipts : receipts + history
     }
 
     private func needs(_ resource: ResourceDraft) -> [Lookup] {

@@ -174,7 +174,8 @@ extension Engine {
             return plan.refuse(absence(of: request.application))
         }
         if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
-        let lanes = request.notification.collapseID == nil ? nil : planner.view
+        let readsLanes = settings.pipeline.chooser.ruleSet.history(readOf: request.application).contains(.lanes)
+        let lanes = request.notification.collapseID == nil && !readsLanes ? nil : planner.view
         try Acceptance(tenant: tenant, lanes: lanes, pipeline: settings.pipeline).accept(request, in: &plan)
     }
 

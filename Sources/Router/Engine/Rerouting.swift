@@ -76,7 +76,7 @@ struct Rerouting {
             RuleSet(
                 [TriedSessions(sessions: tried)] + pipeline.chooser.rules, version: pipeline.chooser.ruleSet.version)
         )
-        .choose(for: view, from: tenant, at: plan.time)
+        .choose(for: view, from: tenant, at: plan.time, knowing: try history(for: notification, in: &plan))
         // A redirect is a rule's own word, and knows nothing of earlier tries.
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision
@@ -111,6 +111,12 @@ struct Rerouting {
             receivedAt: notification.receivedAt)
     }
 
+    private func history(
+        for notification: UnsettledNotification, in plan: inout PlanDraft
+    ) throws(MissingFacts) -> RuleHistory? {
+        try pipeline.history(of: notification.application, about: notification.contentID, lanes, in: &plan)
+    }
+
     private func make(
         _ newSession: SceneSession?, for notification: UnsettledNotification, in plan: inout PlanDraft
     ) throws(MissingFacts) {
@@ -142,7 +148,9 @@ struct Rerouting {
             plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: plan.time))
             return
         }
-        let choice = pipeline.chooser.choose(for: try view(of: notification, plan.facts), from: tenant, at: plan.time)
+        let choice = pipeline.chooser.choose(
+            for: try view(of: notification, plan.facts), from: tenant, at: plan.time,
+            knowing: try history(for: notification, in: &plan))
         var decision = choice.decision
         decision.rerouteOf = session ?? notification.decision.rerouteOf
         let closed = tenant.gate(before: choice.outcome, device: notification.device, passing: gate)
@@ -169,6 +177,7 @@ extension Pipeline {
             notification.kind != .notification || !chooser.rules.isEmpty
         else { return [] }
         return [.payload(notification.sequence)]
+            + needs(historyOf: notification.application, about: notification.contentID)
     }
 }
 

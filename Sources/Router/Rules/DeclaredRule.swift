@@ -102,10 +102,14 @@ package protocol NotificationRule: RoutingRule {
     var amends: Bool { get }
     /// The changes to one notification; nil if the rule leaves it as it is.
     func amendment(of facts: inout NotificationFacts) -> Amendment?
+    /// The parts of the history that the rule looks at.
+    var history: RuleHistory.Parts { get }
 }
 
 extension NotificationRule {
     package var amends: Bool { false }
+
+    package var history: RuleHistory.Parts { [] }
 
     package func amendment(of _: inout NotificationFacts) -> Amendment? { nil }
 

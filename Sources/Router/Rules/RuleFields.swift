@@ -60,11 +60,14 @@ extension Candidate {
 package struct NotificationFacts {
     package private(set) var notification: NotificationView
     package let time: Timestamp
+    /// The past of the application; nil for rules that are tried out, and where no rule looks at it.
+    package let history: RuleHistory?
     private var payload: PayloadValue?
 
-    package init(_ notification: NotificationView, at now: Timestamp) {
+    package init(_ notification: NotificationView, at now: Timestamp, knowing history: RuleHistory? = nil) {
         self.notification = notification
         time = now
+        self.history = history
     }
 
     /// Gives the notification another priority, which the rules that follow see.

@@ -12,10 +12,14 @@ package final class RuleSet: Sendable {
     package let active: [any RoutingRule]
     /// For each rule in shadow the rules that would decide if it were active.
     let shadows: [(id: PluginID, rules: [any RoutingRule])]
-    /// Whether a rule changes notifications: read on the path of every notification.
-    let amends: Bool
     /// The rules that change notifications before their receivers are chosen, those in shadow included.
     let amending: [any NotificationRule]
+    /// Whether a rule changes notifications, and whether one looks at the history of an application: read on the path of
+    /// every notification.
+    let amends: Bool
+    let readsHistory: Bool
+    /// The rules that look at the history of an application.
+    private let historic: [any NotificationRule]
     /// Whether answers of remote rules are part of a decision.
     let hasRemoteRules: Bool
     /// Whether a rule looks at a notification before its candidates.
@@ -30,19 +34,33 @@ package final class RuleSet: Sendable {
             (shadow.id, rules.filter { !$0.isShadow || $0.id == shadow.id })
         }
         amending = rules.compactMap { $0 as? any NotificationRule }.filter(\.amends)
+        historic = rules.compactMap { $0 as? any NotificationRule }.filter { !$0.history.isEmpty }
         amends = !amending.isEmpty
+        readsHistory = !historic.isEmpty
         hasRemoteRules = rules.contains { $0 is RemoteRule }
         hasNotificationRules = rules.contains { $0 is any NotificationRule }
     }
 
     package static let empty = RuleSet([])
 
+    /// Whether a rule may have candidates shown in an order of its own.
+    var ordersCandidates: Bool { historic.contains { $0.history.contains(.lanes) } }
+
+    /// The parts of an application's history that its rules look at.
+    func history(readOf application: ApplicationID) -> RuleHistory.Parts {
+        guard readsHistory else { return [] }
+        return historic.reduce(into: []) { parts, rule in
+            if (rule as? RuleInstance)?.applies(to: application) ?? true { parts.formUnion(rule.history) }
+        }
+    }
+
     /// The rules as they are for one notification, without those that accept every candidate of it.
     func concerning(
-        _ notification: NotificationView, _ rules: [any RoutingRule], at now: Timestamp
+        _ notification: NotificationView, _ rules: [any RoutingRule], at now: Timestamp,
+        knowing history: RuleHistory? = nil
     ) -> [any RoutingRule] {
         guard hasNotificationRules else { return rules }
-        var facts = NotificationFacts(notification, at: now)
+        var facts = NotificationFacts(notification, at: now, knowing: history)
         return rules.compactMap { $0.concerned(by: &facts) }
     }
 }
@@ -60,6 +78,8 @@ extension RoutingRule {
 extension RuleInstance: NotificationRule {
     package var amends: Bool { (rule as? any NotificationRule)?.amends ?? false }
 
+    package var history: RuleHistory.Parts { (rule as? any NotificationRule)?.history ?? [] }
+
     package func amendment(of facts: inout NotificationFacts) -> Amendment? {
         guard applies(to: facts.notification.application) else { return nil }
         return (rule as? any NotificationRule)?.amendment(of: &facts)
@@ -67,6 +87,7 @@ extension RuleInstance: NotificationRule {
 
     package func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
         guard applies(to: facts.notification.application), let rule = rule.concerned(by: &facts) else { return nil }
+        if let order = rule as? CandidateOrder { return CandidateOrder(id: id, load: order.load) }
         return rule.id == id ? rule : RuleInstance(rule, name: id)
     }
 }

@@ -18,12 +18,16 @@ package enum Lookup: Hashable, Sendable {
     case replayable(Replay, limit: Int, examined: Int)
     /// How many rows an application has that `StoreChange.sweep` deletes; a greater number counts as `limit`.
     case belongings(ApplicationID, limit: Int)
+    /// Which sessions have taken the last notifications of an application, or of those about one content, and which wait for
+    /// them. At most `limit` notifications are looked at.
+    case taken(ApplicationID, ContentID?, limit: Int)
 
     /// The memory that the answer may take, in units of a receipt of ordinary size.
     var weight: Int {
         switch self {
         case .receipt, .keptAnswer, .notification, .belongings: 1
         case .payload: 4
+        case .taken(_, _, let limit): max(1, limit / 16)
         case .retained(let limit), .replayable(_, let limit, _): 4 * limit
         }
     }
@@ -42,6 +46,7 @@ package struct Facts: Sendable {
         case retained(Retained)
         case replayable(ReplayPage)
         case belongings(Int)
+        case taken([RuleHistory.Taken])
         /// The store could not read the rows, or they are damaged.
         case unreadable(StoreError)
     }
@@ -137,6 +142,13 @@ extension Facts {
             throw MissingFacts([.belongings(id, limit: limit)])
         }
         return count
+    }
+
+    /// The answer to a lookup of taken notifications. Damaged ones count as none, so that they hold nothing up.
+    func taken(_ lookup: Lookup) throws(MissingFacts) -> [RuleHistory.Taken] {
+        if case .unreadable(let error)? = answers[lookup], error.code == .corrupt { return [] }
+        guard case .taken(let taken)? = answers[lookup] else { throw MissingFacts([lookup]) }
+        return taken
     }
 
     /// The facts of an event that is not settled. Damaged facts count as none, so that they hold nothing up.

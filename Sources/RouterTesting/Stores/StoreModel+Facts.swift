@@ -1,4 +1,5 @@
 import Router
+import RouterPlugin
 
 extension StoreModel {
     /// The answer to a lookup.
@@ -12,7 +13,14 @@ extension StoreModel {
         case .replayable(let replay, let limit, let examined):
             .replayable(replayable(replay, limit: limit, examined: examined))
         case .belongings(let id, let limit): .belongings(min(belongings(of: id), limit))
+        case .taken(let id, let content, let limit): .taken(taken(id, content, limit: limit))
         }
+    }
+
+    private func taken(_ id: ApplicationID, _ content: ContentID?, limit: Int) -> [RuleHistory.Taken] {
+        let filter = NotificationFilter(application: id, contentID: content)
+        let last = notifications.values.lazy.map(\.stored).filter(filter.matches)
+        return last.sorted { $0.sequence > $1.sequence }.prefix(limit).compactMap(RuleHistory.Taken.init)
     }
 
     private func receipt(for key: DedupeKey) -> Receipt? {

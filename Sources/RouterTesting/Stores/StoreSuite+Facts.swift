@@ -11,6 +11,9 @@ extension StoreSuite {
         func key(_ text: String) -> DedupeKey {
             DedupeKey(application: StoreSamples.gallery, source: StoreSamples.source, key: text)
         }
+        func taken(about content: ContentID? = nil, limit: Int) -> Lookup {
+            .taken(StoreSamples.gallery, content, limit: limit)
+        }
         let time = Timestamp(milliseconds: 5)
         try trial.store.commit([
             .insert(first), .insert(second), .settle(first.sequence, .delivered, at: time),
@@ -21,6 +24,7 @@ extension StoreSuite {
             .receipt(key("k")), .receipt(key("unknown")), .keptAnswer(key("answer")), .keptAnswer(key("k")),
             .payload(first.sequence), .payload(second.sequence), .payload(unknown.sequence), .notification(first.id),
             .notification(unknown.id), .retained(limit: 1), .retained(limit: 9), .receipt(key("k")),
+            taken(limit: 9), taken(limit: 1), taken(about: ContentID(unchecked: "none"), limit: 9),
         ]
         for _ in 0..<2 {
             let facts = try trial.store.facts(for: lookups)
@@ -44,6 +48,18 @@ extension StoreSuite {
             trial.expect(try facts.retained(limit: 1).oldest.count == 1, "one record of two that may be forgotten")
             trial.expect(try facts.retained(limit: 9).oldest.count == 2, "two records that may be forgotten")
             trial.expect(try trial.store.facts(for: [])[lookups[0]] == nil, "an answer that was not asked for")
+            trial.expectSame(
+                facts[taken(limit: 9)],
+                .taken(
+                    [first, second].reversed().compactMap { notification in
+                        notification.decision.session.map { session in
+                            RuleHistory.Taken(session, at: notification.sequence == first.sequence ? time : nil)
+                        }
+                    }), "the sessions that have taken notifications, the last first")
+            trial.expect(facts[taken(limit: 1)] != facts[taken(limit: 9)], "one of two notifications")
+            trial.expectSame(
+                facts[taken(about: ContentID(unchecked: "none"), limit: 9)], .taken([]),
+                "notifications about no content")
             try trial.reopen()
         }
         // Facts are as of their read.

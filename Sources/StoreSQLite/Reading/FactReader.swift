@@ -24,6 +24,11 @@ enum FactReader {
             .replayable(try ReplayReader.page(of: replay, limit: limit, examined: examined, db))
         case .belongings(let id, let limit):
             .belongings(try ChangeWriter.belongings(of: id, limit: limit, db))
+        case .taken(let id, let content, let limit):
+            .taken(
+                try NotificationReader.notifications(
+                    matching: NotificationFilter(application: id, contentID: content), limit: limit, db
+                ).compactMap(RuleHistory.Taken.init))
         }
     }
 }
