@@ -25,6 +25,7 @@ struct TestDaemon: Sendable {
         var egress = EgressPolicy.grantingLoopback
         var rules: [any RoutingRule] = []
         var passcodeValidators: [any PasscodeValidator] = []
+        var ruleSource = RuleSource()
         var slots = 16
         var edge = EdgeSettings()
         var retention = RetentionPolicy.unlimited
@@ -169,7 +170,8 @@ func withDaemon<Value>(
         retention: options.retention, userAgent: "routerd/test", feed: options.feed,
         observers: options.observers, observerLimits: options.observerLimits, logger: options.logger)
     let api = API(
-        host: host, store: store, plugins: plugins, authenticator: Authenticator(keys: options.keys),
+        host: host, store: store, plugins: plugins, rules: options.ruleSource,
+        authenticator: Authenticator(keys: options.keys),
         egress: options.egress,
         hasher: PasscodeHasher(cost: PasscodeHash.Cost(logRounds: 4, blockSize: 1, parallelism: 1)),
         streams: options.streams, origins: options.edge.allowedOrigins, logger: options.logger)

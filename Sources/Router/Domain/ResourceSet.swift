@@ -63,14 +63,19 @@ package enum ResourceValue: Hashable, Sendable {
 package struct ResourceSetDraft: Sendable {
     package var name: String
     package var resources: [ResourceDraft]
+    /// The rules that take the place of those in use; nil leaves those.
+    package var rules: RuleSetDraft?
     /// Whether resources that the set held before, and no longer names, are deleted.
     package var prunes: Bool
     /// Whether nothing is changed.
     package var isDryRun: Bool
 
-    package init(name: String, resources: [ResourceDraft], prunes: Bool, isDryRun: Bool) {
+    package init(
+        name: String, resources: [ResourceDraft], rules: RuleSetDraft? = nil, prunes: Bool, isDryRun: Bool
+    ) {
         self.name = name
         self.resources = resources
+        self.rules = rules
         self.prunes = prunes
         self.isDryRun = isDryRun
     }
@@ -85,6 +90,13 @@ package struct AppliedResource: Sendable {
     package var after: ResourceValue?
     /// Whether the resource existed before and did not belong to the set.
     package var isAdopted = false
+}
+
+/// The change of the rules by a set.
+package struct AppliedRules: Sendable {
+    /// Nil if there were none.
+    package var before: KeptRules?
+    package var after: KeptRules
 }
 
 /// A number of resources, and the first few of them by name.

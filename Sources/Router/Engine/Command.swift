@@ -351,7 +351,7 @@ package enum Reply: Sendable {
     /// One for each notification of the request, in its order: each is accepted, or a duplicate.
     case acceptedAll([Reply])
     case source(SourceDefinition, created: Bool)
-    case applied([AppliedResource])
+    case applied([AppliedResource], AppliedRules?)
     case rules(KeptRules)
     case application(Application, created: Bool)
     case session(SceneSession, created: Bool)

@@ -174,8 +174,8 @@ extension Engine {
             return plan.refuse(absence(of: request.application))
         }
         if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
-        let readsLanes = settings.pipeline.chooser.ruleSet.history(readOf: request.application).contains(.lanes)
-        let lanes = request.notification.collapseID == nil && !readsLanes ? nil : planner.view
+        let needsLanes = request.notification.collapseID != nil || settings.pipeline.chooser.ruleSet.readsHistory
+        let lanes = needsLanes ? planner.view : nil
         try Acceptance(tenant: tenant, lanes: lanes, pipeline: settings.pipeline).accept(request, in: &plan)
     }
 
@@ -270,15 +270,28 @@ extension Engine {
             copy.take(one, into: &plan)
         }
         if draft.prunes, let refusal = try copy.prune(draft, &applied, in: &plan) { return plan.refuse(refusal) }
+        let rules = try copy.useRules(of: draft, in: &plan)
         let ids = copy.ids
         guard !draft.isDryRun else {
             plan = PlanDraft(plan.facts, naming: plan.ids, at: plan.time)
-            plan.reply = .applied(applied)
+            plan.reply = .applied(applied, rules)
             return
         }
-        plan.reply = .applied(applied)
+        plan.reply = .applied(applied, rules)
         plan.ids = ids
         catalog.keepMembers(of: draft, in: &plan)
+    }
+
+    /// Uses the rules of a set, on this copy; returns nil if the set has none.
+    private mutating func useRules(
+        of draft: ResourceSetDraft, in plan: inout PlanDraft
+    ) throws(MissingFacts) -> AppliedRules? {
+        guard let rules = draft.rules else { return nil }
+        let before = keptRules
+        let one = try self.plan(.putRules(rules), plan.facts, at: plan.time)
+        guard case .rules(let after) = one.reply else { preconditionFailure("A reply to rules: \(one.reply)") }
+        take(one, into: &plan)
+        return AppliedRules(before: before, after: after)
     }
 
     /// Deletes the resources that a set no longer names, on this copy; returns the refusal if one of them has to stay.

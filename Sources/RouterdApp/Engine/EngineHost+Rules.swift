@@ -13,9 +13,14 @@ extension EngineHost {
         case refused(Refusal)
     }
 
+    /// Whether the remote rules among these are those that were started with the daemon.
+    nonisolated func hasRemoteRules(of rules: [any RoutingRule]) -> Bool {
+        rules.remote == Set((desk?.members ?? []).map(\.rule))
+    }
+
     /// Uses rules in place of those in use; returns when their version is committed.
     nonisolated func use(_ draft: RuleSetDraft) async -> RulesReply {
-        guard draft.rules.remote == Set((desk?.members ?? []).map(\.rule)) else { return .remoteRulesDiffer }
+        guard hasRemoteRules(of: draft.rules) else { return .remoteRulesDiffer }
         switch await submit([.putRules(draft)])?.first {
         case .rules(let kept)?:
             logger.notice(

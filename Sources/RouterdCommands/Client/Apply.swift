@@ -83,11 +83,13 @@ extension [String: Int] {
 
 struct Apply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Apply a set of applications, sessions and sources from files.",
+        abstract: "Apply a set of applications, sessions, sources and rules from files.",
         discussion: """
             A set is applied whole: one fault changes nothing, and is printed with its file, line and column. Applied again it changes
             nothing. The live state of sessions is left alone. The status is 0 when the set is applied, whether anything changed or
             not, and 1 when it is refused; with --dry-run or --exit-status it is 3 where something changes and 0 where nothing does.
+
+            The documents of kind Rule together take the place of all rules in use; a set without such documents leaves the rules.
 
             A resource that existed before is taken into the set that names it. --prune deletes what the set held and no longer
             names, and is refused where it would delete more than the set keeps, unless --yes is given.

@@ -115,6 +115,72 @@ struct SetTests {
         }
     }
 
+    private static let rules = """
+        kind: Rule
+        id: night
+        spec: {when: "priority < 10", during: {zone: UTC, from: "22:00", to: "07:00"}, then: {hold: end}}
+        ---
+        kind: Rule
+        id: team
+        application: com.example.gallery
+        spec: {then: {headers: {x-team: blue}}}
+
+        """
+
+    @Test func theRulesOfASetTakeThePlaceOfThoseInUse() async throws {
+        try await withDaemon { daemon in
+            #expect(
+                try await daemon.call(.put, "/v1/rules", #"{"rules":[{"name":"old","then":"drop"}]}"#).status == 200)
+            let before = daemon.store.commits.count
+            let dry = try await daemon.call(.post, "/v1/apply?dryRun=true", TestSet.gallery + "---\n" + Self.rules)
+            #expect(Self.actions(dry).suffix(3) == ["create Rule night", "create Rule team", "delete Rule old"])
+            #expect(daemon.store.commits.count == before)
+            let applied = try await daemon.call(.post, "/v1/apply", TestSet.gallery + "---\n" + Self.rules)
+            #expect(applied["rulesVersion"] == 2, "\(applied.text)")
+            #expect(daemon.store.commits.count == before + 1)
+            let kept = try await daemon.call(.get, "/v1/rules")
+            #expect(kept["rules"].asArray?.map { $0["name"] } == ["night", "team"] && kept["version"] == 2)
+            #expect(kept["rules"].asArray?.last?["applications"] == ["com.example.gallery"])
+            let again = try await daemon.call(.post, "/v1/apply", Self.rules)
+            #expect(Self.actions(again) == ["unchanged Rule night", "unchanged Rule team"])
+            #expect(again["rulesVersion"] == 2)
+            let others = try await daemon.call(.post, "/v1/apply?prune=true", TestSet.gallery)
+            #expect(others["rulesVersion"] == .null)
+            #expect(try await daemon.call(.get, "/v1/rules")["version"] == 2)
+        }
+    }
+
+    private static let ruleFaults: [(find: String, put: String, line: Int64, column: Int64)] = [
+        ("when: \"priority < 10\"", "when: \"urgency < 10\"", 3, 14), ("id: team", "id: night", 6, 5),
+        ("id: team", "id: a b", 6, 5), ("{x-team: blue}", "{connection: blue}", 8, 37),
+        ("spec: {then", "spec: {name: x, then", 8, 14),
+        ("spec: {then", "spec: {applications: [a.b], then", 8, 22),
+    ]
+
+    @Test(arguments: ruleFaults)
+    func aFaultOfOneRuleChangesNothing(
+        _ row: (find: String, put: String, line: Int64, column: Int64)
+    ) async throws {
+        try await withDaemon { daemon in
+            let documents = Self.rules.replacing(row.find, with: row.put) + "---\n" + TestSet.gallery
+            let answer = try await daemon.call(.post, "/v1/apply", documents)
+            #expect(answer.status == 422 && answer["code"] == "invalid-set", "\(answer.text)")
+            let fault = answer["faults"].asArray?.first
+            #expect(fault?["line"]?.asInt64 == row.line && fault?["column"]?.asInt64 == row.column, "\(answer.text)")
+            #expect(try await daemon.call(.get, "/v1/applications")["applications"] == [])
+            #expect(try await daemon.call(.get, "/v1/rules")["version"] == 0)
+        }
+    }
+
+    @Test func rulesOfTheConfigurationAloneAreNotApplied() async throws {
+        var options = TestDaemon.Options()
+        options.ruleSource = RuleSource(mayBePut: false)
+        try await withDaemon(options) { daemon in
+            let answer = try await daemon.call(.post, "/v1/apply", Self.rules)
+            #expect(answer.status == 409 && answer["code"] == "rules-of-configuration")
+        }
+    }
+
     @Test func aSessionsEndpointIsTestedNow() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())

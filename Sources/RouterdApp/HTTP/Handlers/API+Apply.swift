@@ -22,18 +22,21 @@ extension API {
             throw Problem(.badRequest, "not-utf-8", "The documents must be UTF-8.")
         }
         let sources = await host.read { $0.sources }
+        let catalog = try RoutingRuleCatalog(ruleSource.kinds)
         let documents: ResourceDocuments
         do throws(ConfigurationFaults) {
-            documents = try ResourceDocuments(text, scope: scope) { (value, id) throws(Problem) in
+            documents = try ResourceDocuments(text, scope: scope, rules: catalog) { (value, id) throws(Problem) in
                 try SourceBody.read(value, id: id, kinds: plugins, existing: sources[id])
             }
         } catch {
             throw Problem(error)
         }
-        let draft = ResourceSetDraft(name: name, resources: documents.drafts, prunes: prunes, isDryRun: isDryRun)
+        if let rules = documents.rules { try expectUsable(rules.rules) }
+        let draft = ResourceSetDraft(
+            name: name, resources: documents.drafts, rules: documents.rules, prunes: prunes, isDryRun: isDryRun)
         guard let reply = await host.submit([.applySet(draft)])?.first else { throw Problem.overloaded }
         switch reply {
-        case .applied(let applied): return .json(.ok, AppliedBody.write(applied, of: draft))
+        case .applied(let applied, let rules): return .json(.ok, try AppliedBody.write(applied, rules, of: draft))
         case .refused(.resource(let place, let refusal)):
             throw Problem(ConfigurationFaults([documents.fault(of: place, Problem(refusal))]))
         case .refused(let refusal): throw Problem(refusal)
@@ -66,14 +69,52 @@ extension Problem {
 
 /// The changes of a set on the wire.
 enum AppliedBody {
-    static func write(_ applied: [AppliedResource], of draft: ResourceSetDraft) -> [UInt8] {
-        JSONWriter.object { body in
+    static func write(
+        _ applied: [AppliedResource], _ rules: AppliedRules?, of draft: ResourceSetDraft
+    ) throws -> [UInt8] {
+        let changedRules = try rules.map { try RuleChange.all(of: $0) } ?? []
+        return JSONWriter.object { body in
             body.field("dryRun", draft.isDryRun)
             body.field("adopted", applied.count(where: \.isAdopted))
+            if let rules { body.field("rulesVersion", rules.after.version) }
             body.array("changes") { list in
                 for one in applied { list.object { write(one, of: draft, to: &$0) } }
+                for rule in changedRules { list.object { write(rule, to: &$0) } }
             }
         }
+    }
+
+    /// The change of one rule.
+    private struct RuleChange {
+        let name: String
+        /// Its entry in the list; nil if the rule is new.
+        let before: JSONValue?
+        /// Nil if the rule is gone.
+        let after: JSONValue?
+
+        /// The rules in use from now on, and then those that are gone.
+        static func all(of rules: AppliedRules) throws -> [RuleChange] {
+            let (before, after) = (try entries(rules.before), try entries(rules.after))
+            let kept = after.map { entry in
+                RuleChange(
+                    name: entry.name, before: before.first { $0.name.isSame(as: entry.name) }?.value, after: entry.value
+                )
+            }
+            let gone = before.filter { entry in !after.contains { $0.name.isSame(as: entry.name) } }
+            return kept + gone.map { RuleChange(name: $0.name, before: $0.value, after: nil) }
+        }
+
+        private static func entries(_ kept: KeptRules?) throws -> [(name: String, value: JSONValue)] {
+            guard let kept else { return [] }
+            let list = try JSONValue(parsing: kept.document, limits: .configuration).asArray ?? []
+            return list.map { (($0["name"] ?? $0["id"])?.asString ?? "", $0) }
+        }
+    }
+
+    private static func write(_ rule: RuleChange, to change: inout JSONObjectWriter) {
+        let differences = ResourceSpec.differences(rule.before, rule.after)
+        write(
+            "Rule", rule.name, differences, isNew: rule.before == nil, isGone: rule.after == nil, to: &change)
     }
 
     private static func write(
@@ -83,11 +124,23 @@ enum AppliedBody {
         var differences = ResourceSpec.differences(before, after)
         // Different secrets are not shown.
         if differences.isEmpty, !one.isLiveStateAlone { differences = [ResourceSpec.secretDifference] }
-        let action =
-            one.before == nil ? "create" : one.after == nil ? "delete" : differences.isEmpty ? "unchanged" : "update"
-        change.field("kind", one.ref.kind.rawValue)
-        if one.ref.kind != .application { change.field("application", one.ref.application) }
-        change.field("id", one.ref.id)
+        write(
+            one.ref.kind.rawValue, of: one.ref.kind == .application ? nil : one.ref.application, one.ref.id,
+            differences, isNew: one.before == nil, isGone: one.after == nil,
+            to: &change)
+        guard !draft.isDryRun, let secret = one.issuedSecret(in: draft) else { return }
+        change.field("secret", secret)
+    }
+
+    private static func write(
+        _ kind: String, of application: ApplicationID? = nil, _ id: String, _ differences: [ResourceSpec.Difference],
+        isNew: Bool, isGone: Bool,
+        to change: inout JSONObjectWriter
+    ) {
+        let action = isNew ? "create" : isGone ? "delete" : differences.isEmpty ? "unchanged" : "update"
+        change.field("kind", kind)
+        if let application { change.field("application", application) }
+        change.field("id", id)
         change.field("action", action)
         change.array("fields") { fields in
             guard action == "update" else { return }
@@ -99,8 +152,6 @@ enum AppliedBody {
                 }
             }
         }
-        guard !draft.isDryRun, let secret = one.issuedSecret(in: draft) else { return }
-        change.field("secret", secret)
     }
 }
 

@@ -16,10 +16,7 @@ extension API {
     @Sendable func putRules(_ request: Request, _ context: RouterdContext, _ caller: Caller) async throws -> Response {
         _ = try request.query()
         try caller.expectAllApplications("The rules")
-        guard ruleSource.mayBePut else {
-            throw Problem(
-                .conflict, "rules-of-configuration", "The setting rulesFrom takes rules from the configuration alone.")
-        }
+        try expectRulesMayBePut()
         let file = try await rules(in: request)
         if let failures = file.failures {
             throw Problem(
@@ -43,13 +40,23 @@ extension API {
         return try await use(configured)
     }
 
+    private func expectRulesMayBePut() throws(Problem) {
+        guard ruleSource.mayBePut else {
+            throw Problem(
+                .conflict, "rules-of-configuration", "The setting rulesFrom takes rules from the configuration alone.")
+        }
+    }
+
+    /// Refuses rules that cannot take the place of those in use.
+    func expectUsable(_ rules: [any RoutingRule]) throws(Problem) {
+        try expectRulesMayBePut()
+        guard host.hasRemoteRules(of: rules) else { throw .remoteRulesDiffer }
+    }
+
     private func use(_ draft: RuleSetDraft) async throws -> Response {
         switch await host.use(draft) {
         case .used(let kept): return .json(.ok, try Self.body(of: kept))
-        case .remoteRulesDiffer:
-            throw Problem(
-                .conflict, "remote-rules-differ",
-                "Rules in processes and behind URLs are started with the daemon: these differ from those in use.")
+        case .remoteRulesDiffer: throw Problem.remoteRulesDiffer
         case .refused(let refusal): throw Problem(refusal)
         }
     }
@@ -139,6 +146,10 @@ extension API {
 }
 
 extension Problem {
+    fileprivate static let remoteRulesDiffer = Problem(
+        .conflict, "remote-rules-differ",
+        "Rules in processes and behind URLs are started with the daemon: these differ from those in use.")
+
     /// The faults of rules; none of them is used.
     init(rules faults: ConfigurationFaults) {
         let count = faults.faults.count

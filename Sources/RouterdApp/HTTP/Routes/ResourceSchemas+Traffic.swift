@@ -275,17 +275,18 @@ extension ResourceSchemas {
             ),
             (
                 "Applied",
-                .object([
-                    "dryRun": .flag, "adopted": .count,
-                    "changes": .list(
-                        of: .object(
-                            [
-                                "kind": .text, "id": .text,
-                                "action": .oneOf(["create", "update", "delete", "unchanged"]),
-                                "fields": .list(
-                                    of: .object(["field": .text, "before": .anything, "after": .anything])),
-                            ], optional: ["application": .text, "secret": .text])),
-                ])
+                .object(
+                    [
+                        "dryRun": .flag, "adopted": .count,
+                        "changes": .list(
+                            of: .object(
+                                [
+                                    "kind": .text, "id": .text,
+                                    "action": .oneOf(["create", "update", "delete", "unchanged"]),
+                                    "fields": .list(
+                                        of: .object(["field": .text, "before": .anything, "after": .anything])),
+                                ], optional: ["application": .text, "secret": .text])),
+                    ], optional: ["rulesVersion": .count])
             ),
             (
                 "Problem",
