@@ -20,7 +20,7 @@ struct HelpTests {
         "clock",
         "clock confirm",
         "keys", "keys new", "bench load", "database", "database init", "database check",
-        "database backup", "database vacuum", "bench", "bench decide", "bench echo",
+        "database backup", "database vacuum", "bench", "bench decide", "bench rules", "bench echo",
         "bench store",
         "bench post", "apns-sandbox", "attach",
     ])

@@ -11,7 +11,22 @@ extension RuleDesk {
         _ configuration: DaemonConfiguration, transport: any Transport, clock: SteadyClock = SteadyClock(),
         logger: Logger
     ) throws(PluginFolderError) {
-        let rules = configuration.rules.compactMap { $0 as? RemoteRule }
+        try self.init(
+            configuration.rules, folder: configuration.pluginsFolder, hiding: [configuration.database],
+            launcher: configuration.pluginLauncher, transport: transport, clock: clock, logger: logger)
+    }
+
+    /// The desk of the remote rules among these; nil if there are none.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder with the working folders of plugins.
+    ///   - hidden: Paths that no plugin may read.
+    /// - Throws: ``PluginFolderError``.
+    package init?(
+        _ rules: [any RoutingRule], folder: String, hiding hidden: [String] = [], launcher: String = "/proc/self/exe",
+        transport: any Transport, clock: SteadyClock = SteadyClock(), logger: Logger
+    ) throws(PluginFolderError) {
+        let rules = rules.compactMap { $0 as? RemoteRule }
         guard !rules.isEmpty else { return nil }
         var members: [Member] = []
         for rule in rules {
@@ -19,11 +34,10 @@ extension RuleDesk {
             case .callOut(let settings):
                 members.append(Member(rule, CallOutRule(rule, settings, transport: transport, clock: clock)))
             case .process(let settings):
-                let folder = try PluginFolder.make(for: rule.id, in: configuration.pluginsFolder)
-                let reads = PluginFolder.reads(of: settings, hiding: [configuration.database, folder])
+                let own = try PluginFolder.make(for: rule.id, in: folder)
+                let reads = PluginFolder.reads(of: settings, hiding: hidden + [own])
                 let process = ProcessRule(
-                    rule, settings, launcher: configuration.pluginLauncher, folder: folder, reads: reads, clock: clock,
-                    logger: logger)
+                    rule, settings, launcher: launcher, folder: own, reads: reads, clock: clock, logger: logger)
                 members.append(Member(rule, process))
             }
         }

@@ -13,7 +13,7 @@ struct Bench: AsyncParsableCommand {
               routerd bench load --rate 500 --seconds 10 --report report.html
               routerd bench decide --sessions sessions.jsonl --subjects subjects.txt
             """,
-        subcommands: [Load.self, Decisions.self, Echo.self, Store.self, Post.self])
+        subcommands: [Load.self, Decisions.self, Rules.self, Echo.self, Store.self, Post.self])
 
     struct Echo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
