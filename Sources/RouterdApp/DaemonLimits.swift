@@ -45,8 +45,10 @@ package enum DaemonLimits {
     package static let rulesBytes = 1 << 20
     /// How many notifications of the past a request decides about again, at most, and how many of them in one turn of the
     /// engine.
-    package static let rulesComparedMaximum = 500
+    package static let rulesComparedMaximum = 1000
     package static let rulesComparedAtOnce = 50
+    /// How many sessions an application may have whose conditions are tried out: each turn copies the index of them.
+    package static let trialSessions = 10_000
     /// Greatest number of reads of the store for requests at a time, and of one tenant's.
     package static let reads = 4
     package static let readsOfTenant = 2

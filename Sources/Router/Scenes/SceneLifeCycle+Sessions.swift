@@ -156,9 +156,7 @@ extension SceneSession {
         if let role = patch.role { self.role = role }
         if let configuration = patch.configuration { self.configuration = configuration }
         if let device = patch.device { self.device = device.value }
-        if let can = patch.canActivate { conditions.canActivate = can.value ?? .alwaysTrue }
-        if let prefers = patch.prefersToActivate { conditions.prefersToActivate = prefers.value ?? .alwaysFalse }
-        if let level = patch.preferenceLevel { conditions.preferenceLevel = level.value ?? 0 }
+        conditions.apply(patch)
         if case .remove = patch.endpoint { endpoint = nil }
         if let lease = patch.leaseSeconds { leaseSeconds = lease.value }
         if let observers = patch.observers { self.observers = observers.value ?? [] }
@@ -170,5 +168,14 @@ extension SceneSession {
             let merged = (stateRestorationActivity?.value ?? .null).merging(patch: change)
             stateRestorationActivity = merged == .null ? nil : JSONDocument(merged)
         }
+    }
+}
+
+extension ActivationConditions {
+    /// Applies the conditions of a patch; one that is taken away falls back to UIKit's default.
+    package mutating func apply(_ patch: SessionPatch) {
+        if let can = patch.canActivate { canActivate = can.value ?? .alwaysTrue }
+        if let prefers = patch.prefersToActivate { prefersToActivate = prefers.value ?? .alwaysFalse }
+        if let level = patch.preferenceLevel { preferenceLevel = level.value ?? 0 }
     }
 }

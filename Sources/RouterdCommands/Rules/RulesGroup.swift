@@ -79,7 +79,7 @@ struct CompareRules: AsyncParsableCommand {
     @OptionGroup var table: TableOptions
     @Argument(help: "The file in YAML or JSON; - is standard input.")
     var file: String
-    @Option(help: "The number of notifications, at most 500.")
+    @Option(help: "The number of notifications, at most 1000.")
     var last = 100
     @Option(help: "Only notifications of this application.")
     var application: String?

@@ -209,6 +209,9 @@ private struct Calls {
         try await call(
             "explain", "\(gallery)/explain?limit=2&priority=5&parts=true", #"{"notification-content-id":"closed"}"#)
         try await call("explain", "\(gallery)/explain", "{}")
+        try await call(
+            "tryConditions", "\(gallery)/sessions/closed/trial?limit=2&last=10&parts=true",
+            #"{"activationConditions":{"preferring":["other"]},"notification":{"contentId":"closed"}}"#)
         let posted = try await call(
             "postNotification", "\(gallery)/notifications", #"{"notification-content-id":"closed","aps":{}}"#)
         try await call("postEvent", "\(gallery)/events", #"{"url":"closed"}"#)

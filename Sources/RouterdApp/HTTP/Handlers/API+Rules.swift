@@ -102,23 +102,44 @@ extension API {
         try caller.expectAllApplications("The trial of rules")
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
-        let proposed = RuleSet(try await rules(in: request).rules)
-        let recorded = try await reading(for: caller) { store in
-            try store.notifications(matching: NotificationFilter(application: application), limit: last)
-                .compactMap { notification -> RecordedQuestion? in
-                    guard notification.event == nil else { return nil }
-                    guard let payload = try store.payload(of: notification.sequence) else { return nil }
-                    return RecordedQuestion(notification, payload.bytes)
+        let proposed = Chooser(RuleSet(try await rules(in: request).rules))
+        let recorded = try await recorded(for: caller, NotificationFilter(application: application), last)
+        let differences = try await differences(of: recorded) { engine, some in
+            some.compactMap { question in
+                engine.tenants[question.application].flatMap {
+                    question.difference(between: engine.chooser, in: $0, and: proposed, in: $0)
                 }
+            }
         }
+        return .json(
+            .ok, JSONWriter.object { RecordedQuestion.write(differences, compared: recorded.count, to: &$0) })
+    }
+
+    /// The last notifications that a filter shows, as questions.
+    func recorded(
+        for caller: Caller, _ filter: NotificationFilter, _ limit: Int
+    ) async throws -> [RecordedQuestion] {
+        try await reading(for: caller) { store in
+            try store.notifications(matching: filter, limit: limit).compactMap { notification in
+                guard notification.event == nil else { return nil }
+                return try store.payload(of: notification.sequence).map { RecordedQuestion(notification, $0.bytes) }
+            }
+        }
+    }
+
+    /// The differences that a comparison finds, in turns of the engine.
+    func differences(
+        of recorded: [RecordedQuestion],
+        _ compare:
+            @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>) throws(Problem)
+            -> [RecordedQuestion.Difference]
+    ) async throws -> [RecordedQuestion.Difference] {
         var differences: [RecordedQuestion.Difference] = []
         for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
             let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
-            differences += await host.read { engine in
-                some.compactMap { $0.difference(between: engine.chooser, and: Chooser(proposed), in: engine.tenants) }
-            }
+            differences += try await host.read { (engine) throws(Problem) in try compare(engine, some) }
         }
-        return .json(.ok, RecordedQuestion.body(differences, compared: recorded.count))
+        return differences
     }
 
     /// The rules of a request whose body is a file of rules.
@@ -178,66 +199,5 @@ package struct RuleSource: Sendable {
         self.kinds = kinds
         self.mayBePut = mayBePut
         self.configured = configured
-    }
-}
-
-/// A notification of the past, as a question to rules.
-private struct RecordedQuestion: Sendable {
-    typealias Trial = (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment)
-
-    /// A notification that two sets of rules decide about in different ways.
-    struct Difference: Sendable {
-        let notification: StoredNotification
-        let current: Trial
-        let proposed: Trial
-    }
-
-    private let notification: StoredNotification
-    private let view: NotificationView
-
-    init(_ notification: StoredNotification, _ payload: [UInt8]) {
-        self.notification = notification
-        view = NotificationView(
-            kind: notification.kind, application: notification.application, device: notification.device,
-            contentID: notification.contentID, priority: notification.priority, payload: payload)
-    }
-
-    /// Both decisions, at the time of the notification; nil if they agree or the application is gone.
-    func difference(
-        between current: Chooser, and proposed: Chooser, in tenants: [ApplicationID: Tenant]
-    ) -> Difference? {
-        guard let tenant = tenants[notification.application] else { return nil }
-        let first = current.tryOut(view, in: tenant, at: notification.receivedAt)
-        let second = proposed.tryOut(view, in: tenant, at: notification.receivedAt)
-        guard first.outcome != second.outcome || !first.amendment.hasSameEffect(as: second.amendment) else {
-            return nil
-        }
-        return Difference(notification: notification, current: first, proposed: second)
-    }
-
-    static func body(_ differences: [Difference], compared: Int) -> [UInt8] {
-        JSONWriter.object { body in
-            body.field("compared", compared)
-            body.array("differences") { list in
-                for difference in differences {
-                    list.object { object in
-                        object.field("notification", difference.notification.id)
-                        object.field("application", difference.notification.application)
-                        object.field("receivedAt", difference.notification.receivedAt)
-                        object.field("contentId", difference.notification.contentID)
-                        object.object("current") { write(difference.current, to: &$0) }
-                        object.object("proposed") { write(difference.proposed, to: &$0) }
-                    }
-                }
-            }
-        }
-    }
-
-    private static func write(_ choice: Trial, to object: inout JSONObjectWriter) {
-        object.field("outcome", choice.outcome.word)
-        object.field("session", choice.decision.session)
-        if case .held(let until) = choice.outcome { object.field("heldUntil", until) }
-        object.field("reason", choice.decision.reason)
-        ExplanationBody.write(choice.amendment, to: &object)
     }
 }

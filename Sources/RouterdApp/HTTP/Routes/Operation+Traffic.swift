@@ -32,6 +32,15 @@ extension Operation {
             body: .json(.document), .ok(.named("Explanation"))
         ) { $0.explain },
         Operation(
+            .post, "\(applicationPath)/sessions/{session}/trial", .scope(.ingest), "tryConditions",
+            "Shows the decisions under other conditions of a session; nothing changes.",
+            query: [
+                Parameter("limit", .whole(1...Int64(RouterLimits.explainedCandidates))),
+                Parameter("last", .whole(1...Int64(DaemonLimits.rulesComparedMaximum))), Parameter("parts", .flag),
+            ],
+            body: .json(.named("ConditionsQuestion")), .ok(.named("ConditionsTrial"))
+        ) { $0.tryConditions },
+        Operation(
             .get, "/v1/notifications", .scope(.ingest), "listNotifications", "Lists notifications, newest first.",
             query: .page(
                 .application, Parameter("state", .oneOf(NotificationState.allCases.map(\.rawValue))),

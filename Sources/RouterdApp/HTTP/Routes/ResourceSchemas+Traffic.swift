@@ -31,24 +31,19 @@ extension ResourceSchemas {
         (
             "RuleQuestion",
             .request(
-                [
-                    "at": .time, "rules": .list(of: .document),
-                    "notification": .request([
-                        "contentId": .text, "device": .text, "priority": .whole(1...10),
-                        "kind": .oneOf(NotificationKind.allCases.map(\.rawValue)), "payload": .anything,
-                    ]),
-                ], required: ["application": .text])
+                ["at": .time, "rules": .list(of: .document), "notification": question],
+                required: ["application": .text])
+        ),
+        ("RuleComparison", .object(["compared": .count, "differences": differences])),
+        (
+            "ConditionsQuestion",
+            .request(
+                ["at": .time, "notification": question],
+                required: ["activationConditions": .named("ActivationConditions")])
         ),
         (
-            "RuleComparison",
-            .object([
-                "compared": .count,
-                "differences": .list(
-                    of: .object([
-                        "notification": .text, "application": .text, "receivedAt": .time, "contentId": .text.orNull,
-                        "current": .named("RuleOutcome"), "proposed": .named("RuleOutcome"),
-                    ])),
-            ])
+            "ConditionsTrial",
+            .object(["explanation": .named("Explanation"), "compared": .count, "differences": differences])
         ),
         (
             "RuleOutcome",
@@ -159,6 +154,15 @@ extension ResourceSchemas {
         ),
     ]
 
+    private static let question = JSONSchema.request([
+        "contentId": .text, "device": .text, "priority": .whole(1...10),
+        "kind": .oneOf(NotificationKind.allCases.map(\.rawValue)), "payload": .anything,
+    ])
+    private static let differences = JSONSchema.list(
+        of: .object([
+            "notification": .text, "application": .text, "receivedAt": .time, "contentId": .text.orNull,
+            "current": .named("RuleOutcome"), "proposed": .named("RuleOutcome"),
+        ]))
     private static let parts = JSONSchema.list(of: .object(["text": .text, "holds": .flag.orNull]))
 
     private static let filter = JSONSchema.object(
