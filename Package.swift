@@ -110,8 +110,9 @@ let package = Package(
             resources: embedded(
                 "Console/Assets",
                 [
-                    "app.js", "base.js", "index.html", "inspector.html", "inspector.js", "lists.js", "notification.js",
-                    "route.js", "style.css",
+                    "app.js", "base.js", "index.html", "inspector.html", "inspector.js", "ladder.js", "lists.js",
+                    "notification.js", "overview.js", "plots.js", "predicate.js", "route.js", "style.css", "traffic.js",
+                    "trial.js",
                 ]),
             swiftSettings: settings
         ),

@@ -70,13 +70,14 @@ class Browser:
         self.ask("Page.navigate", url="about:blank")
         self.ask("Page.navigate", url=address)
 
-    def press(self, key: str, text: str | None = None) -> None:
+    def press(self, key: str, text: str | None = None, modifiers: int = 0) -> None:
         codes = {"Tab": 9, "Enter": 13, "Escape": 27}
         code = codes.get(key, ord(key.upper()) if len(key) == 1 else 0)
         text = text if text is not None else {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if kind == "keyDown" and text else {}
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **more)
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, modifiers=modifiers,
+                     **more)
 
     def write(self, text: str) -> None:
         self.ask("Input.insertText", text=text)

@@ -3,8 +3,9 @@
 
 Usage: Tests/console/run.py --routerd PATH [--pictures FOLDER]
 
-Each page is opened wide and narrow, light and dark: the console stays without an error, nothing is wider than the window, and every
-control has a name. The pictures of the pages go to .build/console.
+Each page is opened wide and narrow, light and dark, empty, full and without an answer of the daemon: the console stays without an
+error, nothing is wider than the window, every control has a name, and axe-core finds nothing. The pictures of the pages go to
+.build/console.
 """
 import argparse
 import http.server
@@ -21,10 +22,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".build/console-venv"
-PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "applications"]
-APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light")]
-GALLERY, OTHER = "com.example.Gallery", "com.example.Other"
+PAGES = ["route", "lanes", "notifications", "overview", "live", "dead", "sessions", "sources", "gates", "plugins", "applications"]
+APPEARANCES = [("wide", 1280, 900, "light"), ("wide-dark", 1280, 900, "dark"), ("narrow", 390, 800, "light"),
+               ("narrow-dark", 390, 800, "dark")]
+# axe-core is a file in a package of PyPI; the browsers of that package are not needed.
+PACKAGES = [["websocket-client==1.8.0"], ["--no-deps", "axe-playwright-python==0.1.8"]]
+GALLERY, OTHER, SAFE = "com.example.Gallery", "com.example.Other", "com.example.Safe"
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+# The elements that a page has once there is something to show.
+ROWS = "main tbody tr"
+FULL = {"route": "#ladder article", "lanes": ROWS, "notifications": ROWS, "overview": "figure svg", "sessions": ROWS,
+        "sources": ROWS, "gates": ROWS, "plugins": ROWS, "applications": "main details"}
 # Controls without a name for assistive technology.
 NAMELESS = """[...document.querySelectorAll('input, select, textarea, button, a[href]')].filter((one) =>
   !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim())).map((one) => one.outerHTML)"""
@@ -35,9 +43,12 @@ def enter_environment() -> None:
     python = ENVIRONMENT / "bin/python"
     if ENVIRONMENT.exists() and ENVIRONMENT.samefile(sys.prefix):
         return
-    if not python.exists():
+    made = ENVIRONMENT / "packages"
+    if not made.exists() or made.read_text() != repr(PACKAGES):
         subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "websocket-client==1.8.0"], check=True)
+        for packages in PACKAGES:
+            subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        made.write_text(repr(PACKAGES))
     os.execv(python, [python, __file__, *sys.argv[1:]])
 
 
@@ -83,6 +94,12 @@ class API:
                 "activationConditions": {can: first, prefers: second}})
         for content in ["photo/7", "album/2", "broken", "broken", "refused", "photo/1"]:
             self.send(content)
+        self.call("PUT", "/v1/rules", {"rules": [{"name": "never", "when": "priority < 5", "then": "drop"}]})
+        self.call("PUT", "/v1/sources/shop", {"kind": "github", "application": GALLERY, "secrets": ["of-the-sender-of-events"]})
+        self.call("PUT", f"/v1/applications/{SAFE}", {"gates": {"onboarding": {}}})
+        self.call("PUT", f"/v1/applications/{SAFE}/sessions/till", {
+            "device": "till-4", "activationState": "foregroundActive", "endpoint": {"url": receiver + "/good"}})
+        self.call("POST", f"/v1/applications/{SAFE}/gate/open", {"session": "till"})
 
 
 def main() -> int:
@@ -109,7 +126,13 @@ def main() -> int:
                 look(browser, api, given.pictures, "empty", PAGES)
                 api.fill(f"http://127.0.0.1:{receiver.server_port}")
                 look(browser, api, given.pictures, "full", PAGES)
+                lose(browser, api, given.pictures)
+                try_conditions(browser, api, given.routerd, given.pictures)
+                try_rules(browser, api, given.pictures)
                 use(browser, api, given.pictures)
+                watch(browser, api, given.pictures)
+                replay(browser, api, given.pictures)
+                warn(browser, api)
                 leave(browser, api)
                 choose(browser, api)
                 copy(browser, api, given.pictures)
@@ -131,15 +154,301 @@ def look(browser: "Browser", api: API, pictures: Path, name: str, pages: list[st
     for shown in pages:
         for appearance, width, height, scheme in APPEARANCES:
             browser.appear(width, height, scheme)
-            browser.open(page(api, shown, application="") if name == "empty" else page(api, shown))
+            application = "" if name == "empty" else SAFE if shown == "gates" else GALLERY
+            browser.open(page(api, shown, application=application))
             browser.until("document.querySelector('main h1') && document.querySelector('main').ariaBusy === 'false'")
             browser.until("!document.querySelector('main').innerText.includes('Connecting')")
             assert not browser.value("document.querySelector('main [role=alert]')?.textContent"), shown
+            assert "[object " not in browser.value("document.querySelector('main').innerText"), shown
+            if name == "full" and shown in FULL:
+                assert browser.value(f"document.querySelectorAll('{FULL[shown]}').length"), f"{shown} is empty"
             assert not (found := browser.value(NAMELESS)), f"{shown}: {found}"
             width_of_page = browser.value("document.documentElement.scrollWidth")
             assert width_of_page <= width, f"{shown} is {width_of_page} wide in {width}"
             assert not browser.faults, f"{shown}: {browser.faults}"
+            expect_accessible(browser, f"{shown}, {name}, {appearance}")
             browser.picture(pictures / f"{shown}-{name}-{appearance}.png")
+
+
+def expect_accessible(browser: "Browser", place: str) -> None:
+    """Runs axe-core in the page."""
+    file = next(ENVIRONMENT.rglob("axe_playwright_python/axe.min.js"))
+    browser.ask("Runtime.evaluate", expression=file.read_text())
+    found = browser.value("""axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map((one) =>
+      one.id + ': ' + one.help + ' ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' ')))""")
+    assert found == [], f"{place}: {found}"
+
+
+def press_button(browser: "Browser", text: str, scope: str = "main") -> None:
+    """Presses a button by keyboard."""
+    browser.until(f"[...document.querySelectorAll('{scope} button')].some((one) => one.textContent === '{text}' && !one.disabled)")
+    browser.value(f"[...document.querySelectorAll('{scope} button')].find((one) => one.textContent === '{text}').focus()")
+    browser.press("Enter")
+
+
+def put_text(browser: "Browser", field: str, text: str) -> None:
+    """Types into a field, found by an expression, in place of its text."""
+    browser.until(f"!!({field})")
+    browser.value(f"void (() => {{ const one = {field}; one.focus(); one.select(); }})()")
+    browser.write(text)
+
+
+def labelled(text: str, scope: str = "main") -> str:
+    """The field with a label."""
+    return f"[...document.querySelectorAll('{scope} label')].find((one) => one.textContent.startsWith('{text}'))?.control"
+
+
+def forgive(browser: "Browser", status: int) -> None:
+    """Drops the lines about answers that a step of the test asks for."""
+    expected = [one for one in browser.faults if f"status of {status}" in one]
+    assert expected, f"no answer {status}"
+    browser.faults[:] = [one for one in browser.faults if one not in expected]
+
+
+def lose(browser: "Browser", api: API, pictures: Path) -> None:
+    """Every page says that the daemon does not answer."""
+    script = browser.ask("Page.addScriptToEvaluateOnNewDocument", source="""
+      window.fetch = () => Promise.resolve(new Response(JSON.stringify({ detail: 'The store cannot be written.' }), { status: 503 }));""")
+    for shown in PAGES:
+        for appearance, width, height, scheme in APPEARANCES:
+            browser.appear(width, height, scheme)
+            browser.open(page(api, shown))
+            browser.until("document.querySelector('main').innerText.includes('The store cannot be written.')")
+            assert browser.value("!!document.querySelector('main h1')"), shown
+            expect_accessible(browser, f"{shown}, without an answer, {appearance}")
+            browser.picture(pictures / f"{shown}-broken-{appearance}.png")
+    browser.ask("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+    browser.open(page(api, "sessions"))
+    browser.until("!!document.querySelector('main table')")
+    browser.value("window.before = window.fetch; window.fetch = () => Promise.reject(new Error('Out of reach.'))")
+    browser.value("dispatchEvent(new Event('hashchange'))")
+    browser.until("document.querySelector('main [role=alert]')?.textContent === 'Out of reach.'")
+    browser.value("window.fetch = window.before")
+    press_button(browser, "Try again")
+    browser.until("!!document.querySelector('main table')")
+    browser.appear(1280, 900, "light")
+    assert not browser.faults, browser.faults
+
+
+def moved(browser: "Browser") -> list[str]:
+    return browser.value("[...document.querySelectorAll('#ladder [data-session]')].map((one) => one.dataset.session)")
+
+
+def try_conditions(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None:
+    """Conditions are edited in a card: faults have a caret, the ladder moves, the past is compared, and nothing changes until saved."""
+    session = f"/v1/applications/{GALLERY}/sessions/inspector"
+    before = api.call("GET", session)
+    sent = api.call("GET", f"/v1/notifications?application={GALLERY}&limit=1000")["notifications"]
+    expected = [one["targetContentIdentifier"] for one in sent if one["targetContentIdentifier"] in ("photo/7", "photo/1")]
+    assert len(expected) == 2, expected
+    browser.open(page(api, "route", content="photo/7"))
+    browser.until("document.getElementById('winner')?.textContent === 'inspector'")
+    browser.value("document.querySelector('[data-session=inspector] button').focus()")
+    browser.press("Enter")
+    browser.until("document.activeElement === document.querySelector('.editor textarea')")
+    put_text(browser, labelled("Prefers"), "SELF == 'é' OR SELF BEGINS 'x'")
+    caret = browser.until("document.querySelector('.fault pre.caret')?.textContent")
+    text, line = caret.split("\n")
+    assert text[line.index("^"):].startswith("BEGINS") and line.count("^") + line.count("~") == len("BEGINS"), caret
+    assert browser.value("document.querySelectorAll('.editor [aria-invalid]').length") == 1
+    expect_accessible(browser, "a predicate with a fault")
+    browser.picture(pictures / "route-fault.png")
+    press_button(browser, "Select the place")
+    assert browser.value("getSelection().toString()") == "BEGINS"
+    forgive(browser, 422)
+    put_text(browser, labelled("Can show"), "SELF == 'photo/8'")
+    put_text(browser, labelled("Prefers"), "SELF == 'photo/8'")
+    told = browser.until("document.getElementById('elsewhere')?.textContent")
+    assert told == f"2 of the last {len(sent)} would have gone elsewhere.", told
+    listed = browser.value("[...document.querySelectorAll('#trial tbody tr')].map((one) => one.cells[1].innerText)")
+    assert sorted(listed) == sorted(expected), listed
+    assert moved(browser)[0] == "gallery" and browser.value("document.getElementById('winner').textContent") == "gallery"
+    assert browser.value("document.querySelector('[data-session=gallery] .moved').textContent") == "▲ 1 up"
+    assert browser.value("document.activeElement.matches('[data-session=inspector] .editor textarea')"), "the focus has moved"
+    assert not browser.value("document.querySelectorAll('.fault pre').length")
+    for name, width, height, scheme in APPEARANCES:
+        browser.appear(width, height, scheme)
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        expect_accessible(browser, f"a trial, {name}")
+        browser.picture(pictures / f"route-trial-{name}.png")
+    browser.appear(1280, 900, "light")
+    assert api.call("GET", session) == before, "the trial has changed the session"
+    save_test(browser, routerd)
+    link = share(browser)
+    browser.press("Escape")
+    browser.value("document.querySelector('.editor textarea').focus()")
+    browser.press("Escape")
+    browser.until("!document.querySelector('.editor') && document.getElementById('trial').hidden")
+    assert moved(browser)[0] == "inspector" and not browser.value("document.querySelectorAll('.moved').length")
+    assert browser.value("document.activeElement.textContent") == "Edit its conditions"
+    browser.open(link)
+    browser.until("document.getElementById('elsewhere')?.textContent.startsWith('2 of the last')")
+    browser.value("document.querySelector('.editor textarea').focus()")
+    browser.press("Enter", modifiers=2)
+    browser.until("document.getElementById('toast').textContent === 'The conditions of inspector are changed.'")
+    browser.until("!document.querySelector('.editor') && document.getElementById('winner')?.textContent === 'gallery'")
+    assert api.send("photo/7")["decision"]["session"] == "gallery"
+    api.call("PATCH", session, {"activationConditions": before["activationConditions"]})
+    assert not browser.faults, browser.faults
+
+
+def save_test(browser: "Browser", routerd: Path) -> None:
+    """The test of the trial passes by `routerd rules test`, and fails for another session."""
+    press_button(browser, "Save as test")
+    text = browser.until("document.querySelector('dialog[open] textarea')?.value")
+    assert browser.value("document.querySelector('dialog[open] a').download") == "route-test.json"
+    expect_accessible(browser, "a test")
+    browser.press("Escape")
+    browser.until("!document.querySelector('dialog[open]')")
+    test = json.loads(text)
+    assert test["tests"][0]["expect"] == {"outcome": "session", "session": "gallery"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "route-test.json"
+        for session, status in [("gallery", 0), ("inspector", 1)]:
+            test["tests"][0]["expect"]["session"] = session
+            file.write_text(json.dumps(test))
+            done = subprocess.run([routerd.resolve(), "rules", "test", file], capture_output=True, text=True)
+            assert done.returncode == status, done
+
+
+def share(browser: "Browser") -> str:
+    """The link to the trial, which the browser refuses to copy."""
+    browser.value("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    press_button(browser, "Copy a link")
+    link = browser.until("document.querySelector('dialog[open] textarea')?.value")
+    assert "try=inspector" in link, link
+    return link
+
+
+def try_rules(browser: "Browser", api: API, pictures: Path) -> None:
+    """A rule is added, edited in place and saved."""
+    sent = api.call("GET", f"/v1/notifications?application={GALLERY}&limit=1000")["notifications"]
+    number = sum(one["targetContentIdentifier"] in ("photo/7", "photo/1") for one in sent)
+    browser.open(page(api, "route", content="photo/7"))
+    press_button(browser, "Try a new rule")
+    put_text(browser, labelled("Name", ".editor"), "quiet")
+    put_text(browser, labelled("When", ".editor"), "prio < 5")
+    caret = browser.until("document.querySelector('.fault pre.caret')?.textContent")
+    assert caret == "prio < 5\n^~~~", caret
+    forgive(browser, 422)
+    put_text(browser, labelled("When", ".editor"), "candidate.session == 'inspector'")
+    told = browser.until("document.getElementById('elsewhere')?.textContent")
+    assert told == f"{number} of the last {len(sent)} would have gone elsewhere.", told
+    assert browser.value("document.getElementById('winner').textContent") == "gallery"
+    assert browser.value("document.querySelector('[data-session=inspector]').innerText.includes('veto')")
+    assert browser.value("document.querySelectorAll('.part.yes, .part.no').length") > 3
+    expect_accessible(browser, "the trial of a rule")
+    browser.picture(pictures / "route-rule.png")
+    assert [one["name"] for one in api.call("GET", "/v1/rules")["rules"]] == ["never"]
+    press_button(browser, "Save", ".editor")
+    browser.until("document.getElementById('toast').textContent === 'The rules are changed.'")
+    browser.until("document.activeElement.matches('[data-rule=quiet] button')")
+    assert api.send("photo/7")["decision"]["session"] == "gallery"
+    browser.press("Enter")
+    put_text(browser, labelled("When", ".editor"), "candidate.session == 'inspector' AND priority < 5")
+    browser.until("document.getElementById('winner')?.textContent === 'inspector'")
+    browser.until(f"document.getElementById('elsewhere')?.textContent.startsWith('{number + 1} of the last')")
+    browser.picture(pictures / "route-rule-edited.png")
+    press_button(browser, "Save", ".editor")
+    browser.until("!document.querySelector('.editor')")
+    assert api.send("photo/7")["decision"]["session"] == "inspector"
+    api.call("DELETE", "/v1/rules")
+    assert not browser.faults, browser.faults
+
+
+def watch(browser: "Browser", api: API, pictures: Path) -> None:
+    """The plots of the overview have the rates of the daemon, and the filters of the stream hide events."""
+    browser.open(page(api, "overview"))
+    browser.until("document.querySelectorAll('figure svg').length === 6")
+    for _ in range(40):
+        api.send("album/2")
+    rate = "Number(document.querySelector('figure .legend b').textContent.replace('/s', ''))"
+    browser.until(f"{rate} > 0")
+    browser.until("document.querySelectorAll('figure polyline').length >= 10")
+    labels = browser.value("[...document.querySelectorAll('figure svg')].map((one) => one.getAttribute('aria-label'))")
+    assert labels[0].startswith("Rates in the last 60 seconds, at most ") and "accepted: " in labels[0], labels
+    ages = browser.value("document.querySelectorAll('figure')[4].querySelector('.legend b').textContent")
+    assert ages not in ("–", "0 µs"), ages
+    found = browser.value("""import('/console/plots.js').then(({ ceiling, quantile, readMetrics }) => {
+      const name = 'a_seconds';
+      const text = (counts) => ['1', '2', '+Inf'].map((end, index) => `${name}_bucket{le="${end}"} ${counts[index]}`).join('\\n');
+      const [before, after] = [readMetrics(text([5, 5, 5])), readMetrics('# HELP a b\\n' + text([5, 15, 16]))];
+      return [quantile(name, 0.5, before, after), quantile(name, 1, before, after), quantile(name, 0.5, after, after),
+        ceiling(0), ceiling(3), ceiling(0.00012), ceiling(50), ceiling(0.3)];
+    })""")
+    assert found == [1.55, 2, None, 1, 5, 0.0002, 50, 0.5], found
+    for name, width, height, scheme in APPEARANCES:
+        browser.appear(width, height, scheme)
+        expect_accessible(browser, f"plots, {name}")
+        browser.picture(pictures / f"overview-used-{name}.png")
+    browser.appear(1280, 900, "light")
+    browser.open(page(api, "live"))
+    browser.until("document.querySelector('main').innerText.includes('Listening')")
+    for content in ["album/2", "refused"]:
+        api.send(content)
+    # The schedule has one retry: it is the last attempt of the first notification in the lane.
+    api.call("POST", f"/v1/lanes/refusing/resume?application={GALLERY}")
+    events = "[...document.getElementById('events').rows].filter((one) => !one.hidden).map((one) => one.cells[1].innerText)"
+    browser.until(f"{events}.includes('notification.deadLettered') && {events}.includes('notification.delivered')")
+    browser.value("document.getElementById('failures').focus()")
+    browser.press(" ")
+    assert set(browser.value(events)) == {"attempt.ended", "notification.deadLettered"}
+    put_text(browser, "document.getElementById('contains')", "REFUSING")
+    shown = browser.value(events)
+    put_text(browser, "document.getElementById('contains')", "no such text")
+    assert shown and browser.value(events) == [], shown
+    put_text(browser, "document.getElementById('contains')", " ")
+    press_button(browser, "Pause")
+    number = browser.value("document.getElementById('events').rows.length")
+    api.send("album/2")
+    browser.until("document.querySelector('main [role=status]').textContent.match(/^Paused: [1-9]/)?.length")
+    assert browser.value("document.getElementById('events').rows.length") == number
+    browser.picture(pictures / "live-paused.png")
+    press_button(browser, "Go on")
+    browser.until(f"document.getElementById('events').rows.length > {number}")
+    expect_accessible(browser, "the stream")
+    assert not browser.faults, browser.faults
+
+
+def replay(browser: "Browser", api: API, pictures: Path) -> None:
+    """Dead letters are counted before they are sent again, by a filter."""
+    path = f"/v1/notifications?application={GALLERY}&state=deadLettered&contentId=refused&limit=1000"
+    dead = api.call("GET", path)["notifications"]
+    assert dead
+    browser.open(page(api, "dead", contentId="photo/7"))
+    press_button(browser, "Count only")
+    browser.until("document.getElementById('told').textContent.startsWith('0 would be sent again')")
+    start = "[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Replay all')"
+    assert browser.value(f"{start}.disabled")
+    put_text(browser, labelled("Content id"), "refused")
+    browser.press("Enter")
+    browser.until("location.hash.includes('contentId=refused') && document.querySelector('main tbody')?.rows.length >= 1")
+    press_button(browser, "Count only")
+    browser.until(f"document.getElementById('told').textContent.startsWith('{len(dead)} would be sent again')")
+    assert api.call("GET", "/v1/replays")["replays"] == [], "a count has replayed"
+    press_button(browser, "Replay all")
+    browser.until("document.querySelector('main').innerText.includes('completed')")
+    replays = api.call("GET", "/v1/replays")["replays"]
+    assert [one["replayed"] for one in replays] == [len(dead)], replays
+    expect_accessible(browser, "replays")
+    browser.picture(pictures / "dead-used.png")
+    assert not browser.faults, browser.faults
+
+
+def warn(browser: "Browser", api: API) -> None:
+    """Sessions that can show every content are named, once there are several."""
+    path = f"/v1/applications/{GALLERY}/sessions/second"
+    browser.open(page(api, "sessions"))
+    browser.until("!!document.querySelector('main tbody')")
+    assert not browser.value("!!document.getElementById('open')")
+    api.call("PUT", path, {"endpoint": {"stream": True}})
+    browser.open(page(api, "sessions"))
+    browser.until("document.getElementById('open')?.textContent.startsWith('2 of these 5 sessions can show every content')")
+    assert browser.value("[...document.querySelectorAll('tbody tr')].filter((one) => one.innerText.includes('every content')).length") == 2
+    browser.open(page(api, "route", content="nothing"))
+    browser.until("document.getElementById('open')?.textContent.startsWith('2 of these sessions')")
+    api.call("DELETE", path)
+    assert not browser.faults, browser.faults
 
 
 def use(browser: "Browser", api: API, pictures: Path) -> None:
@@ -151,6 +460,12 @@ def use(browser: "Browser", api: API, pictures: Path) -> None:
         decided = api.send(content)["decision"]["session"]
         assert shown == decided, f"{content}: the page shows {shown}, the next post went to {decided}"
     assert browser.value("document.querySelectorAll('.part.yes, .part.no').length") > 3
+    browser.open(page(api, "route", content="photo/7"))
+    browser.until("!!document.getElementById('winner')")
+    browser.press("Tab")
+    assert browser.value("document.activeElement.className") == "skip"
+    browser.press("Enter")
+    assert browser.value("document.activeElement.id") == "main"
     browser.press("/")
     browser.value("document.activeElement.select()")
     browser.write("photo/8")
@@ -211,10 +526,10 @@ def choose(browser: "Browser", api: API) -> None:
     for application in [OTHER, GALLERY]:
         api.call("PUT", f"/v1/applications/{application}", {})
     browser.open(page(api, "sessions", application=""))
-    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 10"
+    links = "document.querySelectorAll('#nav a[href$=\"application={}\"]').length === 11"
     browser.until(links.format(GALLERY))
     names = browser.value("[...document.querySelectorAll('#applications option')].map((one) => one.value)")
-    assert names == [GALLERY, OTHER], names
+    assert names == [GALLERY, OTHER, SAFE], names
     browser.value("(() => { const one = document.getElementById('application'); one.focus(); one.select(); })()")
     browser.write(OTHER)
     browser.press("Enter")
@@ -249,6 +564,7 @@ def inspect(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None
                 browser.appear(width, height, scheme)
                 browser.open(f"{address}/")
                 browser.until("document.querySelector('main').innerText.includes('No webhook has come yet')")
+                expect_accessible(browser, f"the empty inspector, {name}")
                 browser.picture(pictures / f"inspector-empty-{name}.png")
             browser.appear(1280, 900, "light")
             browser.value("document.getElementById('status').focus(); document.getElementById('status').select()")
@@ -278,6 +594,7 @@ def inspect(browser: "Browser", api: API, routerd: Path, pictures: Path) -> None
                 browser.appear(width, height, scheme)
                 width_of_page = browser.value("document.documentElement.scrollWidth")
                 assert width_of_page <= width, f"the inspector is {width_of_page} wide in {width}"
+                expect_accessible(browser, f"the inspector, {name}")
                 browser.picture(pictures / f"inspector-{name}.png")
             assert not browser.faults, browser.faults
         finally:

@@ -13,7 +13,11 @@ struct ConsoleFile: Sendable {
     /// All files; the first one is the page itself.
     static let all = [
         index, style, base, script("app.js", PackageResources.app_js), script("route.js", PackageResources.route_js),
+        script("ladder.js", PackageResources.ladder_js), script("trial.js", PackageResources.trial_js),
+        script("predicate.js", PackageResources.predicate_js),
         script("notification.js", PackageResources.notification_js), script("lists.js", PackageResources.lists_js),
+        script("overview.js", PackageResources.overview_js), script("plots.js", PackageResources.plots_js),
+        script("traffic.js", PackageResources.traffic_js),
     ]
 
     /// The page of `routerd receive --ui`.

@@ -1,14 +1,16 @@
 // The frame: navigation, the chosen application, and the page of the address.
 import { askForKey, get, h, isLeft, query, toast } from "./base.js";
-import { applications, deadLetters, gates, lanes, live, overview, sessions, sources } from "./lists.js";
+import { applications, gates, lanes, plugins, sessions, sources } from "./lists.js";
 import { notification, notifications } from "./notification.js";
+import { overview } from "./overview.js";
 import { route } from "./route.js";
+import { deadLetters, live } from "./traffic.js";
 
 const pages = {
   route: ["Route", route], lanes: ["Lanes", lanes], notifications: ["Notifications", notifications],
   overview: ["Overview", overview], live: ["Live", live], dead: ["Dead letters", deadLetters],
   sessions: ["Sessions", sessions], sources: ["Sources", sources], gates: ["Gates", gates],
-  applications: ["Applications", applications], notification: [null, notification],
+  plugins: ["Plugins", plugins], applications: ["Applications", applications], notification: [null, notification],
 };
 
 const main = document.getElementById("main");
@@ -38,7 +40,8 @@ async function show() {
     await pages[name][1](content, { ...values, application: values.application ?? choice.value }, signal);
   } catch (fault) {
     if (signal.aborted) return;
-    main.replaceChildren(h("h1", {}, pages[shown][0]), h("p", { class: "bad", role: "alert" }, fault.message));
+    main.replaceChildren(h("h1", {}, pages[shown][0]), h("p", { class: "bad", role: "alert" }, fault.message),
+      h("p", {}, h("button", { type: "button", onclick: show }, "Try again")));
   } finally {
     if (!signal.aborted) main.setAttribute("aria-busy", "false");
   }

@@ -33,6 +33,26 @@ export async function call(method, path, body, signal) {
 
 /** Reads for a page: the request ends with the page, when its signal is aborted. */
 export const get = (path, signal) => call("GET", path, null, signal);
+/** The text of an answer that is no JSON. */
+export async function getText(path, signal) {
+  const answer = await fetch(path, { headers: headers(), credentials: "omit", cache: "no-store", signal });
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  return answer.text();
+}
+/** Runs the latest of several requests after a pause; earlier ones end. */
+export function latest(signal, milliseconds) {
+  let timer;
+  let running;
+  const run = (work) => {
+    run.stop();
+    running = new AbortController();
+    const stop = AbortSignal.any([signal, running.signal]);
+    timer = setTimeout(() => work(stop), milliseconds);
+  };
+  run.stop = () => { clearTimeout(timer); running?.abort(); };
+  signal.addEventListener("abort", run.stop);
+  return run;
+}
 /** Whether a fault is only that a page was left. */
 export const isLeft = (fault) => fault?.name === "AbortError";
 export const at = (...parts) => parts.map(encodeURIComponent).join("/");
@@ -109,11 +129,25 @@ function tick(element) {
 }
 setInterval(() => document.querySelectorAll("[data-until]").forEach(tick), 1000);
 
+// A scroller without links is reached by keyboard too, while it has more to show than fits.
+const overflow = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+  if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+  else target.removeAttribute("tabindex");
+}));
+
+/** A table, scrolled where it is wider than the page. */
+export function scrolled(label, table) {
+  const element = h("div", { class: "scroll", role: "group", "aria-label": label }, table);
+  overflow.observe(element);
+  return element;
+}
+
+/** A body of rows under its heads. */
+export const headed = (heads, body) => scrolled(`Table of ${heads.filter(Boolean).join(", ")}`, h("table", {},
+  h("thead", {}, h("tr", {}, heads.map((head) => (head ? h("th", { scope: "col" }, head) : h("td"))))), body));
+
 export function table(heads, rows, empty) {
-  if (!rows.length) return h("p", { class: "empty" }, empty);
-  return h("div", { class: "scroll" }, h("table", {},
-    h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, rows)));
+  return rows.length ? headed(heads, h("tbody", {}, rows)) : h("p", { class: "empty" }, empty);
 }
 
 export const row = (...cells) => h("tr", {}, cells.map((cell) =>
@@ -137,15 +171,22 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast("Copied.");
   } catch {
-    const field = h("textarea", { "aria-label": "Text to copy", readonly: true, rows: 8 }, text);
-    const dialog = h("dialog", { "aria-labelledby": "copy-title", onclose: () => dialog.remove() },
-      h("form", { method: "dialog" }, h("h2", { id: "copy-title" }, "Copy by hand"),
-        h("p", {}, "The browser does not let this page copy. The text is selected."), field,
-        h("p", { class: "row" }, h("button", {}, "Close"))));
-    document.body.append(dialog);
-    dialog.showModal();
-    field.select();
+    showText("Copy by hand", "The browser does not let this page copy. The text is selected.", text);
   }
+}
+
+/** Shows a text, selected; with `name`, as a file that can be downloaded. */
+export function showText(title, note, text, name) {
+  const field = h("textarea", { "aria-label": title, readonly: true, rows: 12 }, text);
+  const dialog = h("dialog", { "aria-labelledby": "text-title", onclose: () => dialog.remove() },
+    h("form", { method: "dialog" }, h("h2", { id: "text-title" }, title), h("p", {}, note), field,
+      h("p", { class: "row" }, name ? [
+        h("button", { class: "main", type: "button", onclick: () => copy(text) }, "Copy"),
+        h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name }, `Download ${name}`),
+      ] : "", h("button", {}, "Close"))));
+  document.body.append(dialog);
+  dialog.showModal();
+  field.select();
 }
 
 /** Reads the stream until the signal ends it; `fetch`, because an EventSource cannot send a key. */

@@ -1,5 +1,5 @@
 // The page of `routerd receive --ui`: webhooks as they come, the answers to the next ones, and webhooks sent again.
-import { call, copy, doing, h, json, row, time } from "./base.js";
+import { call, copy, doing, h, headed, json, row, scrolled, time } from "./base.js";
 
 const main = document.getElementById("main");
 const told = document.getElementById("told");
@@ -122,7 +122,7 @@ async function open() {
       h("button", { class: "main" }, "Send again"),
       h("button", { type: "button", onclick: () => copy(curl(one)) }, "Copy as curl")),
     answers,
-    h("h3", {}, "Headers"), h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, one.headers.map((header) =>
+    h("h3", {}, "Headers"), scrolled("Headers", h("table", {}, h("tbody", {}, one.headers.map((header) =>
       h("tr", {}, h("th", { scope: "row" }, header.name), h("td", {}, h("code", {}, header.value))))))),
     h("h3", {}, "Body"), ...body(one));
 }
@@ -146,9 +146,8 @@ function curl(one) {
 
 const empty = h("p", { class: "empty" }, "No webhook has come yet. Name ", h("code", {}, `${location.origin}/hook`),
   " as the URL of an endpoint.");
-const scroll = h("div", { class: "scroll", hidden: true }, h("table", {},
-  h("thead", {}, h("tr", {}, ["", "Received", "Type", "Path", "Attempt", "Signature", "Answer"].map((head) =>
-    h("th", { scope: "col" }, head)))), rows));
+const scroll = headed(["", "Received", "Type", "Path", "Attempt", "Signature", "Answer"], rows);
+scroll.hidden = true;
 main.append(
   h("h1", {}, "Webhooks"), plan,
   h("p", { class: "row" }, presets.map(([name, values]) =>

@@ -20,12 +20,12 @@ export async function notifications(content, values, signal, extra = () => []) {
     found.cursor ? h("p", {}, link("notifications", { ...values, cursor: found.cursor }, "Older ones")) : "");
 }
 
-export function list(found) {
+export function list(found, empty = "There is no such notification.") {
   return table(["Received", "State", "Content", "Session", "Reason"], found.map((one) => row(
     link("notification", { id: one.id, application: one.application }, time(one.receivedAt)), state(one.state),
     h("code", {}, one.targetContentIdentifier ?? one.type), one.decision?.session ?? one.session ?? "–",
     h("span", { class: "soft" }, one.reason ?? one.decision?.reason ?? ""))),
-  "There is no such notification.");
+  empty);
 }
 
 export async function notification(content, values, signal) {

@@ -1,8 +1,7 @@
-// Where a notification goes, and why: the sessions as a ladder, best on top.
-import { at, call, copy, curl, doing, get, h, isLeft, link, query, time, toast } from "./base.js";
-
-const can = "canActivateForTargetContentIdentifierPredicate";
-const prefers = "prefersToActivateForTargetContentIdentifierPredicate";
+// Where a notification goes, and why: the sessions as a ladder, best on top, and other conditions and rules tried out.
+import { at, call, copy, curl, doing, get, h, isLeft, link, query, showText, toast } from "./base.js";
+import { ladder, outcome, receiver, verdict } from "./ladder.js";
+import { can, prefers, trials } from "./trial.js";
 
 export async function route(content, values, signal) {
   const payload = values.payload ?? JSON.stringify({ "notification-content-id": values.content ?? "" });
@@ -10,71 +9,101 @@ export async function route(content, values, signal) {
   const id = h("input", { id: "content", value: values.content ?? "", size: 34, spellcheck: "false" });
   const device = h("input", { id: "device", value: values.device ?? "", size: 12 });
   const when = h("input", { id: "at", type: "datetime-local", value: values.when ?? "" });
-  const ladder = h("section", { "aria-live": "polite" });
+  const head = h("section", { "aria-live": "polite", "aria-label": "Decision" });
+  const rules = h("section", { "aria-label": "Rules" });
   const path = (name, more) => `/v1/applications/${at(values.application)}/${name}${query(more)}`;
   const scope = () => ({ device: device.value });
+  const moment = () => (when.value ? { at: new Date(when.value).toISOString() } : {});
+  // The answer about sessions and rules as they are, and the one on show.
+  let base;
+  let current;
+  let inUse = [];
+
+  /** The question of the form, as a trial asks it. */
+  function question() {
+    const notification = { payload: JSON.parse(text.value) };
+    if (base?.targetContentIdentifier) notification.contentId = base.targetContentIdentifier;
+    if (device.value) notification.device = device.value;
+    return { notification, ...moment() };
+  }
+
+  const cards = ladder((session) => {
+    const editor = h("div");
+    return [h("p", {}, h("button", { type: "button", "aria-label": `Edit the conditions of ${session}`,
+      onclick: () => trial.editConditions(session, editor) }, "Edit its conditions")), editor];
+  });
+
+  function show(found) {
+    // Rules leave predicates as they are, and the trial of rules does not show them part by part.
+    const parts = new Map(base.candidates.map((one) => [one.session, one]));
+    const candidates = found.candidates.map(({ ...one }) => {
+      const { canParts, prefersParts } = parts.get(one.session) ?? {};
+      return { canParts, prefersParts, ...one };
+    });
+    current = { ...found, candidates };
+    head.replaceChildren(...verdict(current));
+    cards.show(current, found === base ? null : base);
+  }
+
+  const restore = () => { if (base) show(base); };
+
+  function change(found) {
+    const [before, after] = [receiver(base.decision), receiver(found.decision)];
+    return h("p", {}, before === after ? `This notification still goes to ${after}.`
+      : ["This notification would go to ", h("b", {}, after), `, not to ${before}.`]);
+  }
 
   async function explain() {
     if (!values.application) {
-      ladder.replaceChildren(h("p", { class: "empty" }, "Put an application first: routerd applications put …"));
+      head.replaceChildren(h("p", { class: "empty" }, "There is no application yet: routerd applications put com.example.Gallery '{}'"));
       return;
     }
-    const moment = when.value ? { at: new Date(when.value).toISOString() } : {};
+    trial.close();
     try {
-      const found = await call("POST", path("explain", { ...scope(), parts: "true", ...moment }), text.value, signal);
-      ladder.replaceChildren(...verdict(found), ...found.candidates.map((one) => card(one, found)));
+      base = await call("POST", path("explain", { ...scope(), parts: "true", ...moment() }), text.value, signal);
+      show(base);
+      await showRules();
     } catch (fault) {
       if (isLeft(fault)) return;
-      ladder.replaceChildren(h("p", { class: "bad" }, fault.message));
+      cards.clear();
+      rules.replaceChildren();
+      head.replaceChildren(h("p", { class: "bad", id: "refused" }, fault.message));
     }
   }
 
-  function card(one, found) {
-    const isChosen = one.session === found.decision.session;
-    const editor = h("div");
-    return h("article", { class: `card ${isChosen ? "chosen" : ""}`, "data-session": one.session },
-      h("h3", {}, one.session, " ", h("span", { class: "tag" }, one.tier ?? "no candidate"), " ",
-        isChosen ? h("span", { class: "good" }, "chosen") : h("span", { class: "soft" }, one.reason)),
-      h("p", { class: "soft" }, one.activationState, " · preference ", one.preferenceLevel, " · activated ",
-        time(one.lastActivatedAt)),
-      predicate("can", one.can, one.canParts), predicate("prefers", one.prefers, one.prefersParts),
-      one.verdicts.map((said) => h("p", {}, h("code", {}, said.rule), " ", h("span", {
-        class: said.verdict === "accept" ? "soft" : "wait" }, said.verdict), " ", said.reason ?? "")),
-      h("p", {}, h("button", { type: "button", onclick: () => edit(one, editor) }, "Edit its conditions")), editor);
+  async function showRules() {
+    try {
+      inUse = (await get("/v1/rules", signal)).rules;
+    } catch (fault) {
+      if (isLeft(fault)) return;
+      rules.replaceChildren(h("h2", {}, "Rules"), h("p", { class: "soft" }, fault.message));
+      return;
+    }
+    const added = h("div");
+    rules.replaceChildren(h("h2", {}, "Rules"),
+      inUse.length ? "" : h("p", { class: "soft" }, "No rule is in use: tier, state and recency decide."),
+      ...inUse.map((rule, index) => {
+        const editor = h("div");
+        return h("article", { class: "card", "data-rule": rule.name ?? rule.id },
+          h("h3", {}, rule.name ?? rule.id, " ", rule.mode === "shadow" ? h("span", { class: "tag" }, "shadow") : ""),
+          h("p", {}, h("code", {}, rule.when ?? JSON.stringify(rule)), rule.then ? [" → ", h("b", {}, inJSON(rule.then))] : "",
+            rule.reason ? h("span", { class: "soft" }, ` – ${rule.reason}`) : ""),
+          h("p", {}, h("button", { type: "button", "aria-label": `Edit the rule ${rule.name ?? rule.id}`,
+            onclick: () => trial.editRule(inUse, index, editor) }, "Edit the rule")), editor);
+      }),
+      h("p", {}, h("button", { type: "button", onclick: () => trial.editRule(inUse, inUse.length, added) }, "Try a new rule")), added);
   }
 
-  async function edit(one, place) {
-    const target = `/v1/applications/${at(values.application)}/sessions/${at(one.session)}`;
-    const session = await doing(() => get(target, signal));
-    if (!session) return;
-    const fields = [can, prefers].map((name) => h("textarea", { "aria-label": name, rows: 2, spellcheck: "false" },
-      session.activationConditions[name]));
-    const fault = h("pre", { class: "bad", hidden: true });
-    place.replaceChildren(
-      h("label", {}, "can", fields[0]), h("label", {}, "prefers", fields[1]), fault,
-      h("button", { class: "main", type: "button", onclick: async () => {
-        try {
-          const conditions = { [can]: fields[0].value, [prefers]: fields[1].value };
-          await call("PATCH", target, { activationConditions: conditions });
-          toast(`The conditions of ${one.session} are changed.`);
-          explain();
-        } catch (problem) {
-          fault.hidden = false;
-          fault.textContent = `${problem.message}\n${problem.problem?.caret ?? ""}`;
-        }
-      } }, "Save"));
-    fields[0].focus();
-  }
+  const trial = trials({ application: values.application, question, show, change, restore, explain }, signal);
 
-  async function last() {
-    const list = await get(`/v1/notifications${query({ application: values.application, limit: 50 })}`, signal);
-    const newest = list.notifications.find((one) => one.type === "scene.notification");
-    if (!newest) return toast("There is no notification yet.");
-    const whole = await get(`/v1/notifications/${at(newest.id)}`, signal);
+  async function takeLast() {
+    const list = await get(`/v1/notifications${query({ application: values.application, type: "scene.notification", limit: 1 })}`, signal);
+    if (!list.notifications.length) return toast("There is no notification yet.");
+    const whole = await get(`/v1/notifications/${at(list.notifications[0].id)}`, signal);
     text.value = JSON.stringify(whole.payload, null, 1);
     id.value = whole.targetContentIdentifier ?? "";
     device.value = whole.device ?? "";
-    explain();
+    await explain();
   }
 
   id.addEventListener("input", () => {
@@ -84,11 +113,22 @@ export async function route(content, values, signal) {
   });
   const send = () => doing(async () => {
     const sent = await call("POST", path("notifications", scope()), text.value);
-    ladder.prepend(h("p", { role: "status" }, "Sent: ", link("notification", { id: sent.id }, sent.id), ", to ",
-      h("b", {}, sent.decision.session ?? sent.decision.tier), "."));
+    head.prepend(h("p", { role: "status" }, "Sent: ", link("notification", { id: sent.id, application: values.application }, sent.id),
+      ", to ", h("b", {}, sent.decision.session ?? sent.decision.tier), "."));
   });
-  const share = () => copy(`${location.origin}/console/#/route${query({
-    application: values.application, payload: text.value, device: device.value, when: when.value })}`);
+  const share = () => {
+    const { session, conditions } = trial.open ?? {};
+    const tried = conditions ? { try: session, can: conditions()[can], prefers: conditions()[prefers],
+      level: conditions().preferenceLevel } : {};
+    copy(`${location.origin}/console/#/route${query({
+      application: values.application, payload: text.value, content: id.value, device: device.value, when: when.value, ...tried })}`);
+  };
+  const save = () => doing(async () => {
+    const file = await test(current, question(), values.application, trial.open, inUse, signal);
+    showText("Test of this decision", "A test for the rules' file, run by: routerd rules test route-test.json",
+      JSON.stringify(file, null, 1), "route-test.json");
+  });
+
   content.append(
     h("h1", {}, "Route"),
     h("form", { onsubmit: (event) => { event.preventDefault(); explain(); } },
@@ -96,30 +136,47 @@ export async function route(content, values, signal) {
         h("label", {}, "At", when)),
       h("label", { class: "block" }, "Payload", text),
       h("p", { class: "row" }, h("button", { class: "main" }, "Explain"),
-        h("button", { type: "button", onclick: () => doing(last) }, "Last notification"),
+        h("button", { type: "button", onclick: () => doing(takeLast) }, "Last notification"),
         h("button", { type: "button", onclick: send }, "Send it"),
+        h("button", { type: "button", onclick: save }, "Save as test"),
         h("button", { type: "button", onclick: () =>
           copy(curl("POST", path("notifications", scope()), text.value)) }, "Copy as curl"),
         h("button", { type: "button", onclick: share }, "Copy a link"))),
-    ladder);
+    trial.bar, head, cards.place, rules);
   await explain();
+  if (values.try && base) {
+    const place = cards.place.querySelector(`[data-session="${CSS.escape(values.try)}"] > :last-child`);
+    if (place) await trial.editConditions(values.try, place, values);
+  }
 }
 
-function verdict(found) {
-  const { decision, candidates } = found;
-  const next = candidates.find((one) => one.tier && one.session !== decision.session);
-  const goal = decision.heldUntil ? "held" : decision.dropped ? "dropped" : decision.session ?? "no session";
-  return [
-    h("h2", {}, "Goes to ", h("b", { id: "winner" }, goal), " ", h("span", { class: "tag" }, decision.tier)),
-    h("p", {}, decision.reason, next ? `. The next one is ${next.session}: ${next.reason}.` : ""),
-    h("p", { class: "soft" }, `${candidates.length} of ${found.sessionsInScope} sessions in scope.`),
-  ];
-}
+const inJSON = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-function predicate(side, holds, parts) {
-  if (holds == null) return h("p", { class: "soft" }, side, ": not asked, for no content is named");
-  const shown = (parts ?? []).map((part) => part.holds == null ? part.text : h("span", {
-    class: `part ${part.holds ? "yes" : "no"}`, title: part.holds ? "true" : "false" }, part.text));
-  return h("p", {}, h("span", { class: holds ? "good" : "bad" }, `${side} ${holds ? "✓" : "✗"} `),
-    h("code", {}, shown));
+/** A file for `routerd rules test`: the rules, and a test that expects the decision on show. */
+async function test(found, question, application, trial, inUse, signal) {
+  if (!found) throw new Error("There is no decision to save.");
+  const expected = outcome(found.decision);
+  if (expected === "newSession") throw new Error("A test has no manifest, so it cannot expect a new session.");
+  const all = (await get(`/v1/applications/${at(application)}/sessions?limit=1000`, signal)).sessions;
+  const known = new Map(all.map((one) => [one.id, one]));
+  const now = new Date(question.at ?? Date.now());
+  // A test creates its sessions in the order of the list, and the one created first wins a draw: best first keeps the order.
+  const sessions = found.candidates.filter((one) => known.has(one.session)).map(({ session, lastActivatedAt }) => {
+    const { role, configuration, device, activationState, activationConditions } = known.get(session);
+    const seconds = lastActivatedAt && Math.max(0, Math.round((now - new Date(lastActivatedAt)) / 1000));
+    return {
+      id: session, role, activationState, ...(configuration ? { configuration } : {}), ...(device ? { device } : {}),
+      activationConditions: trial?.session === session ? trial.conditions() : activationConditions,
+      ...(lastActivatedAt ? { activeSecondsAgo: seconds } : {}),
+    };
+  });
+  const { session, heldUntil } = found.decision;
+  return {
+    rules: trial?.rules?.() ?? inUse,
+    tests: [{
+      name: `${found.targetContentIdentifier ?? "no content"} goes to ${session ?? expected}`, at: now.toISOString(), application,
+      notification: question.notification, sessions,
+      expect: { outcome: expected, ...(session ? { session } : {}), ...(heldUntil ? { until: heldUntil } : {}) },
+    }],
+  };
 }
