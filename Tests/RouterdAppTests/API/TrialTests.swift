@@ -1,4 +1,5 @@
 import HTTPTypes
+import Router
 import RouterPlugin
 import Testing
 
