@@ -289,9 +289,16 @@ extension Witness {
                 $0.applications[key.application]?.delivery.lifeCycleEvents
             }
             guard stood.count == 2, events == [true, true] else { continue }
-            let isShownNow = ledger.registrations.isOpen(GateKey(of: session))
-            require(before.isOpen(GateKey(of: stood[0])) || !isShownNow, "gate: \(key) stays hidden")
+            let isShownNow = mayShow(session, ledger.registrations)
+            require(mayShow(stood[0], before) || !isShownNow, "gate: \(key) stays hidden")
         }
+    }
+
+    /// Whether the gate of the session is open, and the application does not cover its scenes in the background.
+    private func mayShow(_ session: SceneSession, _ registrations: Registrations) -> Bool {
+        guard registrations.isOpen(GateKey(of: session)) else { return false }
+        let settings = registrations.applications[session.key.application]?.gates.onboarding
+        return session.isInForeground || settings?.coversInBackground != true
     }
 
     /// When another term begins, or the gate closes, the waiting sessions are told to hide; when it opens, all sessions
