@@ -12,6 +12,7 @@ struct ManifestTests {
         ],
         "routerd.rule.state-floor": ["floor": "background", "atOrBelowPriority": 5],
         "routerd.rule.digest": ["everyMinutes": 15],
+        "routerd.rule.rate-limit": ["perSession": 10, "perContent": 1, "seconds": 60, "then": "hold"],
         "routerd.rule.canary": ["configuration": "Next", "percent": 5],
         "routerd.rule.maintenance": ["devices": ["a"], "until": "2026-01-02T06:00:00Z"],
         "routerd.rule.declared": [

@@ -98,7 +98,7 @@ struct Bench: AsyncParsableCommand {
 }
 
 /// The greatest sizes that a measurement may be asked for.
-private enum Bounds {
+enum Bounds {
     static func check(_ number: Int, _ option: String) throws {
         guard (1...10_000_000).contains(number) else { throw ValidationError("\(option) has to be 1 to 10000000.") }
     }

@@ -62,8 +62,7 @@ struct TrialTests {
     @Test func changesNothing() async throws {
         try await withDaemon { daemon in
             try await fill(daemon)
-            _ = try await daemon.post(about: "photo/1")
-            try await daemon.until { try await daemon.call(.get, "/v1/lanes")["lanes"].asArray?.count == 1 }
+            _ = try await daemon.settled(try await daemon.post(about: "photo/1").id)
             let before = try await daemon.session("photos").bytes
             let explained = try await daemon.call(
                 .post, "\(TestDaemon.gallery)/explain", #"{"notification-content-id":"photo/1"}"#)
