@@ -91,6 +91,7 @@ struct ProcessRuleTests {
         "routerd.rule.quiet-hours": #"{"start":"22:00","end":"07:00"}"#,
         "routerd.rule.digest": #"{"everyMinutes":15}"#,
         "routerd.rule.canary": #"{"configuration":"Canary","percent":10}"#,
+        "routerd.rule.rate-limit": #"{"perSession":10}"#,
     ]
 
     @Test(arguments: BuiltInPlugins.all.rules.filter { !$0.isRepeatable }.map(\.id.text))
