@@ -64,7 +64,7 @@ test-fast: check build-tests  ## Check the style, then run the tests that stay w
 test: check build-tests  ## Everything that a change must pass: the fast tests, the binary, the README, senders, chaos, allocations.
 	$(TEST) --skip "$(BINARY)|$(TRANSPORT)"
 	$(TEST) --filter "$(TRANSPORT)"
-	$(TEST) --filter "$(BINARY)"
+	$(TEST) --filter "$(BINARY)" --experimental-maximum-parallelization-width 8
 	$(MAKE) check-benchmarks
 	$(MAKE) check-readme
 	$(MAKE) check-example
