@@ -11,12 +11,12 @@ exec unshare --mount bash -euo pipefail -s "$package" <<'INSIDE'
 package=$1
 stage=$(mktemp -d)
 mount -t tmpfs routerd-deb "$stage"
-mkdir "$stage"/{upper,work,root}
-mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" "$stage/root"
-mount --bind /proc "$stage/root/proc"
-mount --bind /dev "$stage/root/dev"
-cp "$package" "$stage/root/routerd.deb"
-chroot "$stage/root" bash -euo pipefail -s <<'ROOT'
+mkdir "$stage"/{upper,work,system}
+mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" "$stage/system"
+mount --bind /proc "$stage/system/proc"
+mount --bind /dev "$stage/system/dev"
+cp "$package" "$stage/system/routerd.deb"
+chroot "$stage/system" bash -euo pipefail -s <<'ROOT'
 dpkg --install /routerd.deb
 systemd-analyze verify routerd.service
 getent passwd routerd
