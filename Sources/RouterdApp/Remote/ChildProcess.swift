@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import RouterPlugin
 
-/// A plugin's process behind its supervisor, and the pipes to it. Everything happens on one queue; no thread waits for the
-/// process, so that nothing is left behind by one that ignores its end.
+/// A plugin's process behind its supervisor, and the pipes to it. Everything happens on one queue, but for a thread that waits
+/// for the end of the supervisor, which no plugin can ignore.
 final class ChildProcess {
     enum Event {
         case bytes([UInt8])
@@ -19,7 +19,6 @@ final class ChildProcess {
     }
 
     private static let environmentPath = "/usr/local/bin:/usr/bin:/bin"
-    private let pid: pid_t
     private let queue: DispatchQueue
     private let input: Int32
     private let lifeline: Int32
@@ -27,6 +26,8 @@ final class ChildProcess {
     private let errors: PipeReader
     /// Waits for room in the pipe; suspended while nothing has to be sent.
     private let room: any DispatchSourceWrite
+    /// Takes a byte when the supervisor has ended.
+    private let ending: PipeReader
     private var isWaitingForRoom = false
     private var unsent: [UInt8] = []
     private var isClosed = false
@@ -51,7 +52,7 @@ final class ChildProcess {
     init?(_ launch: Launch, on queue: DispatchQueue, events: @escaping @Sendable (Event) -> Void) {
         signal(SIGPIPE, SIG_IGN)
         var pipes: [(read: Int32, write: Int32)] = []
-        for _ in 0..<4 {
+        for _ in 0..<5 {
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0 else {
                 for pipe in pipes { close(pipe.read); close(pipe.write) }
@@ -63,21 +64,40 @@ final class ChildProcess {
         // Standard input, output and error, and the pipe whose end ends the supervisor.
         let theirs = [pipes[0].read, pipes[1].write, pipes[2].write, pipes[3].read]
         let ours = [pipes[0].write, pipes[1].read, pipes[2].read, pipes[3].write]
-        let started = Self.spawn(launch, descriptors: theirs)
-        for end in theirs { close(end) }
+        // The thread that waits has a descriptor of its own for the pipe by which it tells the end: neither side closes that of
+        // the other.
+        let ended = pipes[4]
+        let told = Glibc.fcntl(ended.write, F_DUPFD_CLOEXEC, 0)
+        let started = told < 0 ? nil : Self.spawn(launch, descriptors: theirs)
+        for end in [theirs[0], theirs[3]] { close(end) }
         guard let started else {
-            for end in ours { close(end) }
+            for end in ours + [theirs[1], theirs[2], ended.read, ended.write, told] { close(end) }
             return nil
         }
-        for end in ours { _ = Glibc.fcntl(end, F_SETFL, O_NONBLOCK) }
-        pid = started
+        for end in ours + [ended.read] { _ = Glibc.fcntl(end, F_SETFL, O_NONBLOCK) }
         self.queue = queue
         (input, lifeline) = (ours[0], ours[3])
-        output = PipeReader(ours[1], on: queue) { bytes in events(bytes.map { .bytes($0) } ?? .ended) }
-        errors = PipeReader(ours[2], on: queue, isPausing: true) { bytes in if let bytes { events(.log(bytes)) } }
+        output = PipeReader(ours[1], theirs[1], on: queue) { events(.bytes($0)) }
+        errors = PipeReader(ours[2], theirs[2], on: queue, isPausing: true) { events(.log($0)) }
+        ending = PipeReader(ended.read, ended.write, on: queue) { [output, errors] _ in
+            output.finish()
+            errors.finish()
+            events(.ended)
+        }
         room = DispatchSource.makeWriteSource(fileDescriptor: input, queue: queue)
         room.setEventHandler { [weak self] in self?.flush() }
         room.setCancelHandler { [input] in close(input) }
+        Self.wait(for: started, then: told)
+    }
+
+    /// Waits for the end of a supervisor on a thread, and tells it by a byte.
+    private static func wait(for pid: pid_t, then told: Int32) {
+        DispatchQueue(label: "routerd.plugin.end").async {
+            var status: Int32 = 0
+            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+            _ = write(told, [0], 1)
+            close(told)
+        }
     }
 
     /// Sends bytes when those before them have been sent.
@@ -97,12 +117,7 @@ final class ChildProcess {
         errors.cancel()
         room.cancel()
         if !isWaitingForRoom { room.resume() }
-        // The supervisor ends at once, and is not waited for here.
-        let pid = pid
-        DispatchQueue(label: "routerd.plugin.end").async {
-            var status: Int32 = 0
-            while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        }
+        ending.cancel()
     }
 
     private func flush() {
@@ -147,24 +162,45 @@ final class ChildProcess {
     }
 }
 
-/// Takes bytes from a pipe as they come, and nil at the end. The next bytes are taken when the queue has dealt with the last ones.
+/// Takes bytes from a pipe as they come. The next bytes are taken when the queue has dealt with the last ones.
+///
+/// The reader keeps the other end of its pipe open as long as its source watches the pipe, so that the source never sees a
+/// hang-up: libdispatch unregisters a source that has hung up on the source's queue while its own thread may still walk the
+/// sources of the descriptor (`_dispatch_event_merge_fd` in event_epoll.c), and the process ends by a bad pointer.
 private final class PipeReader {
     private static let bytesAtOnce = 64 * 1024
     private static let pauseMilliseconds = 10
+    /// A pipe holds 64 KiB unless it was made larger.
+    private static let readsAtEnd = 16
     private let descriptor: Int32
     private let queue: DispatchQueue
     private let source: any DispatchSourceRead
-    private let take: ([UInt8]?) -> Void
+    private let take: ([UInt8]) -> Void
     private let isPausing: Bool
     private var pause: (any DispatchSourceTimer)?
 
     /// - Parameter isPausing: Whether it takes bytes at most a hundred times in a second.
-    init(_ descriptor: Int32, on queue: DispatchQueue, isPausing: Bool = false, _ take: @escaping ([UInt8]?) -> Void) {
+    init(
+        _ descriptor: Int32, _ other: Int32, on queue: DispatchQueue, isPausing: Bool = false,
+        _ take: @escaping ([UInt8]) -> Void
+    ) {
         (self.descriptor, self.queue, self.isPausing, self.take) = (descriptor, queue, isPausing, take)
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { [weak self] in self?.read() }
-        source.setCancelHandler { close(descriptor) }
+        source.setCancelHandler {
+            close(descriptor); close(other)
+        }
         source.resume()
+    }
+
+    /// Takes what is left in the pipe, and no more than it holds.
+    func finish() {
+        guard !source.isCancelled else { return }
+        for _ in 0..<Self.readsAtEnd {
+            guard let bytes = next() else { break }
+            take(bytes)
+        }
+        cancel()
     }
 
     /// Takes no more; the pipe is closed.
@@ -175,19 +211,17 @@ private final class PipeReader {
     }
 
     private func read() {
-        guard !source.isCancelled else { return }
-        var found = 0
+        guard !source.isCancelled, let bytes = next() else { return }
+        if isPausing { rest() }
+        take(bytes)
+    }
+
+    /// The next bytes; nil if there are none.
+    private func next() -> [UInt8]? {
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.bytesAtOnce) { buffer, count in
-            found = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            count = max(0, found)
+            count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
         }
-        if found > 0 {
-            if isPausing { rest() }
-            take(bytes)
-        } else if found == 0 || (errno != EINTR && errno != EAGAIN) {
-            source.cancel()
-            take(nil)
-        }
+        return bytes.isEmpty ? nil : bytes
     }
 
     private func rest() {
