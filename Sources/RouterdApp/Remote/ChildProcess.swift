@@ -193,7 +193,7 @@ private final class PipeReader {
         source.resume()
     }
 
-    /// Takes what is left in the pipe, and no more than it holds.
+    /// Takes the rest of the bytes, at most as many as a pipe holds, and no more after them.
     func finish() {
         guard !source.isCancelled else { return }
         for _ in 0..<Self.readsAtEnd {
