@@ -126,6 +126,8 @@ package struct Daemon: Sendable {
                 .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
                 .init(service: LookService(recovered: recovered)),
                 .init(service: SupervisorService(supervisor: supervisor, recovered: recovered)), contradictions,
+                // The last service is the first to stop.
+                .init(service: AttemptService(recovered: recovered)),
             ],
             gracefulShutdownSignals: signals, logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .milliseconds(3 * DaemonLimits.drainMilliseconds)
@@ -243,6 +245,17 @@ package struct Daemon: Sendable {
     }
 }
 
+/// The beginning of attempts as a service: from a signal on, no attempt begins while connections of clients are still
+/// being closed.
+private struct AttemptService: Service {
+    let recovered: Recovered<EngineHost>
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await recovered.value?.stopStarting()
+    }
+}
+
 /// The engine as a service: recovers at start; at the end lets running attempts finish and commits their outcomes.
 private struct EngineService: Service {
     let recovered: Recovered<EngineHost>
@@ -253,6 +266,7 @@ private struct EngineService: Service {
         try await cancelWhenGracefulShutdown { try await start() }
         guard let host = recovered.value else { return }
         try? await gracefulShutdown()
+        // The recovery may have ended after the signal.
         await host.stopStarting()
         await transport.shutdown(gracePeriodMilliseconds: DaemonLimits.drainMilliseconds)
         await host.drained()
