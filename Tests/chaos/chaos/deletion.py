@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from random import Random
 
 from chaos import clock
-from chaos.client import API
+from chaos.client import API, Answer
 from chaos.daemon import Daemon
 from chaos.options import Options, Result
 from chaos.shares import DEAD_ENDPOINT
@@ -93,12 +93,17 @@ def strike(daemon: Daemon, random: Random) -> str:
         raise clock.Failure(f"the deletion is answered with {response.status} {told!r}")
     time.sleep(random.random() * LATEST_KILL_SECONDS)
     try:
-        is_over = api.call("GET", f"/v1/applications/{APPLICATION}").status == 404
+        has_ended = api.call("GET", f"/v1/applications/{APPLICATION}").status == 404
     except (OSError, http.client.HTTPException, ValueError):
-        is_over = False
+        has_ended = False
     api.close()
     daemon.kill()
-    return "after the end" if is_over else "in between"
+    return "after the end" if has_ended else "in between"
+
+
+def is_over(method: str, path: str, answer: Answer) -> bool:
+    """Whether the answer is that to a name which is free: 404, or 201 for a PUT of the application itself."""
+    return answer.status == (201 if (method, path) == ("PUT", "") else 404)
 
 
 def went_on(api: API, total: int, death: str) -> Iterator[str]:
@@ -114,8 +119,11 @@ def went_on(api: API, total: int, death: str) -> Iterator[str]:
         for method, path, body in (
                 ("POST", "/notifications", LINE), ("PUT", "", b"{}"), ("PUT", "/sessions/s1", b"{}")):
             answer = api.call(method, application + path, body)
-            if api.call("GET", application).status == 200 and (answer.status, answer.body.get("code")) != (
-                    409, "application-deleting"):
+            if is_over(method, path, answer):
+                # The deletion ended before the request; a PUT has made a new application then.
+                api.call("DELETE", application)
+                break
+            if (answer.status, answer.body.get("code")) != (409, "application-deleting"):
                 yield f"{method} {path} is answered with {answer.status} {answer.body.get('code')} meanwhile"
     if (answer := api.call("POST", f"/v1/applications/{OTHER}/notifications", LINE)).status != 202:
         yield f"another application is answered with {answer.status} {answer.body}"
