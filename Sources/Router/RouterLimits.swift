@@ -86,7 +86,7 @@ package enum RouterLimits {
     /// Time before a doubted clock is trusted without an operator's word, in milliseconds: a day.
     package static let clockDoubtMilliseconds: Int64 = 24 * 60 * 60 * 1000
     /// How long the daemon tries to tell the scene of a discarded session, in milliseconds.
-    package static let farewellMilliseconds: Int64 = 60_000
+    package static let discardGraceMilliseconds: Int64 = 60_000
     /// How long the daemon asks the delegate for the configuration of a new session, in milliseconds.
     package static let configurationMilliseconds: Int64 = 15_000
     /// Maximum number of discarded sessions in one event for the delegate.

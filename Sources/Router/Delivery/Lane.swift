@@ -8,8 +8,8 @@ package struct QueuedDelivery: Hashable, Sendable {
     package var payload: MessagePayload?
     /// Whether its end is being committed: it has expired, or was recalled.
     package var isEnding = false
-    /// Whether it is misaddressed: it names a device, and its session has moved to another one.
-    package var isAstray = false
+    /// Whether it names a device, and its session has moved to another one.
+    package var isMisaddressed = false
 
     package var isEvent: Bool { notification.event != nil }
 
@@ -37,7 +37,7 @@ package struct QueuedDelivery: Hashable, Sendable {
 
 extension UnsettledNotification {
     /// Whether it names another device than `place`. Events are for their session on any device.
-    func isAstray(on place: DeviceID?) -> Bool { event == nil && device != nil && device != place }
+    func isMisaddressed(on place: DeviceID?) -> Bool { event == nil && device != nil && device != place }
 }
 
 /// The ordered queue of deliveries of one session.
@@ -78,7 +78,7 @@ package struct Lane: Sendable {
     package var urgency: Priority? { tally.urgency }
 
     /// Whether deliveries may have to move: the session is gone, is about to go, or is on another device.
-    var isLeft: Bool { isClosed || isLeaving || tally.astray > 0 }
+    var isLeft: Bool { isClosed || isLeaving || tally.misaddressed > 0 }
 
     /// Whether a waiting delivery has to move to another lane.
     package var needsDraining: Bool { isLeft && queue.contains(where: hasToGo) }
@@ -86,7 +86,7 @@ package struct Lane: Sendable {
     /// Whether the delivery can no longer start in this lane.
     private func hasToGo(_ delivery: QueuedDelivery) -> Bool {
         delivery.machine.isWaiting && !delivery.isEnding
-            && (isClosed || isLeaving && !delivery.isEvent || delivery.isAstray)
+            && (isClosed || isLeaving && !delivery.isEvent || delivery.isMisaddressed)
     }
 
     /// At most `limit` deliveries that have to move to another lane, first ones first.
@@ -125,9 +125,9 @@ package struct Lane: Sendable {
     /// The session is on that device now: notifications that name another device have to move.
     mutating func move(to device: DeviceID?) {
         for index in queue.indices {
-            queue.update(at: index) { $0.isAstray = $0.notification.isAstray(on: device) }
+            queue.update(at: index) { $0.isMisaddressed = $0.notification.isMisaddressed(on: device) }
         }
-        tally.astray = queue.count(where: \.isAstray)
+        tally.misaddressed = queue.count(where: \.isMisaddressed)
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
@@ -290,14 +290,14 @@ package struct Lane: Sendable {
         if isLeaving || isGated, !hasEvents { return (nil, nil) }
         var retryAt: Timestamp?
         var overtaken = 0
-        var isBehindAstray = false
+        var isBehindMisaddressed = false
         for index in queue.indices where queue.read(at: index, { $0.machine.isWaiting && !$0.isEnding }) {
-            let (isEvent, isAstray) = queue.read(at: index) { ($0.isEvent, $0.isAstray) }
-            if isAstray { isBehindAstray = true }
-            if isLeaving || isGated || isAstray, !isEvent { continue }
+            let (isEvent, isMisaddressed) = queue.read(at: index) { ($0.isEvent, $0.isMisaddressed) }
+            if isMisaddressed { isBehindMisaddressed = true }
+            if isLeaving || isGated || isMisaddressed, !isEvent { continue }
             // A delivery of this lane does not go before one that is about to be decided again: that one may stay in
             // this lane as well.
-            if isBehindAstray, !isEvent { return (nil, retryAt) }
+            if isBehindMisaddressed, !isEvent { return (nil, retryAt) }
             if isEvent, inFlight > 0 { return (nil, retryAt) }
             let (attempts, notBefore) = queue.read(at: index) {
                 ($0.machine.progress.attempts, $0.machine.progress.notBefore)

@@ -9,7 +9,7 @@ struct LaneTally: Sendable {
     private(set) var discards = 0
     private(set) var openings = 0
     /// Deliveries that have to move to another lane as soon as they are not under way.
-    var astray = 0
+    var misaddressed = 0
     /// Deliveries with an expiration time.
     private(set) var expiring = 0
 
@@ -30,7 +30,7 @@ struct LaneTally: Sendable {
         if delivery.isEvent { events += step }
         if delivery.isDiscard { discards += step }
         if delivery.isOpening { openings += step }
-        if delivery.isAstray { astray += step }
+        if delivery.isMisaddressed { misaddressed += step }
         if case .at = delivery.notification.expiration { expiring += step }
     }
 }

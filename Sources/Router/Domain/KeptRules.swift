@@ -40,6 +40,18 @@ package struct RuleSetDraft: Sendable {
         guard let kept else { return false }
         return kept.origin == origin && kept.document == document
     }
+
+    /// Plans that the rules take the place of those in use; nothing changes if they are the same.
+    func put(replacing used: KeptRules?, in plan: inout PlanDraft) {
+        plan.reads.append(.rules)
+        if let used, isSame(as: used) {
+            plan.reply = .rules(used)
+            return
+        }
+        let kept = KeptRules(version: (used?.version ?? 0) + 1, origin: origin, document: document)
+        plan.changes.append(.putRules(UsedRules(kept, rules)))
+        plan.reply = .rules(kept)
+    }
 }
 
 /// Rules with the record that the store keeps of them, by which they are compared.

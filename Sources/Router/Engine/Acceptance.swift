@@ -205,6 +205,15 @@ extension Receipt {
 }
 
 extension AcceptRequest {
+    /// The refusal of a request whose device does not meet its demand.
+    func refusalOfDevice(in tenant: Tenant, among tenants: [ApplicationID: Tenant]) -> Refusal? {
+        guard deviceDemand != .none, let device else { return nil }
+        if tenant.isRetired(device) { return .retiredDevice(since: tenant.retirement(of: device)) }
+        guard deviceDemand == .registered, !tenant.hasSessions(for: device) else { return nil }
+        let mayAsk = tenants.count <= RouterLimits.applicationsAsked
+        return .unknownDevice(isElsewhere: mayAsk && tenants.values.contains { $0.hasSessions(for: device) })
+    }
+
     /// Whether the request is refused by applications that require content ids. A replay was accepted before.
     package var lacksContentID: Bool {
         replayOf == nil && notification.kind == .notification && notification.contentID == nil

@@ -201,10 +201,10 @@ extension Engine {
         } else if known?.leaseExpiresAt != nil {
             timers.cancel(.lease(session.key))
         }
-        reviewConnection(of: session.key)
+        planner.consumers.review(session.key, in: tenants[session.key.application])
         if session.activationState != .unattached { watchPresence(of: session, at: planner.latestTime) }
-        if let end = session.farewellEndsAt {
-            timers.set(.farewell(session.key), at: end)
+        if let end = session.discardEndsAt {
+            timers.set(.discard(session.key), at: end)
             planner.leave(session.key)
             closed.insert(session.key)
         } else if session.disabled == nil {
@@ -218,8 +218,8 @@ extension Engine {
     private mutating func remove(_ session: SessionKey, _ closed: inout Set<SessionKey>) {
         tenants[session.application]?.remove(session.session)
         timers.cancel(.lease(session))
-        timers.cancel(.farewell(session))
-        reviewConnection(of: session)
+        timers.cancel(.discard(session))
+        planner.consumers.review(session, in: tenants[session.application])
         planner.close(session)
         closed.insert(session)
     }
@@ -260,11 +260,11 @@ extension Engine {
         let isOpen =
             session.isDelegate ? tenant?.application.delegate != nil : scene.map { $0.disabled == nil } ?? false
         var delivery = QueuedDelivery(notification, payload: payload)
-        delivery.isAstray = scene.map { notification.isAstray(on: $0.device) } ?? false
+        delivery.isMisaddressed = scene.map { notification.isMisaddressed(on: $0.device) } ?? false
         planner.enqueue(delivery, in: key, sessionExists: isOpen)
         let isLeaving = tenant?.discarded[session] != nil
         if isLeaving { planner.leave(key) }
-        if !isOpen || isLeaving || delivery.isAstray { closed.insert(key) }
+        if !isOpen || isLeaving || delivery.isMisaddressed { closed.insert(key) }
     }
 }
 

@@ -53,7 +53,10 @@ extension Engine {
             guard let step else { break }
             switch step {
             case .attempt(let key, let delivery, let number):
-                attempts.append(attempt(delivery, number, key, at: now))
+                guard let tenant = tenants[key.application] else {
+                    preconditionFailure("An open lane without an application: \(key).")
+                }
+                attempts.append(AttemptStart(of: delivery, number, in: key, planner.lanes, tenant, at: now))
             case .ended(let sequence): followUps.append(.end(sequence))
             case .wake(let key, let time): timers.set(.lane(key), at: time)
             case .wakeEndpoint(let key, let time): timers.set(.endpoint(key), at: time)
@@ -84,12 +87,12 @@ extension Engine {
                 }
             case .passcode(let key): if lockIsDue(key, at: now) { followUps.append(.lock(key)) }
             case .presence(let key): if let followUp = presenceIsDue(key, at: now) { followUps.append(followUp) }
-            case .farewell(let key):
+            case .discard(let key):
                 // A session that was discarded under the same name since has a timer of its own.
                 if mayFinishDiscard(key, at: now) {
                     followUps.append(.finishDiscard(key))
                 } else {
-                    remindOfFarewell(key)
+                    setDiscardTimer(key)
                 }
             }
         }
@@ -99,48 +102,49 @@ extension Engine {
     /// When `due` has follow-ups again; nil if no timer is set.
     package var nextDue: Timestamp? { timers.nextDue }
 
-    private func attempt(
-        _ delivery: QueuedDelivery, _ number: Int, _ key: SessionKey, at now: Timestamp
-    ) -> AttemptStart {
-        guard let tenant = tenants[key.application], let endpoint = tenant.endpoint(ofReceiver: key.session) else {
-            preconditionFailure("An open lane without a receiver: \(key).")
-        }
-        var attempt = AttemptStart(
-            notification: delivery.notification, number: number, receiver: key, session: tenant.scene(key.session),
-            endpoint: endpoint, keys: endpoint.keys.signing(at: now),
-            timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
-        if delivery.notification.event == nil { meet(&attempt, in: tenant) }
-        return attempt
-    }
-
-    /// The session as the notification finds it at its place in the lane.
-    private func meet(_ attempt: inout AttemptStart, in tenant: Tenant) {
-        guard var session = attempt.session else { return }
-        if let next = planner.lanes[attempt.receiver]?.nextStep(after: attempt.notification.sequence),
-            let state = next.kind.leaves
-        {
-            session.activationState = state
-            if next.kind == .willConnect { attempt.connects = next.number }
-        } else if session.activationState == .unattached, tenant.application.delivery.lifeCycleEvents {
-            attempt.connects = session.connection.nextConnect
-        }
-        attempt.session = session
-    }
-
     /// Whether the last step of a discard may be made.
     func mayFinishDiscard(_ key: SessionKey, at now: Timestamp) -> Bool {
-        guard let end = tenants[key.application]?.discarded[key.session]?.farewellEndsAt else { return false }
+        guard let end = tenants[key.application]?.discarded[key.session]?.discardEndsAt else { return false }
         return end <= now || planner.lanes[key]?.hasEvents != true
     }
 
-    private mutating func remindOfFarewell(_ key: SessionKey) {
-        guard let end = tenants[key.application]?.discarded[key.session]?.farewellEndsAt else { return }
-        timers.set(.farewell(key), at: end)
+    private mutating func setDiscardTimer(_ key: SessionKey) {
+        guard let end = tenants[key.application]?.discarded[key.session]?.discardEndsAt else { return }
+        timers.set(.discard(key), at: end)
     }
 
     /// The meanings that an application gives to answers; none for an application that is gone.
     package func statuses(of application: ApplicationID) -> StatusTable {
         tenants[application]?.application.delivery.statuses ?? StatusTable()
+    }
+}
+
+extension AttemptStart {
+    /// - Precondition: The receiver has an endpoint.
+    fileprivate init(
+        of delivery: QueuedDelivery, _ number: Int, in key: SessionKey, _ lanes: LaneTable, _ tenant: Tenant,
+        at now: Timestamp
+    ) {
+        guard let endpoint = tenant.endpoint(ofReceiver: key.session) else {
+            preconditionFailure("An open lane without a receiver: \(key).")
+        }
+        self.init(
+            notification: delivery.notification, number: number, receiver: key, session: tenant.scene(key.session),
+            endpoint: endpoint, keys: endpoint.keys.signing(at: now),
+            timeoutSeconds: tenant.application.delivery.timeoutSeconds, payload: delivery.payload)
+        if delivery.notification.event == nil { meet(lanes[key], in: tenant) }
+    }
+
+    /// The session as the notification finds it at its place in the lane.
+    private mutating func meet(_ lane: Lane?, in tenant: Tenant) {
+        guard var session else { return }
+        if let next = lane?.nextStep(after: notification.sequence), let state = next.kind.leaves {
+            session.activationState = state
+            if next.kind == .willConnect { connects = next.number }
+        } else if session.activationState == .unattached, tenant.application.delivery.lifeCycleEvents {
+            connects = session.connection.nextConnect
+        }
+        self.session = session
     }
 }
 

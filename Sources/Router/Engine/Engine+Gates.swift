@@ -15,13 +15,6 @@ extension Engine {
     /// The notifications that wait for a gate; nil if there are none.
     func gated(at key: GateKey) -> HeldNotifications? { tenants[key.application]?.gates.gated(at: key.device) }
 
-    /// The gates of an application that have a history or notifications behind them, in order.
-    package func gates(of id: ApplicationID) -> [OnboardingGate] {
-        guard let tenant = tenants[id], tenant.application.gates.onboarding != nil else { return [] }
-        let waiting = tenant.gatesWithGated.filter { tenant.gates.gate(of: $0.device) == nil }
-        return (tenant.gates.all + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
-    }
-
     /// The lock of an application on a device; one without a history has no passcode.
     package func passcodeLock(_ key: GateKey) -> PasscodeLock {
         tenants[key.application]?.lock(of: key.device) ?? PasscodeLock(key)
@@ -44,7 +37,9 @@ extension Engine {
         let before = tenants[id]?.gates.gate(of: device)
         let wasOpen = before?.isOpen == true
         tenants[id]?.gates.put(gate)
-        if gate.state == .resetting, before?.state != .resetting { mistrustAnswers(at: gate.key) }
+        if gate.state == .resetting, before?.state != .resetting {
+            tenants[id]?.markAskedBeforeReset(at: device, planner)
+        }
         guard gate.isOpen != wasOpen, let tenant = tenants[id] else { return }
         // Notifications in lanes may go on; or they rest from now on, and the events behind them go past them.
         guard let device else {
@@ -55,19 +50,6 @@ extension Engine {
             planner.wake(SessionKey(application: id, session: session))
             return true
         }
-    }
-
-    /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.
-    private mutating func mistrustAnswers(at gate: GateKey) {
-        guard let sessions = tenants[gate.application]?.sessions.values else { return }
-        var asked: [NotificationSequence] = []
-        for session in sessions where session.device == gate.device {
-            guard let queue = planner.lanes[session.key]?.queue else { continue }
-            asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
-        }
-        let marked = tenants[gate.application]?.deliveries.askedBeforeReset ?? []
-        let settled = marked.filter { planner.lane(of: $0) == nil }
-        tenants[gate.application]?.deliveries.markAskedBeforeReset(asked, forgetting: settled)
     }
 
     /// Applies a lock as it was committed.

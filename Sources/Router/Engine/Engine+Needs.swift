@@ -44,7 +44,7 @@ extension Engine {
     private func needs(_ attempt: FinishedAttempt) -> [Lookup] {
         guard let delivery = planner.delivery(attempt.sequence) else { return [] }
         switch delivery.notification.event?.kind {
-        case .configurationForConnecting: return needs(factsOf: delivery)
+        case .configurationForConnecting: return delivery.neededFacts
         case .didDiscardSceneSessions:
             let statuses = statuses(of: delivery.notification.application)
             // A set that the delegate fails to take joins the next one.
@@ -58,11 +58,11 @@ extension Engine {
 
     private func needs(_ followUp: FollowUp) -> [Lookup] {
         switch followUp {
-        case .end(let sequence): planner.delivery(sequence).map(needs(factsOf:)) ?? []
+        case .end(let sequence): planner.delivery(sequence)?.neededFacts ?? []
         case .release(let sequence): held(sequence).map(settings.pipeline.needs(rerouting:)) ?? []
         case .drain(let key):
             planner.lanes[key]?.outgoing(limit: settings.moveLimit).flatMap { delivery in
-                delivery.isEvent ? needs(factsOf: delivery) : settings.pipeline.needs(rerouting: delivery.notification)
+                delivery.isEvent ? delivery.neededFacts : settings.pipeline.needs(rerouting: delivery.notification)
             } ?? []
         case .releaseGated(let key):
             gated(at: key)?.first(settings.moveLimit).flatMap {
@@ -76,26 +76,34 @@ extension Engine {
         }
     }
 
-    /// Of a session that may come by its configuration: the options with which it is to connect.
     private func needs(questionAbout key: SessionKey) -> [Lookup] {
-        guard session(key)?.awaitsConfiguration == true,
-            let sequence = tenants[key.application]?.deliveries.pendingConfiguration(of: key)
-        else { return [] }
-        return planner.delivery(sequence).map(needs(factsOf:)) ?? []
+        scenes(key.application)?.needs(questionAbout: key.session) ?? []
     }
 
-    /// Of a session that is about to be gone: the set of sessions that waits for the delegate, which it joins.
-    private func needs(endOf key: SessionKey) -> [Lookup] {
-        guard let application = tenants[key.application]?.application, application.delivery.lifeCycleEvents,
-            application.delegate != nil, let lane = planner.lanes[.delegate(of: key.application)], lane.hasDiscards,
-            let last = lane.queue.last, last.isDiscard, last.machine.isWaiting
+    private func needs(endOf key: SessionKey) -> [Lookup] { scenes(key.application)?.needsOfEnd ?? [] }
+}
+
+extension SceneLifeCycle {
+    /// The facts about a session that may come by its configuration: the options with which it is to connect.
+    fileprivate func needs(questionAbout id: SessionID) -> [Lookup] {
+        guard tenant.sessions[id]?.awaitsConfiguration == true,
+            let sequence = tenant.deliveries.pendingConfiguration(of: key(id))
         else { return [] }
-        return needs(factsOf: last)
+        return lanes.delivery(sequence)?.neededFacts ?? []
     }
 
-    /// Of an event, unless memory has its payload.
-    private func needs(factsOf delivery: QueuedDelivery) -> [Lookup] {
-        guard delivery.isEvent, delivery.payload == nil else { return [] }
-        return [.payload(delivery.notification.sequence)]
+    /// The facts about a session that is about to be gone: the set of sessions that waits for the delegate, which it joins.
+    fileprivate var needsOfEnd: [Lookup] {
+        guard application.delivery.lifeCycleEvents, application.delegate != nil, let lane = lanes[.delegate(of: id)],
+            lane.hasDiscards, let last = lane.queue.last, last.isDiscard, last.machine.isWaiting
+        else { return [] }
+        return last.neededFacts
+    }
+}
+
+extension QueuedDelivery {
+    /// The facts about an event, unless memory has its payload.
+    fileprivate var neededFacts: [Lookup] {
+        isEvent && payload == nil ? [.payload(notification.sequence)] : []
     }
 }

@@ -25,8 +25,8 @@ extension Engine {
         case .deleteSource(let id): catalog.delete(id, in: &plan)
         case .rotateSourceSecret(let id, let secret, let overlap, let once):
             try catalog.rotate(id, secret: secret, overlapSeconds: overlap, once: once, in: &plan)
-        case .applySet(let draft): try apply(draft, in: &plan)
-        case .putRules(let draft): put(draft, in: &plan)
+        case .applySet(let draft): try SetPlanner(engine: self, draft: draft).apply(in: &plan)
+        case .putRules(let draft): draft.put(replacing: keptRules, in: &plan)
         case .putApplication(let draft):
             let id = draft.application.id
             if deletions[id] != nil { return plan.refuse(.applicationDeleting(id)) }
@@ -47,27 +47,18 @@ extension Engine {
         case .resume(let key): resume(key, in: &plan)
         case .attachConsumer(let key, let epoch, let isPoll): attach(key, epoch: epoch, isPoll: isPoll, in: &plan)
         case .detachConsumer(let key, let epoch): detach(key, epoch: epoch, in: &plan)
-        case .acknowledge(let word): try acknowledge(word, in: &plan)
+        case .acknowledge(let word):
+            let scenes = scenes(word.session.application)
+            let acknowledging = Acknowledging(planner: planner, scenes: scenes)
+            try acknowledging.acknowledge(word, isHeld: { held($0) != nil }, in: &plan)
         case .attemptFinished(let attempt): try finish(attempt, in: &plan)
         case .followUp(let followUp): try decide(followUp, in: &plan)
-        case .beginBatch, .putSession, .patchSession, .deleteSession, .disconnectSession, .activate, .refreshSession:
-            try decideScene(command, in: &plan)
-        }
-    }
-
-    private func decideScene(_ command: Command, in plan: inout PlanDraft) throws(MissingFacts) {
-        switch command {
         case .beginBatch(let key, let fingerprint):
             try scenes(key.application, &plan)?.beginBatch(key, fingerprint, in: &plan)
-        case .putSession(let key, let draft, let once):
-            try scenes(key.application, &plan)?.put(key.session, draft, once: once, in: &plan)
-        case .patchSession(let key, let patch): scenes(key.application, &plan)?.patch(key.session, patch, in: &plan)
-        case .deleteSession(let key, let dismissal):
-            try scenes(key.application, &plan)?.discard(key.session, dismissal, in: &plan)
-        case .disconnectSession(let key): scenes(key.application, &plan)?.disconnect(key.session, in: &plan)
+        case .putSession(let key, _, _), .patchSession(let key, _), .deleteSession(let key, _),
+            .disconnectSession(let key), .refreshSession(let key):
+            try scenes(key.application, &plan)?.plan(command, of: key.session, in: &plan)
         case .activate(let request): try scenes(request.application, &plan)?.activate(request, in: &plan)
-        case .refreshSession(let key): scenes(key.application, &plan)?.refresh(key.session, in: &plan)
-        default: preconditionFailure("A command that is not about a scene.")
         }
     }
 
@@ -173,7 +164,7 @@ extension Engine {
         guard let tenant = tenants[request.application] else {
             return plan.refuse(absence(of: request.application))
         }
-        if let refusal = refusal(ofDeviceOf: request, in: tenant) { return plan.refuse(refusal) }
+        if let refusal = request.refusalOfDevice(in: tenant, among: tenants) { return plan.refuse(refusal) }
         let needsLanes = request.notification.collapseID != nil || settings.pipeline.chooser.ruleSet.readsHistory
         let lanes = needsLanes ? planner.view : nil
         try Acceptance(tenant: tenant, lanes: lanes, pipeline: settings.pipeline).accept(request, in: &plan)
@@ -186,16 +177,7 @@ extension Engine {
         }
         guard let tenant = tenants[id] else { return plan.refuse(absence(of: id)) }
         try Acceptance(tenant: tenant, lanes: planner.view, pipeline: settings.pipeline).acceptAll(
-            requests, refusal: { refusal(ofDeviceOf: $0, in: tenant) }, in: &plan)
-    }
-
-    /// The refusal of a request whose device does not meet its demand.
-    private func refusal(ofDeviceOf request: AcceptRequest, in tenant: Tenant) -> Refusal? {
-        guard request.deviceDemand != .none, let device = request.device else { return nil }
-        if tenant.isRetired(device) { return .retiredDevice(since: tenant.retirement(of: device)) }
-        guard request.deviceDemand == .registered, !tenant.hasSessions(for: device) else { return nil }
-        let mayAsk = tenants.count <= RouterLimits.applicationsAsked
-        return .unknownDevice(isElsewhere: mayAsk && tenants.values.contains { $0.hasSessions(for: device) })
+            requests, refusal: { $0.refusalOfDevice(in: tenant, among: tenants) }, in: &plan)
     }
 
     private func finish(_ attempt: FinishedAttempt, in plan: inout PlanDraft) throws(MissingFacts) {
@@ -237,7 +219,9 @@ extension Engine {
         guard knows(key.application, &plan) else { return }
         let session = session(key)
         guard session != nil || key.session.isDelegate else { return plan.refuse(.unknownSession(key)) }
-        guard let endpoint = endpoint(of: key) else { return plan.refuse(.endpointNotHere) }
+        guard let endpoint = tenants[key.application]?.endpointKey(of: key.session) else {
+            return plan.refuse(.endpointNotHere)
+        }
         planner.resume(endpoint, at: plan.time)
         plan.reply = .resumed
         plan.reads += [.application(key.application), .session(key)]
@@ -246,82 +230,6 @@ extension Engine {
             plan.changes.append(.putSession(session))
         }
         planner.view.endWaits(in: key, in: &plan)
-    }
-
-    // MARK: Sets
-
-    /// Plans the resources of a set in one plan: all of them or none.
-    ///
-    /// Later resources rely on earlier ones, such as a session on its application. They are planned on a copy of the engine
-    /// to which the plans before them have been applied; the copy costs the size of the tenants that the set changes.
-    private func apply(_ draft: ResourceSetDraft, in plan: inout PlanDraft) throws(MissingFacts) {
-        var copy = self
-        var applied: [AppliedResource] = []
-        for (place, resource) in draft.inOrder {
-            let before = copy.value(of: resource.ref)
-            let one = try copy.plan(resource.command(replacing: before), plan.facts, at: plan.time)
-            if case .refused(let refusal) = one.reply { return plan.refuse(.resource(place, refusal)) }
-            let after = one.value(of: resource.ref) ?? before
-            let isAdopted = before != nil && !catalog.holds(resource.ref, in: draft.name)
-            applied.append(
-                AppliedResource(ref: resource.ref, before: before, after: after, isAdopted: isAdopted))
-            // A call renews a lease; an unchanged session is left as it is all the same.
-            if before.isSameSpecification(as: after) { continue }
-            copy.take(one, into: &plan)
-        }
-        if draft.prunes, let refusal = try copy.prune(draft, &applied, in: &plan) { return plan.refuse(refusal) }
-        let rules = try copy.useRules(of: draft, in: &plan)
-        let ids = copy.ids
-        guard !draft.isDryRun else {
-            plan = PlanDraft(plan.facts, naming: plan.ids, at: plan.time)
-            plan.reply = .applied(applied, rules)
-            return
-        }
-        plan.reply = .applied(applied, rules)
-        plan.ids = ids
-        catalog.keepMembers(of: draft, in: &plan)
-    }
-
-    /// Uses the rules of a set, on this copy; returns nil if the set has none.
-    private mutating func useRules(
-        of draft: ResourceSetDraft, in plan: inout PlanDraft
-    ) throws(MissingFacts) -> AppliedRules? {
-        guard let rules = draft.rules else { return nil }
-        let before = keptRules
-        let one = try self.plan(.putRules(rules), plan.facts, at: plan.time)
-        guard case .rules(let after) = one.reply else { preconditionFailure("A reply to rules: \(one.reply)") }
-        take(one, into: &plan)
-        return AppliedRules(before: before, after: after)
-    }
-
-    /// Deletes the resources that a set no longer names, on this copy; returns the refusal if one of them has to stay.
-    private mutating func prune(
-        _ draft: ResourceSetDraft, _ applied: inout [AppliedResource], in plan: inout PlanDraft
-    ) throws(MissingFacts) -> Refusal? {
-        let obsolete = catalog.obsoleteMembers(of: draft.name, keeping: draft.members)
-        let deleted = Set(obsolete)
-        for ref in obsolete where ref.kind == .application {
-            let sessions = tenants[ref.application]?.sessions.values.map {
-                ResourceRef(.session, ref.application, $0.key.session.text)
-            }
-            let contents = (sessions ?? []) + catalog.sources(of: ref.application)
-            let others = contents.filter { !deleted.contains($0) }
-            guard others.isEmpty else { return .applicationNotEmpty(ref.application, .init(others)) }
-        }
-        for ref in obsolete {
-            guard let before = value(of: ref) else { continue }
-            let one = try self.plan(ref.deletion, plan.facts, at: plan.time)
-            if case .refused(let refusal) = one.reply { return refusal }
-            applied.append(AppliedResource(ref: ref, before: before, after: nil))
-            take(one, into: &plan)
-        }
-        return nil
-    }
-
-    /// Applies a plan to this copy, and adds it to the plan of the set.
-    private mutating func take(_ one: Plan, into plan: inout PlanDraft) {
-        _ = apply(one.changes, at: plan.time)
-        plan.add(one)
     }
 
     /// The resource as it is now; nil if there is none, or if it is another application's.

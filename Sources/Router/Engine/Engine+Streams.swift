@@ -31,13 +31,9 @@ extension Engine {
 
     /// The follow-up of a presence timer; nil if the session is connected, or unattached already.
     mutating func presenceIsDue(_ key: SessionKey, at now: Timestamp) -> FollowUp? {
-        guard let tenant = tenants[key.application], let session = tenant.sessions[key.session],
-            !planner.consumers.isConnected(key), tenant.isPresentByStream(session)
-        else {
-            planner.consumers.forget(key)
+        guard let end = planner.consumers.presenceEnd(of: key, in: tenants[key.application], at: now) else {
             return nil
         }
-        let end = planner.consumers.graceEnd(of: key, at: now)
         if end <= now { return .lapsePresence(key) }
         timers.set(.presence(key), at: end)
         return nil
@@ -45,31 +41,18 @@ extension Engine {
 
     /// A session counts as connected, and has to be connected to its stream within the grace period.
     mutating func watchPresence(of session: SceneSession, at now: Timestamp) {
-        guard session.activationState != .unattached, !planner.consumers.isConnected(session.key),
-            tenants[session.key.application]?.isPresentByStream(session) == true
+        guard session.activationState != .unattached,
+            let end = planner.consumers.graceEnd(of: session, in: tenants[session.key.application], at: now)
         else { return }
-        timers.set(.presence(session.key), at: planner.consumers.graceEnd(of: session.key, at: now))
+        timers.set(.presence(session.key), at: end)
     }
 
     /// The endpoints of an application's sessions may have changed: connections to sessions that are not reached by a stream
     /// any more end, and sessions that are from now on have to be connected to.
     mutating func reviewConnections(of id: ApplicationID, at now: Timestamp) {
-        guard let tenant = tenants[id] else {
-            for key in planner.consumers.connected(of: id) { planner.consumers.cut(key) }
-            return
-        }
-        for key in planner.consumers.connected(of: id) { reviewConnection(of: key) }
-        let streams = tenant.application.manifest.sceneConfigurations.filter { $0.endpoint?.isStream == true }
-        guard !streams.isEmpty else { return }
-        for session in tenant.sessions.values where session.endpoint == nil { watchPresence(of: session, at: now) }
-    }
-
-    /// Ends the connection to a session that is gone, or has a URL; one that was discarded is told so over its connection.
-    mutating func reviewConnection(of key: SessionKey) {
-        guard planner.consumers.isPresent(key) else { return }
-        let tenant = tenants[key.application]
-        let endpoint = tenant?.scene(key.session).flatMap { tenant?.endpoint(of: $0) }
-        if endpoint?.isStream != true { planner.consumers.cut(key) }
+        let tenant = tenants[id]
+        for key in planner.consumers.connected(of: id) { planner.consumers.review(key, in: tenant) }
+        for session in tenant?.sessionsByConfiguredStream ?? [] { watchPresence(of: session, at: now) }
     }
 
     /// The connections that are to end, since the last call.
@@ -84,31 +67,6 @@ extension Engine {
         planner.consumers.forget(key)
         scenes(key.application)?.lapsePresence(key.session, in: &plan)
     }
-
-    /// A receiver acknowledges a delivery whose attempt has ended meanwhile, or which has come to its end.
-    func acknowledge(_ word: Acknowledgement, in plan: inout PlanDraft) throws(MissingFacts) {
-        let id = Identity.delivery(of: word.notification)
-        guard let stored = try plan.facts.notification(word.notification),
-            stored.header.application == word.session.application
-        else { return plan.refuse(.unknownDelivery(id)) }
-        plan.reads.append(.delivery(stored.sequence))
-        guard let delivery = planner.delivery(stored.sequence) else {
-            let isItsOwn = unsettled(stored.sequence) == nil && stored.decision.session == word.session.session
-            return isItsOwn ? plan.reply = .acknowledged : plan.refuse(.unknownDelivery(id))
-        }
-        let notification = delivery.notification
-        let wasSent = delivery.machine.progress.attempts > 0 || !delivery.machine.isWaiting || notification.isInDoubt
-        guard planner.lane(of: stored.sequence) == word.session, wasSent else {
-            return plan.refuse(.unknownDelivery(id))
-        }
-        plan.reply = .acknowledged
-        guard word.isTaken, !delivery.isEnding else { return }
-        let attempt = FinishedAttempt(
-            sequence: stored.sequence, number: delivery.machine.progress.attempts, session: word.session.session,
-            url: "", startedAt: plan.time, result: .acknowledged, answer: word.answer)
-        if word.answer != nil { _ = scenes(word.session.application)?.hear(attempt, in: &plan) }
-        plan.settle(stored.sequence, as: .delivered)
-    }
 }
 
 extension TransferResult {
@@ -117,9 +75,44 @@ extension TransferResult {
 }
 
 extension Tenant {
+    /// The sessions without an endpoint of their own, if a configuration of the application names a stream.
+    fileprivate var sessionsByConfiguredStream: [SceneSession] {
+        guard application.manifest.sceneConfigurations.contains(where: { $0.endpoint?.isStream == true }) else {
+            return []
+        }
+        return sessions.values.filter { $0.endpoint == nil }
+    }
+
     /// Whether the session counts as connected because its receiver is connected to its stream.
     func isPresentByStream(_ session: SceneSession) -> Bool {
         session.activationState != .unattached && session.discardedAt == nil && endpoint(of: session)?.isStream == true
+    }
+}
+
+extension Consumers {
+    /// The end of the grace period of a session that has lost its connection; nil if the session is connected, or is not
+    /// expected to be.
+    fileprivate mutating func presenceEnd(of key: SessionKey, in tenant: Tenant?, at now: Timestamp) -> Timestamp? {
+        guard let tenant, let session = tenant.sessions[key.session], !isConnected(key),
+            tenant.isPresentByStream(session)
+        else {
+            forget(key)
+            return nil
+        }
+        return graceEnd(of: key, at: now)
+    }
+
+    /// The time at which a session without a connection is unattached; nil if it has one, or needs none.
+    fileprivate mutating func graceEnd(of session: SceneSession, in tenant: Tenant?, at now: Timestamp) -> Timestamp? {
+        guard !isConnected(session.key), tenant?.isPresentByStream(session) == true else { return nil }
+        return graceEnd(of: session.key, at: now)
+    }
+
+    /// Ends the connection to a session that is gone, or has a URL; one that was discarded is told so over its connection.
+    mutating func review(_ key: SessionKey, in tenant: Tenant?) {
+        guard isPresent(key) else { return }
+        let endpoint = tenant?.scene(key.session).flatMap { tenant?.endpoint(of: $0) }
+        if endpoint?.isStream != true { cut(key) }
     }
 }
 

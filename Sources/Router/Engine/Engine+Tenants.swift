@@ -71,7 +71,7 @@ extension Engine {
     mutating func removeFromMemory(_ id: ApplicationID, keepingHolders: Bool = false) -> Tenant? {
         guard let tenant = tenants.removeValue(forKey: id) else { return nil }
         for session in tenant.sessions.values { timers.cancel(.lease(session.key)) }
-        for session in tenant.discarded.values { timers.cancel(.farewell(session.key)) }
+        for session in tenant.discarded.values { timers.cancel(.discard(session.key)) }
         for lock in tenant.gates.locks { timers.cancel(.passcode(lock.key)) }
         for sequence in tenant.deliveries.held.keys {
             timers.cancel(.hold(sequence))
@@ -81,20 +81,27 @@ extension Engine {
         return tenant
     }
 
-    private mutating func setTimers(of tenant: Tenant) {
-        for session in tenant.sessions.values {
-            if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
-            // Its grace period begins when the timer fires.
-            if tenant.isPresentByStream(session) { timers.set(.presence(session.key), at: Timestamp(milliseconds: 0)) }
+    mutating func setTimers(of tenant: Tenant) {
+        tenant.visitTimers { timers.set($0, at: $1) }
+    }
+}
+
+extension Tenant {
+    /// Visits the timers of an application that comes into an engine.
+    fileprivate func visitTimers(_ visit: (TimerQueue.Kind, Timestamp) -> Void) {
+        for session in sessions.values {
+            if let end = session.leaseExpiresAt { visit(.lease(session.key), end) }
+            // Its grace period begins when the timer fires, for the first time.
+            if isPresentByStream(session) { visit(.presence(session.key), Timestamp(milliseconds: 0)) }
         }
-        for session in tenant.discarded.values {
-            if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
+        for session in discarded.values {
+            if let end = session.discardEndsAt { visit(.discard(session.key), end) }
         }
-        for lock in tenant.gates.locks {
-            if let time = locksAt(lock.key) { timers.set(.passcode(lock.key), at: time) }
+        for lock in gates.locks {
+            if let time = locksAt(of: lock.key.device) { visit(.passcode(lock.key), time) }
         }
-        for notification in tenant.deliveries.held.values {
-            if let time = notification.holdEndsAt { timers.set(.hold(notification.sequence), at: time) }
+        for notification in deliveries.held.values {
+            if let time = notification.holdEndsAt { visit(.hold(notification.sequence), time) }
         }
     }
 }

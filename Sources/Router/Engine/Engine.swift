@@ -84,15 +84,7 @@ package struct Engine: Sendable {
             tenants[application.id] = Tenant(application: application, expecting: sizes[application.id] ?? 0)
         }
         for application in state.deletions { deletions[application.id] = ApplicationDeletion(of: application) }
-        for session in state.sessions {
-            tenants[session.key.application]?.put(session)
-            if let end = session.leaseExpiresAt { timers.set(.lease(session.key), at: end) }
-            if let end = session.farewellEndsAt { timers.set(.farewell(session.key), at: end) }
-            if tenants[session.key.application]?.isPresentByStream(session) == true {
-                // Its grace period begins when the timer fires, for the first time.
-                timers.set(.presence(session.key), at: Timestamp(milliseconds: 0))
-            }
-        }
+        for session in state.sessions { tenants[session.key.application]?.put(session) }
         for source in state.sources { catalog.put(source) }
         for set in state.resourceSets { catalog.put(set) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
@@ -109,6 +101,7 @@ package struct Engine: Sendable {
         }
         for lock in state.passcodeLocks { put(lock.recovered) }
         for id in Set(state.passcodeLocks.map(\.key.application)) { tenants[id]?.findObsoleteLocks() }
+        for tenant in tenants.values { setTimers(of: tenant) }
         // Records whose time was over while the daemon was down.
         if retention != .unlimited { timers.set(.retention, at: Timestamp(milliseconds: 0)) }
     }
@@ -118,19 +111,6 @@ package struct Engine: Sendable {
         let left = planner.lanes.filter { deletions[$0.key.application] == nil && $0.value.needsDraining }
         return followUps(taking: tenants.values, left.map(\.key).sorted())
             + deletions.keys.sorted().map { .proceedDeletion($0) }
-    }
-
-    /// Plans that rules take the place of those in use; nothing changes if they are the same.
-    func put(_ draft: RuleSetDraft, in plan: inout PlanDraft) {
-        plan.reads.append(.rules)
-        if let keptRules, draft.isSame(as: keptRules) {
-            plan.reply = .rules(keptRules)
-            return
-        }
-        let kept = KeptRules(
-            version: (keptRules?.version ?? 0) + 1, origin: draft.origin, document: draft.document)
-        plan.changes.append(.putRules(UsedRules(kept, draft.rules)))
-        plan.reply = .rules(kept)
     }
 
     /// Notifications are decided under these rules from now on. Decisions that were made stay.

@@ -18,7 +18,7 @@ package struct TimerQueue: Sendable {
         /// A session without a connection has been waited for long enough.
         case presence(SessionKey)
         /// A session that was discarded has been waited for long enough.
-        case farewell(SessionKey)
+        case discard(SessionKey)
         /// Something may have been kept for long enough.
         case retention
         /// An application that was left may have to be locked.

@@ -46,7 +46,7 @@ extension Tenant {
         var found = held.filter { $0.sequence <= last }.map { (notification: $0, isInFlight: false) }
         for session in sessions.values where session.device == device {
             guard let queue = lanes[session.key]?.queue else { continue }
-            for delivery in queue where !delivery.isEvent && !delivery.isEnding && !delivery.isAstray {
+            for delivery in queue where !delivery.isEvent && !delivery.isEnding && !delivery.isMisaddressed {
                 let notification = delivery.notification
                 guard notification.sequence <= last, notification.recall == nil else { continue }
                 found.append((notification, !delivery.machine.isWaiting))

@@ -31,7 +31,7 @@ extension SceneLifeCycle {
 
     /// The scene of a discarded session has taken its last event, or its grace period is over.
     func finishDiscard(_ id: SessionID, in plan: inout PlanDraft) throws(MissingFacts) {
-        guard let session = tenant.discarded[id], let end = session.farewellEndsAt else { return }
+        guard let session = tenant.discarded[id], let end = session.discardEndsAt else { return }
         plan.reads += [.application(self.id), .session(session.key)]
         if let lane = lanes[session.key], lane.hasEvents {
             guard end <= plan.time else { return }
@@ -107,5 +107,5 @@ extension QueuedDelivery {
 
 extension SceneSession {
     /// The end of the grace period of a discarded session, until which its scene may take its last events.
-    var farewellEndsAt: Timestamp? { discardedAt?.advanced(byMilliseconds: RouterLimits.farewellMilliseconds) }
+    var discardEndsAt: Timestamp? { discardedAt?.advanced(byMilliseconds: RouterLimits.discardGraceMilliseconds) }
 }

@@ -21,6 +21,18 @@ struct SceneLifeCycle {
 
     func key(_ session: SessionID) -> SessionKey { SessionKey(application: id, session: session) }
 
+    /// Plans a command about a session of the application.
+    func plan(_ command: Command, of id: SessionID, in plan: inout PlanDraft) throws(MissingFacts) {
+        switch command {
+        case .putSession(_, let draft, let once): try put(id, draft, once: once, in: &plan)
+        case .patchSession(_, let patch): self.patch(id, patch, in: &plan)
+        case .deleteSession(_, let dismissal): try discard(id, dismissal, in: &plan)
+        case .disconnectSession: disconnect(id, in: &plan)
+        case .refreshSession: refresh(id, in: &plan)
+        default: preconditionFailure("A command that is not about a session.")
+        }
+    }
+
     /// The scene goes and the session stays, as when the person closes a window or the system needs the memory.
     func disconnect(_ id: SessionID, in plan: inout PlanDraft) {
         guard var session = tenant.sessions[id] else { return plan.refuse(.unknownSession(key(id))) }

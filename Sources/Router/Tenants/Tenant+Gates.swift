@@ -47,6 +47,24 @@ extension Tenant {
         gates.devicesWithGated.map { GateKey(application: application.id, device: $0) }
     }
 
+    /// The gates that have a history or notifications behind them, in order; none if the application has no gate.
+    package var gatesInUse: [OnboardingGate] {
+        guard application.gates.onboarding != nil else { return [] }
+        let waiting = gatesWithGated.filter { gates.gate(of: $0.device) == nil }
+        return (gates.all + waiting.map { OnboardingGate($0) }).sorted { $0.key < $1.key }
+    }
+
+    /// Marks the deliveries under way to the sessions of a gate: they are answered for the person from before its reset.
+    mutating func markAskedBeforeReset(at device: DeviceID?, _ planner: LanePlanner) {
+        var asked: [NotificationSequence] = []
+        for session in sessions.values where session.device == device {
+            guard let queue = planner.lanes[session.key]?.queue else { continue }
+            asked += queue.lazy.filter { !$0.machine.isWaiting }.map(\.notification.sequence)
+        }
+        let settled = deliveries.askedBeforeReset.filter { planner.lane(of: $0) == nil }
+        deliveries.markAskedBeforeReset(asked, forgetting: settled)
+    }
+
     /// The screen of a session; nil if the application has no gate.
     package func screen(of session: SceneSession) -> ApplicationScreen? {
         guard let settings = application.gates.onboarding else { return nil }

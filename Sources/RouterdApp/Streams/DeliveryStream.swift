@@ -66,7 +66,7 @@ struct DeliveryStream: AsyncSequence, Sendable {
                 buffer.writeString("\n\n")
             }
         case .nudged: buffer.writeString(":\n\n")
-        case .farewell(let reason):
+        case .closed(let reason):
             buffer.writeString("event: \(reason.rawValue)\ndata: {\"epoch\":\(consumer.epoch)}\n\n")
         case .ended: return nil
         }

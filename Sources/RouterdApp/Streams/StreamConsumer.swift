@@ -27,12 +27,12 @@ final class StreamConsumer: Sendable {
         case messages([StreamMessage])
         case nudged
         /// The daemon ends the connection, and says why. The next step is `ended`.
-        case farewell(Farewell)
+        case closed(Closing)
         case ended
     }
 
     /// Why the daemon ends a connection.
-    enum Farewell: String, Sendable {
+    enum Closing: String, Sendable {
         /// Another connection has taken over.
         case superseded
         /// The session is gone, or has a URL.
@@ -43,7 +43,7 @@ final class StreamConsumer: Sendable {
         var epoch: Int64 = 0
         var messages: [StreamMessage] = []
         var isNudged = false
-        var farewell: Farewell?
+        var closing: Closing?
         var isEnded = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -79,9 +79,9 @@ final class StreamConsumer: Sendable {
     func nudge() { change { $0.isNudged = true } }
 
     /// Ends the connection, and returns the messages that were not written.
-    func end(_ farewell: Farewell? = nil) -> [StreamMessage] {
+    func end(_ closing: Closing? = nil) -> [StreamMessage] {
         change { state in
-            if let farewell { state.farewell = farewell } else { state.isEnded = true }
+            if let closing { state.closing = closing } else { state.isEnded = true }
             defer { state.messages = [] }
             return state.messages
         }
@@ -113,15 +113,15 @@ final class StreamConsumer: Sendable {
     }
 
     private static func hasStep(_ state: State) -> Bool {
-        !state.messages.isEmpty || state.isNudged || state.farewell != nil || state.isEnded
+        !state.messages.isEmpty || state.isNudged || state.closing != nil || state.isEnded
     }
 
     private func take() -> Step? {
         state.withLock { state in
             if state.isEnded { return .ended }
-            if let farewell = state.farewell {
+            if let closing = state.closing {
                 state.isEnded = true
-                return .farewell(farewell)
+                return .closed(closing)
             }
             if !state.messages.isEmpty {
                 let messages = state.messages

@@ -231,8 +231,8 @@ final class StreamHub: Sendable {
     /// Ends a connection with its attempts. Messages that were not written are handed back: they have not arrived.
     ///
     /// - Parameter lost: The attempts that end with it; those of a poll stay, but for the messages that were not written.
-    private func end(_ lost: [Pending], of consumer: StreamConsumer?, with farewell: StreamConsumer.Farewell? = nil) {
-        let unwritten = Set(consumer?.end(farewell).map(\.id) ?? [])
+    private func end(_ lost: [Pending], of consumer: StreamConsumer?, with closing: StreamConsumer.Closing? = nil) {
+        let unwritten = Set(consumer?.end(closing).map(\.id) ?? [])
         var (back, lost) = (lost.filter { unwritten.contains($0.id) }, lost.filter { !unwritten.contains($0.id) })
         if let consumer {
             back += unwritten.subtracting(back.map(\.id)).sorted().compactMap { id in

@@ -5,7 +5,12 @@ import RouterdApp
 package struct GeneratorWatch: Sendable {
     /// The clock ticks of each thread.
     private let ticks: [String: Int]
-    private let at = ContinuousClock.now
+    private let at: ContinuousClock.Instant
+
+    init(ticks: [String: Int], at: ContinuousClock.Instant) {
+        self.ticks = ticks
+        self.at = at
+    }
 
     /// The threads as they are now.
     init() {
@@ -14,7 +19,7 @@ package struct GeneratorWatch: Sendable {
             guard let text = Self.content(of: "/proc/self/task/\(thread)/stat") else { continue }
             ticks[thread] = Self.ticks(in: text)
         }
-        self.ticks = ticks
+        self.init(ticks: ticks, at: .now)
     }
 
     /// The share of a core that the busiest thread has taken since an earlier moment, from 0 to 1.

@@ -48,15 +48,15 @@ struct Attach: AsyncParsableCommand {
         guard put.status < 300 else { throw Self.failure(put.status, put.body) }
         let stream = StreamClient(server: server.server, path: "\(path)/deliveries", key: server.key)
         var reader = EventStreamReader()
-        var (taken, farewell) = (0, String?.none)
+        var (taken, closing) = (0, String?.none)
         while true {
             let end = stream.follow(&reader) {
                 Console.error("receiving for \(session)")
             } take: { event in
-                if event.type == "superseded" { farewell = "another receiver has taken over" }
-                if event.type == "ended" { farewell = "the session was discarded, or has a URL" }
+                if event.type == "superseded" { closing = "another receiver has taken over" }
+                if event.type == "ended" { closing = "the session was discarded, or has a URL" }
                 guard event.type == "delivery", let delivery = try? JSONValue(parsing: event.data) else {
-                    return farewell == nil
+                    return closing == nil
                 }
                 handle(delivery, below: path, client)
                 taken += 1
@@ -64,8 +64,8 @@ struct Attach: AsyncParsableCommand {
             }
             switch end {
             case .enough:
-                guard let farewell else { return }
-                Console.error(farewell)
+                guard let closing else { return }
+                Console.error(closing)
                 throw ExitCode(1)
             case .refused(let status, let body): throw Self.failure(status, body)
             case .lost(let reason, let seconds):

@@ -42,7 +42,7 @@ extension Bench {
         var receive = "127.0.0.1:0"
         @Option(help: "How long to wait, at the end, for webhooks that have not come.")
         var drainSeconds = 30.0
-        @Option(help: "What times and sessions are drawn from.")
+        @Option(help: "Seed of the arrival times and the choice of sessions.")
         var seed: UInt64 = 1
         @Option(help: "How the rate changes: steady, steps or bursts.")
         var shape = LoadPlan.Shape.steady

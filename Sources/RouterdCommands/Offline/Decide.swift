@@ -20,7 +20,7 @@ struct Decide: PluginCommand {
     var subjects: String
     @Option(help: "Only sessions of this device are asked.")
     var device: String?
-    @Flag(help: "Who prefers a content must be able to show it too.")
+    @Flag(help: "Sessions that prefer a content must be able to show it too.")
     var prefersRequiresCan = false
     @Flag(help: "Check each decision against brute force.")
     var verify = false

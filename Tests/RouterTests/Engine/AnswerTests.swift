@@ -144,8 +144,8 @@ struct AnswerTests {
     func discarded() throws {
         var bench = try Self.bench(.background)
         try bench.run(.deleteSession(Self.A))
-        let farewell = try #require(try bench.start().first)
-        try bench.finish(farewell, .status(200), answer: Self.change { $0.activationState = .background })
+        let disconnect = try #require(try bench.start().first)
+        try bench.finish(disconnect, .status(200), answer: Self.change { $0.activationState = .background })
         #expect(bench.session("A") == nil && bench.engine.unsettledCount == 0)
     }
 

@@ -117,7 +117,7 @@ struct DiscardTests {
     }
 
     @Test("The daemon tries an unreachable scene for a minute, and then tells the delegate")
-    func farewell() throws {
+    func lastAnswer() throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
         try bench.finish(try #require(try bench.start().first), .failure(.connectFailed))
@@ -130,7 +130,7 @@ struct DiscardTests {
     }
 
     @Test("Once a session is gone, no timer is left for its last event", arguments: [true, false])
-    func farewellNoMore(isToldInTime: Bool) throws {
+    func noLastAnswer(isToldInTime: Bool) throws {
         var bench = try Self.bench([Scene("A", .background)])
         try bench.run(.deleteSession(.gallery("A")))
         #expect(bench.engine.nextDue == .second(60))

@@ -20,7 +20,7 @@ struct EndpointTests {
     func open() throws {
         var bench = try Self.failing(5)
         #expect(try bench.start().isEmpty)
-        let status = bench.engine.laneStatus(Self.A)
+        let status = bench.engine.lanes.status(of: Self.A)
         #expect(status.breaker.phase == .open && status.breaker.reason == .status(500))
         #expect(status.breaker.since == bench.now && status.waitsFor == .endpoint(Self.endpoint))
         let probeAt = try #require(status.breaker.nextProbeAt)
@@ -30,10 +30,10 @@ struct EndpointTests {
         #expect(try bench.start().isEmpty)
         try bench.advance(to: probeAt)
         let probe = try #require(try bench.start().first)
-        #expect(probe.number == 6 && bench.engine.laneStatus(Self.A).breaker.phase == .halfOpen)
+        #expect(probe.number == 6 && bench.engine.lanes.status(of: Self.A).breaker.phase == .halfOpen)
         try bench.finish(probe, .status(200))
         #expect(try bench.stored(1)?.state == .delivered)
-        #expect(bench.engine.laneStatus(Self.A).breaker.phase == .closed)
+        #expect(bench.engine.lanes.status(of: Self.A).breaker.phase == .closed)
         let phases = bench.engine.takeEvents().compactMap { event in
             if case .endpoint(.breaker(Self.endpoint, let transition)) = event { transition.to } else { nil }
         }
@@ -46,7 +46,7 @@ struct EndpointTests {
         var bench = try Self.failing(5)
         #expect(try bench.start().isEmpty)
         if byHand { try bench.run(.resume(Self.A)) } else { try bench.crash() }
-        #expect(bench.engine.laneStatus(Self.A).breaker.phase == .closed)
+        #expect(bench.engine.lanes.status(of: Self.A).breaker.phase == .closed)
         #expect(try bench.start().first?.number == 6)
     }
 
@@ -75,11 +75,11 @@ struct EndpointTests {
         try bench.advance(to: .second(60))
         let told = bench.engine.takeEvents()
         if isCrashing { try bench.crash() }
-        let shown = bench.engine.laneStatus(Self.A).breaker
+        let shown = bench.engine.lanes.status(of: Self.A).breaker
         #expect(shown.phase == .disabled && shown.reason == .gone && shown.since == time)
         try bench.run(.resume(Self.A))
         #expect(told + bench.engine.takeEvents() == [.sessionDisabled(Self.A, .gone), .sessionEnabled(Self.A)])
-        #expect(bench.engine.laneStatus(Self.A).breaker.since == nil)
+        #expect(bench.engine.lanes.status(of: Self.A).breaker.since == nil)
     }
 
     @Test(

@@ -212,7 +212,7 @@ struct GateTests {
     @Test(
         "A notification without a device does not wait for a session that is gone, or that moved to an open device",
         arguments: [true, false])
-    func astray(isDiscarded: Bool) throws {
+    func misaddressed(isDiscarded: Bool) throws {
         let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
         var bench = try Workbench(Self.application(), scenes)
         try Self.open(&bench, by: Self.B)
@@ -229,7 +229,7 @@ struct GateTests {
     }
 
     @Test("Nor if the session is deleted in the transaction that accepts the notification")
-    func astrayAtOnce() throws {
+    func misaddressedAtOnce() throws {
         let scenes = [Scene("A", .foregroundActive, device: "pad"), Scene("B", .background, device: "phone")]
         var bench = try Workbench(Self.application(events: false), scenes)
         try Self.open(&bench, by: Self.B)

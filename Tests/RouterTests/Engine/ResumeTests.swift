@@ -15,18 +15,18 @@ struct ResumeTests {
         try bench.finish(try #require(try bench.start().first), .status(500))
         #expect(try bench.start().isEmpty)
         if isCrashing { try bench.crash() }
-        let status = bench.engine.laneStatus(Self.A)
+        let status = bench.engine.lanes.status(of: Self.A)
         #expect(status.waiting == 2 && status.inFlight == 0 && status.attempts == 1)
         #expect(try #require(status.nextAttemptAt) >= .second(5))
         guard case .resumed = try bench.run(.resume(Self.A)) else {
             Issue.record("refused")
             return
         }
-        #expect(bench.engine.laneStatus(Self.A).nextAttemptAt == nil)
+        #expect(bench.engine.lanes.status(of: Self.A).nextAttemptAt == nil)
         let attempt = try #require(try bench.start().first)
         #expect(attempt.number == 2 && attempt.notification.sequence == 1)
         try bench.finish(attempt, .status(500))
-        #expect(try #require(bench.engine.laneStatus(Self.A).nextAttemptAt) >= .second(300), "the second step")
+        #expect(try #require(bench.engine.lanes.status(of: Self.A).nextAttemptAt) >= .second(300), "the second step")
     }
 
     @Test("A failed delivery is tried at once at the session's new endpoint", arguments: [false, true], [false, true])
@@ -117,7 +117,7 @@ struct ResumeTests {
         var bench = try Workbench(.gallery(), [Scene("A"), Scene("B", can: "FALSEPREDICATE")])
         try bench.accept()
         try bench.finish(try #require(try bench.start().first), .status(410))
-        #expect(bench.engine.laneStatus(Self.A).disabled == .gone)
+        #expect(bench.engine.lanes.status(of: Self.A).disabled == .gone)
         _ = try bench.run(.resume(Self.A))
         #expect(bench.session("A")?.disabled == nil)
         #expect(try bench.accept().accepted?.decision.session == "A")
@@ -133,7 +133,7 @@ struct ResumeTests {
         try bench.accept()
         let attempt = try #require(try bench.start().first)
         #expect(try bench.plan(.resume(Self.A)).changes.isEmpty, "what is under way is under way")
-        #expect(bench.engine.laneStatus(Self.A).inFlight == 1)
+        #expect(bench.engine.lanes.status(of: Self.A).inFlight == 1)
         try bench.finish(attempt, .status(200))
     }
 }

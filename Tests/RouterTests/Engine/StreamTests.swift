@@ -28,7 +28,7 @@ struct StreamTests {
         var bench = try bench()
         for _ in 0..<2 { try bench.accept() }
         #expect(try bench.start().isEmpty)
-        #expect(bench.engine.laneStatus(Self.A).waitsFor == .consumer(Self.A))
+        #expect(bench.engine.lanes.status(of: Self.A).waitsFor == .consumer(Self.A))
         #expect(isAttached(try bench.run(.attachConsumer(Self.A, epoch: 1))))
         let attempt = try #require(try bench.start().first)
         #expect(attempt.number == 1 && attempt.notification.sequence == 1)
@@ -97,7 +97,7 @@ struct StreamTests {
         try bench.run(.detachConsumer(Self.A, epoch: 2))
         try bench.accept()
         #expect(try bench.start().isEmpty)
-        #expect(bench.engine.laneStatus(Self.A).waitsFor == .consumer(Self.A))
+        #expect(bench.engine.lanes.status(of: Self.A).waitsFor == .consumer(Self.A))
     }
 
     @Test("A poll that follows another one ends no wait; a receiver that comes back does")
@@ -274,7 +274,7 @@ struct StreamTests {
         for session in [Self.A, .gallery("B")] { try bench.run(.attachConsumer(session, epoch: 1)) }
         try bench.accept()
         for _ in 0..<5 { try bench.finish(try #require(try bench.start().first), .status(503)) }
-        #expect(bench.engine.laneStatus(Self.A).breaker.phase == .open)
-        #expect(bench.engine.laneStatus(.gallery("B")).breaker.phase == .closed)
+        #expect(bench.engine.lanes.status(of: Self.A).breaker.phase == .open)
+        #expect(bench.engine.lanes.status(of: .gallery("B")).breaker.phase == .closed)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import RouterPlugin
 import Testing
 
@@ -65,8 +66,16 @@ struct LoadJudgementTests {
         let line = "12 (a) b 3) S 1 2 3 4 5 6 7 8 9 10 40 2 0 0 20 0 1"
         #expect(GeneratorWatch.ticks(in: line) == 42)
         #expect(GeneratorWatch.ticks(in: "12 no name") == nil)
-        let watch = GeneratorWatch()
-        #expect(GeneratorWatch().busiestThread(since: watch) >= 0)
+    }
+
+    @Test func theBusiestThreadIsTheOneWithTheMostTimeSinceTheEarlierMoment() {
+        let second = Int(sysconf(Int32(_SC_CLK_TCK)))
+        let (start, end) = (ContinuousClock.now, ContinuousClock.now.advanced(by: .seconds(600)))
+        let earlier = GeneratorWatch(ticks: ["old": 900 * second, "busy": 10 * second], at: start)
+        let later = GeneratorWatch(
+            ticks: ["old": 901 * second, "busy": 310 * second, "new": 60 * second], at: end)
+        #expect(abs(later.busiestThread(since: earlier) - 0.5) < 0.01)
+        #expect(later.busiestThread(since: later) == 0)
     }
 
     /// A daemon that sustains so many a second.

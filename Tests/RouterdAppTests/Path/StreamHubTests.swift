@@ -100,7 +100,7 @@ struct StreamHubTests {
         let second = bench.attach()
         #expect(second.epoch > first.epoch)
         #expect(bench.outcomes("a") == ["stream-ended"] && bench.outcomes("b") == ["no-consumer"])
-        if case .farewell(.superseded) = await first.next() {} else { Issue.record("The first one is not told.") }
+        if case .closed(.superseded) = await first.next() {} else { Issue.record("The first one is not told.") }
         bench.detach(first)
         #expect(bench.detached.isEmpty, "The session is still connected.")
     }
@@ -182,7 +182,7 @@ struct StreamHubTests {
         #expect(bench.hub.count == 1)
         bench.hub.cut([ConnectionCut(session: Self.session, epoch: consumer.epoch)])
         #expect(bench.hub.count == 0 && bench.outcomes("a") == ["no-consumer"])
-        if case .farewell(.ended) = await consumer.next() {} else { Issue.record("It is not told.") }
+        if case .closed(.ended) = await consumer.next() {} else { Issue.record("It is not told.") }
         bench.detach(consumer)
         #expect(bench.detached.isEmpty)
     }

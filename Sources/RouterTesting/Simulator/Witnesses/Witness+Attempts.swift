@@ -151,7 +151,8 @@ extension Witness {
                 "the engine knows \(key) differently")
             let isWaitedFor = ledger.unsettled.contains { ledger.entries[$0]?.isEvent(of: key) == true }
             require(isWaitedFor, "P8 discarded, told of it, and still there: \(key)")
-            guard let end = session.discardedAt?.advanced(byMilliseconds: RouterLimits.farewellMilliseconds), end > now
+            guard let end = session.discardedAt?.advanced(byMilliseconds: RouterLimits.discardGraceMilliseconds),
+                end > now
             else { continue }
             checkWake(engine, end, "the end of \(key)", at: now)
         }

@@ -245,7 +245,8 @@ extension Witness {
         require(entry.underWay == nil, "12.2 moved while an attempt is under way: \(sequence)")
         var isExhausted = false
         if let gate = entry.heldBy {
-            require(before.isOpen(gate) || astray.contains(sequence), "12.6 released by a closed gate: \(sequence)")
+            require(
+                before.isOpen(gate) || misaddressed.contains(sequence), "12.6 released by a closed gate: \(sequence)")
             require(decision.rerouteOf == entry.decision.rerouteOf, "\(sequence) forgets where it came from")
         } else if let until = entry.heldUntil {
             require(until <= now, "12.6 released before its time: \(sequence)")
@@ -284,9 +285,9 @@ extension Witness {
             require(entry.successes > 0, "delivered, says the router; no endpoint has taken it: \(sequence)")
             require(!entry.isLive, "12.3 delivered before the endpoint has answered: \(sequence)")
         case .expired:
-            let farewell = entry.lane.flatMap { ledger.registrations.discarded[$0]?.discardedAt }
+            let discardedAt = entry.lane.flatMap { ledger.registrations.discarded[$0]?.discardedAt }
             let isOver =
-                farewell.map { now.milliseconds - $0.milliseconds >= RouterLimits.farewellMilliseconds } ?? false
+                discardedAt.map { now.milliseconds - $0.milliseconds >= RouterLimits.discardGraceMilliseconds } ?? false
             require(
                 entry.accepted.expiration != .never || entry.accepted.event != nil && isOver,
                 "expired without an expiration: \(sequence)")

@@ -162,11 +162,11 @@ extension Witness {
     /// The notifications held by gates before a transaction.
     mutating func heldByGates(_ before: Registrations) -> [GateKey: Set<NotificationSequence>] {
         var held: [GateKey: Set<NotificationSequence>] = [:]
-        astray = []
+        misaddressed = []
         for sequence in ledger.unsettled {
             guard let entry = ledger.entries[sequence], let gate = entry.heldBy else { continue }
             held[gate, default: []].insert(sequence)
-            if isAstray(entry, before) { astray.insert(sequence) }
+            if isMisaddressed(entry, before) { misaddressed.insert(sequence) }
         }
         waiting = Set(held.keys)
         return held
@@ -202,7 +202,8 @@ extension Witness {
     private mutating func checkFlow(_ changes: [StoreChange], _ held: [GateKey: Set<NotificationSequence>]) {
         var last: [GateKey: NotificationSequence] = [:]
         for case .reassign(let sequence, _, _) in changes {
-            guard let key = held.first(where: { $0.value.contains(sequence) })?.key, !astray.contains(sequence) else {
+            guard let key = held.first(where: { $0.value.contains(sequence) })?.key, !misaddressed.contains(sequence)
+            else {
                 continue
             }
             last[key] = max(last[key] ?? sequence, sequence)
@@ -217,7 +218,7 @@ extension Witness {
     }
 
     /// Whether it waits behind the gate of a session that has left the gate, and may go to another session.
-    func isAstray(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
+    func isMisaddressed(_ entry: LedgerEntry, _ registrations: Registrations) -> Bool {
         guard let gate = entry.heldBy, entry.accepted.device == nil, let session = entry.decision.session else {
             return false
         }
@@ -269,7 +270,8 @@ extension Witness {
         }
         guard let gate = entry.heldBy else { return }
         require(!ledger.registrations.isOpen(gate), "P8 \(sequence) waits behind \(gate), which is open")
-        require(!isAstray(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
+        require(
+            !isMisaddressed(entry, ledger.registrations), "P8 \(sequence) waits for a session that is not at \(gate)")
     }
 
     // MARK: - Events

@@ -30,7 +30,7 @@ struct Witness {
     /// The gates that held notifications before the current transaction.
     var waiting: Set<GateKey> = []
     /// Held notifications whose session had left the gate, before the current transaction.
-    var astray: Set<NotificationSequence> = []
+    var misaddressed: Set<NotificationSequence> = []
     /// The application that the current transaction deletes.
     var endsOf: ApplicationID?
     /// Notifications that a newer one supersedes, in the current transaction.

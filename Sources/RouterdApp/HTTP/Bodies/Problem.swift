@@ -296,7 +296,7 @@ extension Problem {
     private static func notInForeground(_ session: SessionID) -> Problem {
         Problem(
             .conflict, "not-in-foreground",
-            "The session \(session) is in the background; what is locked is unlocked by who looks at it.",
+            "The session \(session) is in the background; only a session in the foreground unlocks an application.",
             pointer: "/session")
     }
 

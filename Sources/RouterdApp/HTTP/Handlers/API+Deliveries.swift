@@ -61,7 +61,7 @@ extension API {
         let (hub, host) = (host.streams, host)
         hub.detach(consumer) { host.offer(Inbox.Entry(commands: [$0], answer: nil)) }
         guard case .messages(let messages) = step else {
-            guard case .farewell(let reason) = step else { return Response(status: .noContent) }
+            guard case .closed(let reason) = step else { return Response(status: .noContent) }
             return switch reason {
             case .superseded:
                 Problem(.conflict, "superseded", "Another connection has taken the deliveries of the session.").response

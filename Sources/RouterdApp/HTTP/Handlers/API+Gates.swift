@@ -12,7 +12,7 @@ extension API {
         let after = try Cursor.read(query["cursor"])
         let found = await host.read { engine in
             engine.tenants[id].map { _ in
-                engine.gates(of: id).map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
+                (engine.tenants[id]?.gatesInUse ?? []).map { (gate: $0, held: engine.heldCount(behind: $0.key)) }
             }
         }
         guard let gates = found else { throw Problem(.unknownApplication(id)) }

@@ -81,7 +81,7 @@ extension API {
         let after = try Cursor.read(query["cursor"])
         let application = try query.identifier("application", of: IdentifierKinds.Application.self)
         // There may be as many lanes as sessions: the engine does not wait until they are sorted.
-        let all = await host.read(\.lanesInUse)
+        let all = await host.read(\.lanes.inUse)
         // The cursor is the text of a key, and so the keys' texts determine the order.
         let named = try await reading(for: caller) { _ in
             all.lazy
@@ -90,7 +90,7 @@ extension API {
                 .sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
         }
         let keys = Page(of: named, after: after, limit: limit, key: \.text)
-        let statuses = await host.read { engine in keys.elements.map { engine.laneStatus($0.key) } }
+        let statuses = await host.read { engine in keys.elements.map { engine.lanes.status(of: $0.key) } }
         return .json(
             .ok,
             JSONWriter.object { body in
@@ -122,7 +122,7 @@ extension API {
 
     private func resume(_ key: SessionKey) async throws -> Response {
         guard case .resumed = try await submit(.resume(key)) else { throw Problem.unexpectedReply }
-        let status = await host.read { $0.laneStatus(key) }
+        let status = await host.read { $0.lanes.status(of: key) }
         return .json(.ok, JSONWriter.object { Self.write(status, to: &$0) })
     }
 
@@ -143,7 +143,7 @@ extension API {
             breaker.field("reason", status.breaker.reason?.description)
             breaker.field("nextProbeAt", status.breaker.nextProbeAt)
             breaker.field("gatedUntil", status.breaker.gatedUntil)
-            breaker.field("inFlightLimit", status.breaker.ramp)
+            breaker.field("inFlightLimit", status.breaker.slowStartLimit)
             breaker.field("slow", status.breaker.isSlow)
         }
     }

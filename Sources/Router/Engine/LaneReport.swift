@@ -31,7 +31,7 @@ package struct BreakerStatus: Hashable, Sendable {
     /// When the receiver wants to be asked again.
     package let gatedUntil: Timestamp?
     /// How many attempts may be under way there while it recovers.
-    package let ramp: Int?
+    package let slowStartLimit: Int?
     package let isSlow: Bool
 
     init(_ health: EndpointHealth?, _ disabled: Disabled?) {
@@ -41,15 +41,24 @@ package struct BreakerStatus: Hashable, Sendable {
         reason = disabled == nil ? last?.reason : .gone
         nextProbeAt = if case .open(let until)? = health?.breaker.state { until } else { nil }
         gatedUntil = health?.gatedUntil
-        ramp = health?.breaker.slowStartLimit
+        slowStartLimit = health?.breaker.slowStartLimit
         isSlow = health?.isSlow ?? false
     }
 }
 
 extension Engine {
+    /// The lanes as an operator sees them.
+    package var lanes: LaneReport { LaneReport(tenants: tenants, planner: planner) }
+}
+
+/// The state of all lanes, to be read.
+package struct LaneReport {
+    fileprivate let tenants: [ApplicationID: Tenant]
+    fileprivate let planner: LanePlanner
+
     /// The lanes that an operator should look at, in no order: lanes with deliveries, lanes of disabled sessions, and one for
     /// each endpoint whose breaker is not closed though nothing waits for it.
-    package var lanesInUse: [SessionKey] {
+    package var inUse: [SessionKey] {
         var keys = Array(planner.lanes.keys)
         // Disabled sessions have nothing in their lanes: it has moved on.
         for (id, tenant) in tenants {
@@ -58,7 +67,7 @@ extension Engine {
         }
         for (endpoint, health) in planner.endpoints where health.breaker.phase != .closed {
             guard let key = session(at: endpoint, perhaps: planner.openedBy[endpoint]), planner.lanes[key] == nil,
-                session(key)?.disabled == nil
+                disabled(key) == nil
             else { continue }
             keys.append(key)
         }
@@ -66,10 +75,10 @@ extension Engine {
     }
 
     /// The lane of a session that exists; an empty one if nothing is for it.
-    package func laneStatus(_ key: SessionKey) -> LaneStatus {
+    package func status(of key: SessionKey) -> LaneStatus {
         let lane = planner.lanes[key]
         let health = endpoint(of: key).flatMap { planner.endpoints[$0] }
-        let disabled = session(key)?.disabled
+        let disabled = disabled(key)
         let head = lane?.queue.first { $0.machine.isWaiting }
         return LaneStatus(
             key: key, waiting: lane?.queue.count { $0.machine.isWaiting } ?? 0, inFlight: lane?.inFlight ?? 0,
@@ -77,6 +86,8 @@ extension Engine {
             attempts: head?.machine.progress.attempts ?? 0, nextAttemptAt: head?.machine.progress.notBefore,
             disabled: disabled?.reason, breaker: BreakerStatus(health, disabled), waitsFor: planner.blockedOn(key))
     }
+
+    private func disabled(_ key: SessionKey) -> Disabled? { tenants[key.application]?.sessions[key.session]?.disabled }
 
     /// A session that is reached at an endpoint: the known one, unless it has gone or moved.
     private func session(at endpoint: EndpointKey, perhaps known: SessionKey?) -> SessionKey? {
@@ -87,8 +98,12 @@ extension Engine {
         }?.key
     }
 
-    /// The endpoint of a receiver.
-    func endpoint(of key: SessionKey) -> EndpointKey? {
-        tenants[key.application]?.terms(of: key.session).map { EndpointKey(application: key.application, url: $0.url) }
+    private func endpoint(of key: SessionKey) -> EndpointKey? { tenants[key.application]?.endpointKey(of: key.session) }
+}
+
+extension Tenant {
+    /// The endpoint of a receiver; nil if there is no such session, or if it has no endpoint.
+    func endpointKey(of id: SessionID) -> EndpointKey? {
+        terms(of: id).map { EndpointKey(application: application.id, url: $0.url) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// Misaddressed notifications: they name a device, their session has moved to another one, and they wait for a new
 /// decision.
 @Suite("Engine: misaddressed notifications")
-struct AstrayTests {
+struct MisaddressedTests {
     /// A notification that names the phone waits for A before one that names no device, and A moves to another device;
     /// the follow-ups of that are still to be done.
     private static func bench() throws -> (bench: Workbench, followUps: [FollowUp]) {

@@ -1,0 +1,36 @@
+import RouterPlugin
+
+/// Plans the acknowledgement of a delivery whose attempt has ended meanwhile, or which has come to its end. It sees the
+/// application's lanes and held notifications, and adds to a draft.
+struct Acknowledging {
+    let planner: LanePlanner
+    /// Nil if the application is gone.
+    let scenes: SceneLifeCycle?
+
+    /// - Parameter isHeld: Whether a notification is held, for a time or a gate.
+    func acknowledge(
+        _ word: Acknowledgement, isHeld: (NotificationSequence) -> Bool, in plan: inout PlanDraft
+    ) throws(MissingFacts) {
+        let id = Identity.delivery(of: word.notification)
+        guard let stored = try plan.facts.notification(word.notification),
+            stored.header.application == word.session.application
+        else { return plan.refuse(.unknownDelivery(id)) }
+        plan.reads.append(.delivery(stored.sequence))
+        guard let delivery = planner.delivery(stored.sequence) else {
+            let isItsOwn = !isHeld(stored.sequence) && stored.decision.session == word.session.session
+            return isItsOwn ? plan.reply = .acknowledged : plan.refuse(.unknownDelivery(id))
+        }
+        let notification = delivery.notification
+        let wasSent = delivery.machine.progress.attempts > 0 || !delivery.machine.isWaiting || notification.isInDoubt
+        guard planner.lane(of: stored.sequence) == word.session, wasSent else {
+            return plan.refuse(.unknownDelivery(id))
+        }
+        plan.reply = .acknowledged
+        guard word.isTaken, !delivery.isEnding else { return }
+        let attempt = FinishedAttempt(
+            sequence: stored.sequence, number: delivery.machine.progress.attempts, session: word.session.session,
+            url: "", startedAt: plan.time, result: .acknowledged, answer: word.answer)
+        if word.answer != nil { _ = scenes?.hear(attempt, in: &plan) }
+        plan.settle(stored.sequence, as: .delivered)
+    }
+}
