@@ -42,6 +42,35 @@ struct SetCommandTests {
         }
     }
 
+    @Test func exportedRulesAreANoOp() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = """
+            kind: Rule
+            id: night
+            spec: {when: "priority < 10", during: {zone: UTC, from: "22:00", to: "07:00"}, then: {hold: end}}
+            ---
+            kind: Rule
+            id: team
+            application: com.example.gallery
+            spec: {then: {headers: {x-team: blue}}}
+
+            """
+        let file = try directory.write(TestSet.gallery + "---\n" + rules, to: "all.yaml")
+        try await withServedDaemon { daemon in
+            func run(_ words: String..., input: String = "") async throws -> Program.Ended {
+                try await Program(words, input: input, environment: ["ROUTERD_SERVER": daemon.address]).ended()
+            }
+            #expect(try await run("apply", "-f", file).status == 0)
+            #expect(try await run("export").output.contains("Rule") == false)
+            let exported = try await run("export", "--rules")
+            #expect(exported.status == 0 && exported.output.contains("x-team"), "\(exported.errors)")
+            let again = try await run("apply", "-f", "-", "--exit-status", input: exported.output)
+            #expect(again.status == 0 && again.output == "5 unchanged\n", "\(again.output)\(again.errors)")
+            let refused = try await run("export", "--rules", "--application", "com.example.gallery")
+            #expect(refused.status == 64 && refused.errors.contains("exclude each other"), "\(refused.errors)")
+        }
+    }
+
     @Test func pruningMoreThanIsKeptNeedsAWord() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(TestSet.gallery, to: "gallery.yaml")

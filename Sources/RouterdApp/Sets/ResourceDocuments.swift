@@ -1,11 +1,11 @@
 import HTTPTypes
 import Router
-import RouterPlugin
+package import RouterPlugin
 
 /// The documents of a set: YAML or JSON, each `{"kind", "application"?, "id", "spec"}`.
 ///
 /// The documents of kind `Rule` are one list of rules, in their order.
-struct ResourceDocuments {
+package struct ResourceDocuments {
     /// A document of kind `Rule`, as an entry of a list of rules.
     private struct RuleEntry {
         var file: ConfigurationFile
@@ -153,6 +153,16 @@ struct ResourceDocuments {
         if reader.value("applications") != nil { throw reader.invalid("applications", "is the document's application") }
         entry["applications"] = .array([.string(application.text)])
         return .object(entry)
+    }
+
+    /// An entry of a list of rules as a document of kind `Rule`, by which a set makes the same entry.
+    package static func document(ofRule entry: JSONValue) -> JSONObject {
+        var (document, spec) = (JSONObject(), JSONObject())
+        document["kind"] = .string(ruleKind)
+        for member in entry.asObject?.members ?? [] where member.key != "name" { spec[member.key] = member.value }
+        document["id"] = entry["name"] ?? entry["kind"] ?? .null
+        document["spec"] = .object(spec)
+        return document
     }
 
     /// A source's specification may leave its application to the document.

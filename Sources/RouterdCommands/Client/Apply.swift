@@ -146,13 +146,14 @@ struct Diff: AsyncParsableCommand {
 
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write the applications, sessions and sources of a daemon as a set.",
+        abstract: "Write the applications, sessions, sources and rules of a daemon as a set.",
         discussion: """
             Secrets are not part of it, and are kept where the set is applied again. With --json the documents are JSON.
 
             EXAMPLES
               routerd export > all.yaml
               routerd export --application com.example.Gallery --without-sessions
+              routerd export --rules > all.yaml
             """)
 
     @OptionGroup var server: ServerOptions
@@ -160,6 +161,13 @@ struct Export: AsyncParsableCommand {
     var application: String?
     @Flag(help: "Leave sessions out, which most often register themselves.")
     var withoutSessions = false
+    @Flag(help: "Write the rules in use too; needs a key of all applications with the scope admin.")
+    var rules = false
+
+    func validate() throws {
+        guard rules, application != nil else { return }
+        throw ValidationError("--rules and --application exclude each other: a set has all rules or none.")
+    }
 
     func run() async throws {
         var quiet = server
@@ -181,6 +189,10 @@ struct Export: AsyncParsableCommand {
         for source in try await quiet.list("/v1/sources", [("application", application)], of: "sources") {
             try write(.source, source["application"]?.asString, source["id"]?.asString ?? "", source)
         }
+        guard rules else { return }
+        for rule in try await quiet.send(.get, path: "/v1/rules")["rules"]?.asArray ?? [] {
+            try write(ResourceDocuments.document(ofRule: rule))
+        }
     }
 
     private func write(_ kind: ResourceRef.Kind, _ application: String?, _ id: String, _ body: JSONValue) throws {
@@ -189,6 +201,10 @@ struct Export: AsyncParsableCommand {
         if kind != .application, let application { document["application"] = .string(application) }
         document["id"] = .string(id)
         document["spec"] = ResourceSpec.specification(body, of: kind)
+        try write(document)
+    }
+
+    private func write(_ document: JSONObject) throws {
         if server.json {
             Console.print(YAMLText.writeJSON(.object(document)))
         } else {
