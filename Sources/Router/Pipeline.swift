@@ -37,14 +37,16 @@ package struct Pipeline: Sendable {
     ///   - facts: The receipts of the request's dedupe keys.
     ///   - history: The past that rules look at.
     ///   - ids: Names the session that the router makes, if it makes one.
+    ///   - work: The steps that the choice may take.
     func accept(
         _ request: AcceptRequest, _ facts: Facts, in tenant: Tenant, knowing history: RuleHistory? = nil,
-        naming ids: inout Identities, at now: Timestamp
+        naming ids: inout Identities, _ work: inout DecisionWork, at now: Timestamp
     ) throws(MissingFacts) -> Routed {
         if let earlier = try Self.dedupe(request, facts) { return earlier }
         let notification = request.view
         let candidates = Self.match(notification, in: tenant)
-        var choice = chooser.choose(for: notification, among: candidates, in: tenant, at: now, knowing: history)
+        var choice = chooser.choose(for: notification, among: candidates, in: tenant, &work, at: now, knowing: history)
+        guard !work.isUnfinished else { throw .steps }
         if let amendment = request.amendment { choice.decision.reason = amendment.noted(on: choice.decision.reason) }
         let closed = tenant.gate(before: choice.outcome, device: request.device)
         let gated = Self.gate(choice.outcome, behind: closed, hasRoom: registration.haveRoom(in: tenant))

@@ -21,7 +21,15 @@ package enum RouterLimits {
     /// The number of steps after which an explanation shows no further candidate: bytes that predicates compare, as
     /// `IndexEffort` counts them, and a constant for each evaluation.
     package static let explanationSteps = 64 * 1024 * 1024
-    package static let explanationStepsOfQuestion = 512
+    /// Steps that the decisions of an application may take in a round before the next ones wait in its line, and steps that
+    /// each decision may take in any case. A step takes about a nanosecond.
+    package static let decisionSteps = 1024 * 1024
+    package static let decisionStepsAtLeast = 64 * 1024
+    /// Steps for which a decision from a line goes on in one turn, and steps of all turns in a round.
+    package static let stepsPerTurn = 2 * 1024 * 1024
+    package static let stepsPerRound = 8 * 1024 * 1024
+    /// Maximum number of commands of one application that wait for a decision to be finished.
+    package static let commandsInLine = 4096
     /// Maximum number of applications among which the owner of a device that a request names is searched; with more, the
     /// search is left out.
     package static let applicationsAsked = 1000
@@ -69,6 +77,11 @@ package enum RouterLimits {
     /// million phones with some 200 bytes each are within both.
     package static let sessionsPerApplication = 2_000_000
     package static let sessionBytesPerApplication = 512 * 1024 * 1024
+    /// Maximum number of steps that a decision may take for one predicate, which is evaluated in one go, and for all
+    /// predicates of an application: four million searches for a text. Both are counted for the longest content id.
+    package static let stepsPerPredicate = 64 * 1024 * 1024
+    package static let predicateStepsPerApplication = 256 * 1024 * 1024 * 1024
+    package static let contentIDBytes = 4096
     /// Maximum number of sources of an application, and of secrets of a source.
     package static let sourcesPerApplication = 1000
     package static let secretsPerSource = 10

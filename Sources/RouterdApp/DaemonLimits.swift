@@ -47,7 +47,7 @@ package enum DaemonLimits {
     /// engine.
     package static let rulesComparedMaximum = 1000
     package static let rulesComparedAtOnce = 50
-    /// How many sessions an application may have whose conditions are tried out: each turn copies the index of them.
+    /// How many sessions an application may have whose conditions are tried out: a trial copies the index of them.
     package static let trialSessions = 10_000
     /// Greatest number of reads of the store for requests at a time, and of one tenant's.
     package static let reads = 4

@@ -40,7 +40,8 @@ package struct RuleTrial {
             let start = Nanoseconds.now
             var asked = view
             if let desk {
-                let question = RemoteQuestion(about: view, in: tenant, limit: RoutingLimits.lookAhead)
+                var work = DecisionWork.unlimited
+                let question = RemoteQuestion(about: view, in: tenant, limit: RoutingLimits.lookAhead, &work)
                 asked = NotificationView(view, answers: await desk.answers(to: question, at: Self.now))
             }
             let tried = chooser.tryOut(asked, in: tenant, at: Self.now)

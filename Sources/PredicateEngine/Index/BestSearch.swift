@@ -9,6 +9,10 @@ struct BestSearch {
     var asked = 0
     /// The cost of these evaluations, as `IndexEffort` counts it.
     var compared = 0
+    /// The steps after which the search gives up.
+    private let limit: Int
+    /// Whether it has given up: then nothing is known of the best node.
+    private(set) var hasGivenUp = false
     /// Nodes under several keys that do not hold: none is evaluated twice.
     private var refused: NodeSet
 
@@ -19,10 +23,13 @@ struct BestSearch {
     /// The number of positions of a list for which there is room on the stack.
     private static var frontier: Int { 128 }
 
-    /// - Parameter lent: This number of words, for as long as the search lasts.
-    init(nodes: NodePlaces, order: NodeOrder, lent: UnsafeMutablePointer<UInt32>) {
+    /// - Parameters:
+    ///   - limit: The steps after which the search gives up.
+    ///   - lent: This number of words, for as long as the search lasts.
+    init(nodes: NodePlaces, order: NodeOrder, limit: Int, lent: UnsafeMutablePointer<UInt32>) {
         self.nodes = nodes
         self.order = order
+        self.limit = limit
         refused = NodeSet(lent: lent)
     }
 
@@ -33,6 +40,7 @@ struct BestSearch {
     private func wouldBeBest(_ node: UInt32) -> Bool {
         let rank = nodes[node].rank
         if rank != self.rank { return rank > self.rank }
+        if hasGivenUp { return false }
         return best == PredicateIndex.none || (best != node && order.isBefore(node, best, nodes))
     }
 
@@ -44,8 +52,16 @@ struct BestSearch {
 
     @inline(__always)
     private mutating func ask(_ node: UInt32, _ subject: PreparedSubject) -> Bool {
+        guard compared &+ asked &* IndexEffort.stepsOfQuestion < limit else { return giveUp() }
         asked &+= 1
         return CanonicalCode.holds(nodes.code(node), for: subject, &compared)
+    }
+
+    /// No node ranks high enough from now on.
+    @inline(never)
+    private mutating func giveUp() -> Bool {
+        (rank, hasGivenUp) = (.max, true)
+        return false
     }
 
     @inline(never)

@@ -6,15 +6,19 @@ extension PredicateIndex {
     }
 
     /// The same, with the cost.
+    ///
+    /// - Parameter limit: The steps after which the search gives up: the answer is nil, and `effort` says so.
     @inline(__always)
-    package func best(for subject: String, _ order: NodeOrder, _ effort: inout IndexEffort) -> Node? {
-        subject.utf8Span.span.withUnsafeBufferPointer { best(forBytes: $0, order, &effort) }
+    package func best(
+        for subject: String, _ order: NodeOrder, limit: Int = .max, _ effort: inout IndexEffort
+    ) -> Node? {
+        subject.utf8Span.span.withUnsafeBufferPointer { best(forBytes: $0, order, limit, &effort) }
     }
 
     /// The same for UTF-8.
     @inline(__always)
     private func best(
-        forBytes bytes: UnsafeBufferPointer<UInt8>, _ order: NodeOrder, _ effort: inout IndexEffort
+        forBytes bytes: UnsafeBufferPointer<UInt8>, _ order: NodeOrder, _ limit: Int, _ effort: inout IndexEffort
     ) -> Node? {
         let tables = tables
         let nodes = tables.pointee.nodes.places
@@ -25,7 +29,7 @@ extension PredicateIndex {
             return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: most + 1 + BestSearch.lent) { memory in
                 let found = UnsafeMutableBufferPointer(rebasing: memory[...most])
                 let lent = memory.baseAddress.unsafelyUnwrapped + most + 1
-                var search = BestSearch(nodes: nodes, order: order, lent: lent)
+                var search = BestSearch(nodes: nodes, order: order, limit: limit, lent: lent)
                 defer { search.end() }
                 var count = 0
                 KeyPresence.forEachTag(tables.pointee.keys.live, of: subject, tables.pointee.hash) { tag in
@@ -41,6 +45,10 @@ extension PredicateIndex {
                 search.consider(lists, KeyTable.residual, subject)
                 effort.asked &+= search.asked
                 effort.compared &+= search.compared
+                if search.hasGivenUp {
+                    effort.hasGivenUp = true
+                    return nil
+                }
                 return search.best == Self.none ? nil : search.best
             }
         }
@@ -50,7 +58,7 @@ extension PredicateIndex {
     package func holds(_ node: Node, for subject: String) -> Bool { answers(about: subject) { $0.holds(node) } }
 }
 
-/// The cost of a question, in steps that can be counted.
+/// The cost of a question, in steps that are counted: the same question to the same index has the same cost everywhere.
 package struct IndexEffort: Equatable, Sendable {
     /// The number of predicates that were evaluated.
     package var asked = 0
@@ -58,8 +66,16 @@ package struct IndexEffort: Equatable, Sendable {
     /// predicate makes these are at most sixteen times the subject's length and 256 for each literal; for `LIKE`, forty
     /// times the length, 256 for each literal, and 24,576.
     package var compared = 0
+    /// Whether the search has used up its steps and found nothing out.
+    package var hasGivenUp = false
 
     package init() {}
+
+    /// The steps that stand for finding a predicate, whatever its evaluation takes.
+    package static let stepsOfQuestion = 512
+
+    /// The cost in one number.
+    package var steps: Int { compared &+ asked &* Self.stepsOfQuestion }
 }
 
 extension KeyTable {

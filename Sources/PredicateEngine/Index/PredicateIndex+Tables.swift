@@ -23,6 +23,7 @@ extension PredicateIndex.Tables {
         if canonicalizer.code == CanonicalCode.never { return PredicateIndex.none }
         let tag = hash.tag(of: canonicalizer.code)
         if let node = interned.find(tag, where: { isSame($0, canonicalizer.code) }) { return node }
+        changes.add()
         let node = nodes.insert(canonicalizer.code)
         interned.insert(tag, node)
         if CanonicalCode.folds(nodes.places.code(node)) { foldingNodes += 1 }
@@ -37,10 +38,12 @@ extension PredicateIndex.Tables {
         if CanonicalCode.folds(code) { foldingNodes -= 1 }
         interned.remove(hash.tag(of: UnsafeBufferPointer(start: code, count: CanonicalCode.size(code))), node)
         nodes.remove(node)
+        changes.remove(node)
     }
 
     /// Gives a node another rank, or the same one when its place among those of that rank has changed.
     mutating func setRank(of node: PredicateIndex.Node, to rank: PredicateIndex.Rank, _ order: NodeOrder) {
+        changes.add()
         nodes.places.record(node).pointee.rank = rank
         keys.settle(node, nodes.places, order)
     }

@@ -10,81 +10,104 @@ extension PredicateIndex {
         answers(about: subject) { self.visit($0, order, mayGoOn: mayGoOn, visit) }
     }
 
-    /// The same for a prepared subject.
+    /// The same for a prepared subject. All visits with the same answers show the same nodes: what one of them has found, the
+    /// next one is shown first. The visit ends when the answers have given up.
     package func visit(
         _ answers: NodeAnswers, _ order: NodeOrder, mayGoOn: (Rank) -> Bool, _ visit: (Node) -> Bool
     ) {
-        let lists = tables.pointee.keys.lists.view
-        var walk = NodeWalk(nodes: tables.pointee.nodes.places, order: order)
-        answers.forEachEntry(in: tables.pointee.keys) { walk.open($0, lists) }
-        walk.open(KeyTable.residual | KeyTable.listBit, lists)
-        while let node = walk.next(lists) {
-            guard mayGoOn(rank(of: node)) else { return }
-            if answers.holds(node), !visit(node) { return }
+        for node in answers.found {
+            guard mayGoOn(rank(of: node)), visit(node) else { return }
         }
+        let lists = tables.pointee.keys.lists.view
+        var walk = answers.takeWalk() ?? NodeWalk()
+        defer { answers.keep(walk) }
+        let ranking = NodeRanking(nodes: tables.pointee.nodes.places, order: order)
+        if !walk.isOpen {
+            answers.forEachEntry(in: tables.pointee.keys) { walk.open($0, lists, ranking) }
+            walk.open(KeyTable.residual | KeyTable.listBit, lists, ranking)
+        }
+        while let node = walk.first(lists, ranking) {
+            guard mayGoOn(rank(of: node)) else { return }
+            let holds = answers.holds(node)
+            if answers.haveGivenUp { return }
+            walk.removeFirst()
+            guard holds else { continue }
+            answers.add(node)
+            guard visit(node) else { return }
+        }
+    }
+}
+
+/// The order of a visit.
+struct NodeRanking {
+    let nodes: NodePlaces
+    let order: NodeOrder
+
+    func precedes(_ left: UInt32, _ right: UInt32) -> Bool {
+        let (leftRank, rightRank) = (nodes[left].rank, nodes[right].rank)
+        if leftRank != rightRank { return leftRank > rightRank }
+        return left != right && order.isBefore(left, right, nodes)
     }
 }
 
 /// Nodes that may hold, in the order of the visit: the best of them on top.
 ///
 /// A node with several keys may come several times; equal nodes come one after another, so remembering one is enough.
-private struct NodeWalk {
-    private struct Waiting {
+struct NodeWalk: Sendable {
+    private struct Waiting: Sendable {
         var node: UInt32
         /// The list and position where it stands, if what stands below it is still to come.
         var list: UInt32
         var position: Int
     }
 
-    let nodes: NodePlaces
-    let order: NodeOrder
     private var heap: [Waiting] = []
     private var opened: Set<UInt32> = []
     private var last = PredicateIndex.none
+    /// The first node, which has been taken from the heap.
+    private var first: UInt32?
+    private(set) var isOpen = false
 
-    init(nodes: NodePlaces, order: NodeOrder) {
-        self.nodes = nodes
-        self.order = order
-    }
-
-    mutating func open(_ entry: UInt32, _ lists: RankedHeaps.View) {
-        guard entry & KeyTable.listBit != 0 else { return push(Waiting(node: entry, list: .max, position: 0)) }
+    mutating func open(_ entry: UInt32, _ lists: RankedHeaps.View, _ ranking: NodeRanking) {
+        isOpen = true
+        guard entry & KeyTable.listBit != 0 else {
+            return push(Waiting(node: entry, list: .max, position: 0), ranking)
+        }
         let list = entry & ~KeyTable.listBit
         guard lists.count(list) > 0, opened.insert(list).inserted else { return }
-        push(Waiting(node: lists.items(of: list)[0], list: list, position: 0))
+        push(Waiting(node: lists.items(of: list)[0], list: list, position: 0), ranking)
     }
 
-    mutating func next(_ lists: RankedHeaps.View) -> UInt32? {
-        while let top = pop() {
+    /// The best node that has not been removed; nil if there is none.
+    mutating func first(_ lists: RankedHeaps.View, _ ranking: NodeRanking) -> UInt32? {
+        if let first { return first }
+        while let top = pop(ranking) {
             if top.list != .max {
                 let items = lists.items(of: top.list)
                 for child in RankedHeaps.children(of: top.position, count: lists.count(top.list)) {
-                    push(Waiting(node: items[child], list: top.list, position: child))
+                    push(Waiting(node: items[child], list: top.list, position: child), ranking)
                 }
             }
             guard top.node != last else { continue }
             last = top.node
+            first = last
             return last
         }
         return nil
     }
 
-    private func precedes(_ left: Waiting, _ right: Waiting) -> Bool {
-        let (leftRank, rightRank) = (nodes[left.node].rank, nodes[right.node].rank)
-        if leftRank != rightRank { return leftRank > rightRank }
-        return left.node != right.node && order.isBefore(left.node, right.node, nodes)
-    }
+    mutating func removeFirst() { first = nil }
 
-    private mutating func push(_ waiting: Waiting) {
+    private mutating func push(_ waiting: Waiting, _ ranking: NodeRanking) {
         heap.append(waiting)
         var child = heap.count - 1
-        while child > 0, precedes(heap[child], heap[(child - 1) / 2]) {
+        while child > 0, ranking.precedes(heap[child].node, heap[(child - 1) / 2].node) {
             heap.swapAt(child, (child - 1) / 2)
             child = (child - 1) / 2
         }
     }
 
-    private mutating func pop() -> Waiting? {
+    private mutating func pop(_ ranking: NodeRanking) -> Waiting? {
         guard let top = heap.first, let end = heap.popLast() else { return nil }
         guard !heap.isEmpty else { return top }
         heap[0] = end
@@ -92,7 +115,7 @@ private struct NodeWalk {
         while true {
             var best = parent
             for child in 2 * parent + 1..<min(2 * parent + 3, max(heap.count, 2 * parent + 1))
-            where precedes(heap[child], heap[best]) {
+            where ranking.precedes(heap[child].node, heap[best].node) {
                 best = child
             }
             if best == parent { return top }

@@ -32,6 +32,8 @@ package struct PredicateIndex: ~Copyable {
         var foldingNodes = 0
         let hash: KeyHash
         var canonicalizer = Canonicalizer()
+        var changes = IndexChanges()
+        let identity = IndexIdentity()
     }
 
     let tables: UnsafeMutablePointer<Tables>
@@ -57,6 +59,9 @@ package struct PredicateIndex: ~Copyable {
 
     /// The number of nodes.
     package var count: Int { tables.pointee.count }
+
+    /// Of this index and of no other one; a copy has its own.
+    package var identity: IndexIdentity { tables.pointee.identity }
 
     /// The bytes that it takes, literals included.
     package var byteCount: Int { tables.pointee.byteCount }

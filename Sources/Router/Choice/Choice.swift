@@ -65,9 +65,18 @@ package struct Chooser: Sendable {
     package func choose(
         for notification: NotificationView, from tenant: Tenant, at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
+        var work = DecisionWork.unlimited
+        return choose(for: notification, from: tenant, &work, at: now, knowing: history)
+    }
+
+    /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been chosen.
+    package func choose(
+        for notification: NotificationView, from tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
+        knowing history: RuleHistory? = nil
+    ) -> (outcome: ChoiceOutcome, decision: Decision) {
         choose(
             for: notification, among: RegistryQuery(for: notification, under: tenant.application.routing), in: tenant,
-            at: now, knowing: history)
+            &work, at: now, knowing: history)
     }
 
     /// Chooses among the candidates of a notification.
@@ -76,19 +85,19 @@ package struct Chooser: Sendable {
     ///
     /// - Parameter history: The past that rules look at; rules that are tried out know none.
     package func choose(
-        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, at now: Timestamp,
-        knowing history: RuleHistory? = nil
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, _ work: inout DecisionWork,
+        at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant) }
+        if ruleSet.isEmpty { return best(for: notification, among: query, in: tenant, &work) }
         guard !ruleSet.shadows.isEmpty else {
-            return choose(by: ruleSet.active, for: notification, query, from: tenant, at: now, knowing: history)
+            return choose(by: ruleSet.active, for: notification, query, from: tenant, &work, at: now, knowing: history)
         }
         let (outcome, first) = choose(
-            by: ruleSet.active, for: notification, query, from: tenant, at: now, knowing: history)
+            by: ruleSet.active, for: notification, query, from: tenant, &work, at: now, knowing: history)
         var decision = first
         var remarks: [String] = []
-        for (id, rules) in ruleSet.shadows {
-            let other = choose(by: rules, for: notification, query, from: tenant, at: now, knowing: history)
+        for (id, rules) in ruleSet.shadows where !work.isUnfinished {
+            let other = choose(by: rules, for: notification, query, from: tenant, &work, at: now, knowing: history)
             if other.outcome == outcome { continue }
             remarks.append("in shadow \(id): \(other.outcome) (\(other.decision.reason))")
         }
@@ -100,20 +109,24 @@ package struct Chooser: Sendable {
 
     private func choose(
         by rules: [any RoutingRule], for notification: NotificationView, _ query: RegistryQuery, from tenant: Tenant,
-        at now: Timestamp, knowing history: RuleHistory?
+        _ work: inout DecisionWork, at now: Timestamp, knowing history: RuleHistory?
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
         let rules = ruleSet.concerning(notification, rules, at: now, knowing: history)
-        if rules.isEmpty { return best(for: notification, among: query, in: tenant) }
+        if rules.isEmpty { return best(for: notification, among: query, in: tenant, &work) }
         let order = ruleSet.ordersCandidates ? rules.lazy.compactMap { $0 as? CandidateOrder }.first : nil
         var walk = RuleWalk(rules: rules, notification: notification, now: now)
+        var candidates = 0
+        defer { work.add(candidates: candidates) }
         for tier in MatchTier.allCases {
             if let order {
-                show(tier, query, tenant, by: order, to: &walk)
+                candidates &+= show(tier, query, tenant, by: order, to: &walk, &work)
             } else {
-                tenant.registry.visit(tier, for: query) { id in
-                    tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
+                tenant.registry.visit(tier, for: query, &work) { id in
+                    candidates &+= 1
+                    return tenant.sessions[id].map { walk.consider($0, in: tier, of: tenant) } ?? true
                 }
             }
+            if work.isUnfinished { break }
             if let ending = walk.finish() {
                 return finished(order?.noted(ending) ?? ending, walk.vetoes, tenant, notification)
             }
@@ -121,29 +134,40 @@ package struct Chooser: Sendable {
         return noCandidate(walk.vetoes, tenant, notification)
     }
 
-    /// Shows the best candidates of a tier in the order of a rule, and then the others.
+    /// Shows the best candidates of a tier in the order of a rule, and then the others. The order is that of all best ones, so
+    /// none is shown as long as the work is unfinished.
+    ///
+    /// - Returns: The number of candidates that were shown.
     private func show(
-        _ tier: MatchTier, _ query: RegistryQuery, _ tenant: Tenant, by order: CandidateOrder, to walk: inout RuleWalk
-    ) {
+        _ tier: MatchTier, _ query: RegistryQuery, _ tenant: Tenant, by order: CandidateOrder, to walk: inout RuleWalk,
+        _ work: inout DecisionWork
+    ) -> Int {
         var best: [SceneSession] = []
-        tenant.registry.visit(tier, for: query) { id in
+        tenant.registry.visit(tier, for: query, &work) { id in
             if let session = tenant.sessions[id] { best.append(session) }
             return best.count < RoutingLimits.lookAhead
         }
-        for session in order.sorted(best) where !walk.consider(session, in: tier, of: tenant) { return }
-        if best.count < RoutingLimits.lookAhead { return }
+        if work.isUnfinished { return 0 }
+        var count = 0
+        for session in order.sorted(best) {
+            count &+= 1
+            guard walk.consider(session, in: tier, of: tenant) else { return count }
+        }
+        if best.count < RoutingLimits.lookAhead { return count }
         let shown = Set(best.map(\.key.session))
-        tenant.registry.visit(tier, for: query) { id in
+        tenant.registry.visit(tier, for: query, &work) { id in
             guard !shown.contains(id), let session = tenant.sessions[id] else { return true }
+            count &+= 1
             return walk.consider(session, in: tier, of: tenant)
         }
+        return count
     }
 
     /// The choice without rules.
     private func best(
-        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant
+        for notification: NotificationView, among query: RegistryQuery, in tenant: Tenant, _ work: inout DecisionWork
     ) -> (outcome: ChoiceOutcome, decision: Decision) {
-        guard let best = tenant.registry.best(for: query),
+        guard let best = tenant.registry.best(for: query, &work),
             let conditions = tenant.sessions.conditions(of: best.session)
         else { return noCandidate([], tenant, notification) }
         let reason = Self.reason(conditions, best.tier, contentIsNamed: notification.contentID != nil)

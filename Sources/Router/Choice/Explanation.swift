@@ -42,10 +42,19 @@ extension Chooser {
         _ notification: NotificationView, from tenant: Tenant, at now: Timestamp, limit: Int,
         steps: Int = RouterLimits.explanationSteps
     ) -> Explanation {
+        var work = DecisionWork.unlimited
+        return explain(notification, from: tenant, &work, at: now, limit: limit, steps: steps)
+    }
+
+    /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been explained.
+    package func explain(
+        _ notification: NotificationView, from tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
+        limit: Int, steps: Int = RouterLimits.explanationSteps
+    ) -> Explanation {
         let amended = amended(notification, at: now)
         let notification = amended?.view ?? notification
         let amendment = amended?.by ?? Amendment()
-        var (outcome, decision) = choose(for: notification, from: tenant, at: now)
+        var (outcome, decision) = choose(for: notification, from: tenant, &work, at: now)
         decision.reason = amendment.noted(on: decision.reason)
         let query = RegistryQuery(
             device: notification.device, contentID: notification.contentID,
@@ -58,7 +67,7 @@ extension Chooser {
         var facts = NotificationFacts(notification, at: now)
         let rules = ruleSet.active.map { (id: $0.id, rule: $0.concerned(by: &facts)) }
         var shown: [Explanation.Considered] = []
-        tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps) { examined in
+        tenant.registry.examine(query, hasCandidates: hasCandidates, steps: steps, &work) { examined in
             guard shown.count < limit else { return false }
             if let session = tenant.sessions[examined.session] {
                 shown.append(considered(session, examined, rules, notification, now))

@@ -98,29 +98,56 @@ package struct IndexedRegistry: SessionRegistry {
     package func contains(_ session: SessionID) -> Bool { holder.store.pointee.slot(of: session) != nil }
 
     package func best(for query: RegistryQuery) -> RegistryMatch? {
-        guard let best = holder.store.pointee.best(for: query) else { return nil }
+        var work = DecisionWork.unlimited
+        return best(for: query, &work)
+    }
+
+    /// The same within the steps of a try. If the work is unfinished afterwards, nil is no answer.
+    package func best(for query: RegistryQuery, _ work: inout DecisionWork) -> RegistryMatch? {
+        guard let best = holder.store.pointee.best(for: query, &work) else { return nil }
         return RegistryMatch(tier: best.tier, session: holder.store.pointee.names[Int(best.slot)])
     }
 
     package func visit(_ tier: MatchTier, for query: RegistryQuery, _ visit: (SessionID) -> Bool) {
-        holder.store.pointee.visit(tier, query) { visit(holder.store.pointee.names[Int($0)]) }
+        var work = DecisionWork.unlimited
+        self.visit(tier, for: query, &work, visit)
+    }
+
+    /// The same within the steps of a try. If the work is unfinished afterwards, further sessions may be candidates.
+    package func visit(
+        _ tier: MatchTier, for query: RegistryQuery, _ work: inout DecisionWork, _ visit: (SessionID) -> Bool
+    ) {
+        holder.store.pointee.visit(tier, query, &work) { visit(holder.store.pointee.names[Int($0)]) }
     }
 
     /// Shows every session in scope once: the candidates of each tier, best first, then the other sessions. Ends when
     /// `visit` returns false, or when it has shown a session and the evaluation of predicates has taken `steps` steps:
     /// see `RouterLimits.explanationSteps`.
     ///
-    /// - Parameter hasCandidates: False if it is known that no session is a candidate: then none is searched for.
+    /// - Parameters:
+    ///   - hasCandidates: False if it is known that no session is a candidate: then none is searched for.
+    ///   - work: The steps of this try. If it is unfinished afterwards, further sessions may have been wanted.
     /// - Returns: The effort of evaluating the predicates.
     @discardableResult
     package func examine(
-        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ visit: (ExaminedSession) -> Bool
+        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ work: inout DecisionWork,
+        _ visit: (ExaminedSession) -> Bool
     ) -> IndexEffort {
-        holder.store.pointee.examine(query, hasCandidates: hasCandidates, steps: steps) { slot, tier, can, prefers in
+        holder.store.pointee.examine(query, hasCandidates: hasCandidates, steps: steps, &work) {
+            slot, tier, can, prefers in
             visit(
                 ExaminedSession(
                     session: holder.store.pointee.names[Int(slot)], tier: tier, can: can, prefers: prefers))
         }
+    }
+
+    /// The same with as many steps as it takes.
+    @discardableResult
+    package func examine(
+        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ visit: (ExaminedSession) -> Bool
+    ) -> IndexEffort {
+        var work = DecisionWork.unlimited
+        return examine(query, hasCandidates: hasCandidates, steps: steps, &work, visit)
     }
 
     package func visitAll(device: DeviceID?, _ visit: (SessionID) -> Bool) {

@@ -18,18 +18,19 @@ extension SessionStore {
     /// Shows every session in scope once, as in `IndexedRegistry.examine`. Each predicate is evaluated once, however
     /// many sessions share it, and all of them on one subject.
     func examine(
-        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ show: ShowExamined
+        _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ work: inout DecisionWork, _ show: ShowExamined
     ) -> IndexEffort {
-        guard let subject = query.subject else {
-            visit(.can, query) { show($0, .can, nil, nil) }
+        guard let subject = query.contentID else {
+            visit(.can, query, &work) { show($0, .can, nil, nil) }
             return IndexEffort()
         }
         let records = records.base
-        return index.answers(about: subject) { answers in
+        return work.answers(of: index, about: subject) { answers in
             var seen: Set<UInt32> = []
             var isWanted = true
             func mayGoOn() -> Bool {
-                let taken = answers.effort.compared + RouterLimits.explanationStepsOfQuestion * answers.questions
+                if answers.haveGivenUp { isWanted = false }
+                let taken = answers.effort.compared + IndexEffort.stepsOfQuestion * answers.questions
                 if taken >= steps, !seen.isEmpty { isWanted = false }
                 return isWanted
             }
@@ -37,6 +38,7 @@ extension SessionStore {
                 guard mayGoOn(), !seen.contains(slot) else { return isWanted }
                 let record = records[Int(slot)]
                 let (can, prefers) = (answers.holds(record.can), answers.holds(record.prefers))
+                guard mayGoOn() else { return false }
                 if tier == .prefers, query.prefersRequiresCan, !can { return true }
                 seen.insert(slot)
                 isWanted = show(slot, tier, can, prefers)
@@ -52,7 +54,8 @@ extension SessionStore {
             // Without a subject every session is a candidate, so this visit reaches the other sessions too, and looks
             // at no more of them than are shown.
             if mayGoOn() {
-                visit(.can, RegistryQuery(device: query.device, contentID: nil)) { showOnce($0, nil) }
+                var unlimited = DecisionWork.unlimited
+                visit(.can, RegistryQuery(device: query.device, contentID: nil), &unlimited) { showOnce($0, nil) }
             }
             return answers.effort
         }

@@ -2,37 +2,69 @@ import PredicateEngine
 import RouterPlugin
 
 extension SessionStore {
-    /// The best session of the first tier that has one.
+    /// The best session of the first tier that has one; nil, too, if the work is unfinished.
     @inline(__always)
-    func best(for query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
-        guard query.isForAllDevices else { return bestOfDevice(query) }
+    func best(for query: RegistryQuery, _ work: inout DecisionWork) -> (tier: MatchTier, slot: UInt32)? {
+        guard query.isForAllDevices else { return bestOfDevice(query, &work) }
         guard let subject = query.subject else { return all.best.map { (.can, $0) } }
-        guard let node = index.best(for: subject, nodeOrder) else { return nil }
+        if work.isResumed { return resumedBest(for: query, &work) }
+        var effort = IndexEffort()
+        let found = index.best(for: subject, nodeOrder, limit: work.left, &effort)
+        work.add(effort.steps &+ Self.steps(of: subject), hasGivenUp: effort.hasGivenUp)
+        guard let node = found else { return nil }
+        return best(of: node, query, subject, &work)
+    }
+
+    /// The same in another try: the first node of a visit that goes on where the one before gave up.
+    @inline(never)
+    private func resumedBest(
+        for query: RegistryQuery, _ work: inout DecisionWork
+    ) -> (tier: MatchTier, slot: UInt32)? {
+        guard let subject = query.contentID else { return nil }
+        let found = work.answers(of: index, about: subject) { index.first($0, nodeOrder) }
+        guard let node = found else { return nil }
+        return best(of: node, query, subject.text, &work)
+    }
+
+    /// The best session of the best node that holds.
+    @inline(__always)
+    private func best(
+        of node: PredicateIndex.Node, _ query: RegistryQuery, _ subject: String, _ work: inout DecisionWork
+    ) -> (tier: MatchTier, slot: UInt32)? {
         let group = groups(of: node)
         if group.prefers == NodeGroups.nobody { return (.can, order.best(of: group)) }
         let best = order.best(of: group)
         if !query.prefersRequiresCan || index.holds(records.base[Int(best)].can, for: subject) {
             return (.prefers, best)
         }
-        return firstVisited(query)
+        return firstVisited(query, &work)
     }
 
+    /// The steps of looking a subject's keys up: one for each start, each end and some windows.
+    @inline(__always)
+    private static func steps(of subject: String) -> Int { 8 &* subject.utf8.count }
+
     /// The same when the best session that prefers cannot: the first session of each tier, one tier after another.
-    private func firstVisited(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+    private func firstVisited(
+        _ query: RegistryQuery, _ work: inout DecisionWork
+    ) -> (tier: MatchTier, slot: UInt32)? {
         var best: (tier: MatchTier, slot: UInt32)?
         for tier in MatchTier.allCases where best == nil {
-            visit(tier, query) {
+            visit(tier, query, &work) {
                 best = (tier, $0)
                 return false
             }
+            if work.isUnfinished { return nil }
         }
         return best
     }
 
     /// The same among the sessions of a device: only sessions that would rank better are evaluated.
-    private func bestOfDevice(_ query: RegistryQuery) -> (tier: MatchTier, slot: UInt32)? {
+    private func bestOfDevice(
+        _ query: RegistryQuery, _ work: inout DecisionWork
+    ) -> (tier: MatchTier, slot: UInt32)? {
         guard let device = query.device else { return nil }
-        return withAnswers(query) { answers in
+        return withAnswers(query, &work) { answers in
             let (slots, order) = (devices[device], order)
             for tier in MatchTier.allCases {
                 var best: UInt32?
@@ -41,6 +73,7 @@ extension SessionStore {
                 {
                     best = slot
                 }
+                if answers?.haveGivenUp == true { return nil }
                 if let best { return (tier, best) }
             }
             return nil
@@ -48,9 +81,11 @@ extension SessionStore {
     }
 
     /// Evaluates `body` with the index's answers about the subject, or with nil if the query has none.
-    private func withAnswers<Result>(_ query: RegistryQuery, _ body: (NodeAnswers?) -> Result) -> Result {
-        guard let subject = query.subject else { return body(nil) }
-        return index.answers(about: subject) { body($0) }
+    private func withAnswers<Result>(
+        _ query: RegistryQuery, _ work: inout DecisionWork, _ body: (NodeAnswers?) -> Result
+    ) -> Result {
+        guard let subject = query.contentID else { return body(nil) }
+        return work.answers(of: index, about: subject) { body($0) }
     }
 
     /// Whether a session is a candidate of the tier. Without a subject every session can.
@@ -63,12 +98,12 @@ extension SessionStore {
         return tier == .can || !query.prefersRequiresCan || answers.holds(record.can)
     }
 
-    /// Shows the sessions of a tier, best first, until `show` returns false.
-    func visit(_ tier: MatchTier, _ query: RegistryQuery, _ show: (UInt32) -> Bool) {
+    /// Shows the sessions of a tier, best first, until `show` returns false, or until the work is unfinished.
+    func visit(_ tier: MatchTier, _ query: RegistryQuery, _ work: inout DecisionWork, _ show: (UInt32) -> Bool) {
         if let device = query.device {
-            withAnswers(query) { visit(tier, query, among: devices[device], $0, show) }
-        } else if let subject = query.subject {
-            index.answers(about: subject) { visit(tier, $0, query.prefersRequiresCan, show) }
+            withAnswers(query, &work) { visit(tier, query, among: devices[device], $0, show) }
+        } else if let subject = query.contentID {
+            work.answers(of: index, about: subject) { visit(tier, $0, query.prefersRequiresCan, show) }
         } else if tier == .can, let round = all.rounds.indices.last {
             var frontier = SessionFrontier(tier: .can, order: order)
             frontier.open(.place(0, round: round), all.best)
@@ -83,6 +118,7 @@ extension SessionStore {
     ) {
         let order = order
         let candidates = slots.filter { stands($0, in: tier, query, answers) }
+        if answers?.haveGivenUp == true { return }
         for slot in candidates.sorted(by: { order.isBefore($0, $1, in: tier) }) {
             guard show(slot) else { return }
         }
@@ -99,7 +135,9 @@ extension SessionStore {
         var frontier = SessionFrontier(tier: tier, order: order)
         var isWanted = true
         func showIfWanted(_ slot: UInt32) -> Bool {
-            if requiresCan, tier == .prefers, !answers.holds(records.base[Int(slot)].can) { return true }
+            if requiresCan, tier == .prefers, !answers.holds(records.base[Int(slot)].can) {
+                return !answers.haveGivenUp
+            }
             isWanted = show(slot)
             return isWanted
         }
@@ -109,7 +147,7 @@ extension SessionStore {
             open(groups(of: node)[tier], &frontier)
             return true
         }
-        if isWanted { _ = letOut(of: &frontier, showIfWanted) }
+        if isWanted, !answers.haveGivenUp { _ = letOut(of: &frontier, showIfWanted) }
     }
 
     /// Opens the best session of a group in the frontier.

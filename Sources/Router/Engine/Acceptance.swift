@@ -26,7 +26,7 @@ struct Acceptance {
         if let collapse { plan.reads.append(.collapse(collapse)) }
         let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
         var routed = try pipeline.accept(
-            request, plan.facts, in: tenant, knowing: history, naming: &plan.ids, at: plan.time)
+            request, plan.facts, in: tenant, knowing: history, naming: &plan.ids, &plan.work, at: plan.time)
         if !fellows.isAlone { routed = fellows.settle(routed) }
         finish(request, routed, collapse, in: &plan)
     }
@@ -132,7 +132,7 @@ struct Acceptance {
         let amended = pipeline.amended(request, at: plan.time) ?? request
         let history = try pipeline.history(of: id, about: request.notification.contentID, lanes, in: &plan)
         let routed = try pipeline.accept(
-            amended, plan.facts, in: tenant, knowing: history, naming: &plan.ids, at: plan.time)
+            amended, plan.facts, in: tenant, knowing: history, naming: &plan.ids, &plan.work, at: plan.time)
         guard case .fresh(_, let placement, _) = routed else { return false }
         return !placement.state.isSettled
     }

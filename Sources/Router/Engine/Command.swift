@@ -404,6 +404,9 @@ package enum Refusal: Error, Hashable, Sendable {
     case tooManySessions(limit: Int)
     /// The texts of the application's sessions would take more bytes than they may.
     case tooManySessionBytes(limit: Int)
+    /// A decision could take this many steps for one predicate of the session, or for all predicates of the application.
+    case predicateTooCostly(steps: Int, limit: Int)
+    case predicatesTooCostly(steps: Int, limit: Int)
     /// So many are under way already.
     case tooManyReplays(limit: Int)
     /// It has come to its end otherwise.

@@ -8,7 +8,18 @@ extension Engine {
     /// changes nothing but counters and timers (ids may be used up, retention may look again later), so that a command may
     /// be planned any number of times before one of the plans is committed.
     package mutating func plan(_ command: Command, _ facts: Facts, at now: Timestamp) throws(MissingFacts) -> Plan {
+        var work = DecisionWork.unlimited
+        return try plan(command, facts, &work, at: now)
+    }
+
+    /// The same within the steps of a try. If they do not suffice, `plan` throws, and `work` is unfinished: the next try goes
+    /// on with it.
+    package mutating func plan(
+        _ command: Command, _ facts: Facts, _ work: inout DecisionWork, at now: Timestamp
+    ) throws(MissingFacts) -> Plan {
         var plan = PlanDraft(facts, naming: ids, at: now)
+        swap(&plan.work, &work)
+        defer { swap(&plan.work, &work) }
         try decide(command, in: &plan)
         if !plan.hasReacted { try react(to: command, in: &plan) }
         ids = plan.ids

@@ -11,16 +11,35 @@ extension EngineLoop {
         package var attempts: Int
         /// Time before postponed work is tried again.
         package var retryMilliseconds: Int64
+        /// The steps of decisions.
+        package var steps: Steps
 
         package init(
             commands: Int = RouterLimits.commandsPerTransaction, attempts: Int = RouterLimits.commandsPerTransaction,
-            rows: Int = RouterLimits.rowsPerTransaction, retryMilliseconds: Int64
+            rows: Int = RouterLimits.rowsPerTransaction, retryMilliseconds: Int64, steps: Steps = Steps()
         ) {
             self.commands = commands
             self.rows = rows
             self.attempts = attempts
             self.retryMilliseconds = retryMilliseconds
+            self.steps = steps
         }
+    }
+
+    /// How many steps decisions take before other commands have their turn.
+    package struct Steps: Sendable {
+        /// Of one application in a round, before its decisions go on in its line.
+        package var first = RouterLimits.decisionSteps
+        /// Of a decision in any case.
+        package var least = RouterLimits.decisionStepsAtLeast
+        /// Of a decision from a line, in one turn.
+        package var turn = RouterLimits.stepsPerTurn
+        /// Of all turns in a round.
+        package var round = RouterLimits.stepsPerRound
+        /// Commands of one application that wait in its line, at most.
+        package var waiting = RouterLimits.commandsInLine
+
+        package init() {}
     }
 
     /// Names a command whose client waits for the answer. The owner chooses it.
@@ -38,7 +57,8 @@ extension EngineLoop {
         /// Whether it gets a transaction of its own, because one that it shared was a conflict.
         package var isAlone = false
 
-        var isFollowUp: Bool { if case .followUp = command { true } else { false } }
+        var followUp: FollowUp? { if case .followUp(let followUp) = command { followUp } else { nil } }
+        var isFollowUp: Bool { followUp != nil }
     }
 
     /// Commands that were planned together, to be committed together.

@@ -12,10 +12,10 @@ package import RouterPlugin
 ///                  │                                        a shared transaction in conflict is planned again
 ///                  └── postponed and due work
 ///
-/// A round plans every command at hand and then starts attempts. `next` makes one step of it: it plans one command, ends a
-/// transaction, or ends the round. The owner performs the effects in order, reports what became of each transaction, and
-/// calls `next` until the round is over. The loop reads no clock and waits for nothing, so that the daemon and the
-/// simulator drive the same one.
+/// A round plans every command at hand, goes on with decisions that take many steps (`DecisionLines`), and then starts
+/// attempts. `next` makes one step of it: it plans one command, ends a transaction, or ends the round. The owner performs the
+/// effects in order, reports what became of each transaction, and calls `next` until the round is over. The loop reads no
+/// clock and waits for nothing, so that the daemon and the simulator drive the same one.
 package struct EngineLoop: Sendable {
     package private(set) var engine: Engine
     package var limits: Limits
@@ -31,6 +31,10 @@ package struct EngineLoop: Sendable {
     /// The greatest number of commands that the next read is for. After a conflict it is twice the number of commands that
     /// had shared the transaction, and doubles with each read: facts of commands behind a conflict are not used.
     private var reach = Int.max
+    /// Decisions that take more steps than a round gives them.
+    private var lines = DecisionLines()
+    /// The turn of a line whose job is the first of `pending`.
+    private var turn: DecisionLines.Turn?
     /// Commands for the next round.
     private var offered: [Job] = []
     /// Follow-ups for the next round; they go before commands that were offered.
@@ -68,6 +72,9 @@ package struct EngineLoop: Sendable {
     /// How many attempts have no committed outcome.
     package var attemptsUnderWay: Int { underWay.count }
 
+    /// Whether decisions wait for their next turn.
+    package var hasDecisionsInLines: Bool { !lines.isEmpty }
+
     /// Whether commands of this round are still to be planned or committed.
     package var isPlanning: Bool { !pending.isEmpty || !batched.isEmpty }
 
@@ -93,6 +100,8 @@ package struct EngineLoop: Sendable {
         ownWork = []
         pending.removeAll(where: \.isFollowUp)
         informed = 0
+        if turn?.job.isFollowUp == true { endTurn() }
+        lines.drain()
         postponed.removeAll { Job(command: $0, ticket: nil).isFollowUp }
     }
 
@@ -108,26 +117,41 @@ package struct EngineLoop: Sendable {
             begin(at: now)
             return []
         }
-        guard let job = pending.first else { return batched.isEmpty ? finish(at: now) : [end()] }
+        guard let job = pending.first else { return goOn(at: now) }
+        if !lines.isEmpty, turn == nil, let key = waitingLine(of: job) {
+            takeFirst()
+            return lineUp(job, nil, key)
+        }
         let isFull =
             batched.count >= limits.commands || batch.rows >= limits.rows || job.isAlone
             || batched.last?.isAlone == true
         if isFull, !batched.isEmpty { return [end()] }
         if informed == 0 { return inform() }
+        var work = turn?.work ?? DecisionWork(limit: allowance(of: job))
         do {
-            let plan = try engine.plan(job.command, facts, at: now)
+            defer { spend(work.stepsWithCandidates, on: job.command) }
+            let plan = try engine.plan(job.command, facts, &work, at: now)
             // The plan knows nothing of the batch. It is made again when that has been committed.
             if batch.conflicts(with: plan) {
                 reach = 2 * max(1, batched.count)
                 return [end()]
             }
             takeFirst()
+            endTurn()
             batch.append(plan)
             batched.append(job)
             return []
         } catch {
+            if work.isUnfinished {
+                takeFirst()
+                if turn == nil { return lineUp(job, work, line(of: job.command)) }
+                turn?.work = work
+                endTurn(puttingBack: true)
+                return []
+            }
             guard let fault = facts.fault(of: error.lookups) else { return [.read(error.lookups)] }
             takeFirst()
+            endTurn()
             return fail(job, fault, at: now)
         }
     }
@@ -166,6 +190,11 @@ package struct EngineLoop: Sendable {
         guard error.code == .conflict, transaction.jobs.count > 1 else {
             return transaction.jobs.flatMap { fail($0, error, at: now) }
         }
+        if turn != nil {
+            // A job from a line waits behind the transaction: it has another turn later.
+            takeFirst()
+            endTurn(puttingBack: true)
+        }
         pending.prepend(
             contentsOf: transaction.jobs.map { Job(command: $0.command, ticket: $0.ticket, isAlone: true) })
         return []
@@ -176,6 +205,8 @@ package struct EngineLoop: Sendable {
     private mutating func begin(at now: Timestamp) {
         isInRound = true
         isResting = false
+        lines.limits = limits.steps
+        lines.beginRound()
         if postponedUntil.map({ $0 <= now }) ?? false {
             ownWork += postponed
             (postponed, postponedUntil) = ([], nil)
@@ -204,7 +235,65 @@ package struct EngineLoop: Sendable {
 
     private mutating func takeFirst() {
         pending.removeFirst()
-        informed -= 1
+        informed = max(0, informed - 1)
+    }
+
+    // MARK: - Lines
+
+    /// No command is left but those in lines. The plans of the round are committed before these have their turns.
+    private mutating func goOn(at now: Timestamp) -> [Effect] {
+        if batched.isEmpty || lines.isInTurns, let turn = lines.take() {
+            self.turn = turn
+            pending.append(turn.job)
+            informed = 0
+            return []
+        }
+        return batched.isEmpty ? finish(at: now) : [end()]
+    }
+
+    /// A job waits in a line, or is refused if that is full.
+    private mutating func lineUp(_ job: Job, _ work: DecisionWork?, _ key: DecisionLines.Key) -> [Effect] {
+        guard !lines.append(job, work, to: key), let ticket = job.ticket else { return [] }
+        return [.answer(ticket, .refused(.overloaded))]
+    }
+
+    /// The line that a client's command has to join; nil if none of its application has to be finished before.
+    private func waitingLine(of job: Job) -> ApplicationID? {
+        guard job.ticket != nil, !job.isAlone, let key = job.command.waitingApplication else { return nil }
+        return lines.hasLine(key) ? key : nil
+    }
+
+    /// A command that is planned again after a conflict is before all commands in lines, and is decided to its end.
+    private func allowance(of job: Job) -> Int {
+        if job.isAlone { return .max }
+        return lines.isUntouched ? limits.steps.first : lines.allowance(of: line(of: job.command))
+    }
+
+    private mutating func spend(_ steps: Int, on command: Command) {
+        if lines.isFew(steps) {
+            lines.spend(steps)
+        } else {
+            lines.spend(steps, of: turn.map(\.key) ?? line(of: command))
+        }
+    }
+
+    private mutating func endTurn(puttingBack isPutBack: Bool = false) {
+        guard let turn else { return }
+        lines.end(turn, puttingBack: isPutBack)
+        self.turn = nil
+    }
+
+    /// The line in which the decisions of a command go on.
+    private func line(of command: Command) -> DecisionLines.Key {
+        if let application = command.waitingApplication { return application }
+        switch command {
+        case .attemptFinished(let attempt): return underWay[attempt.sequence]?.application
+        case .followUp(.drain(let key)): return key.application
+        case .followUp(.releaseGated(let key)): return key.application
+        case .followUp(.release(let sequence)): return engine.held(sequence)?.application
+        case .followUp(.replay(let id)): return engine.replaying.all[id]?.filter.application
+        default: return nil
+        }
     }
 
     /// Ends the transaction: nothing of it is applied or answered before all of it is durable.
@@ -221,7 +310,7 @@ package struct EngineLoop: Sendable {
         if !cuts.isEmpty { effects.append(.cut(cuts)) }
         let events = engine.takeEvents()
         if !events.isEmpty { effects.append(.report(.events(events))) }
-        guard !hasMore, ownWork.isEmpty, offered.isEmpty else { return effects }
+        guard !hasMore, ownWork.isEmpty, offered.isEmpty, lines.isEmpty else { return effects }
         isResting = true
         effects.append(.rest(until: nextDue))
         if underWay.isEmpty { effects.append(.idle) }

@@ -8,14 +8,17 @@ struct PlanDraft {
     let time: Timestamp
     let facts: Facts
     var ids: Identities
+    /// The steps that its decisions may take.
+    var work: DecisionWork
     private var plan = Plan()
     /// Whether the parts of the plan have had their reactions.
     private(set) var hasReacted = false
 
-    init(_ facts: Facts, naming ids: Identities, at now: Timestamp) {
+    init(_ facts: Facts, naming ids: Identities, _ work: consuming DecisionWork = .unlimited, at now: Timestamp) {
         time = now
         self.facts = facts
         self.ids = ids
+        self.work = work
     }
 
     var changes: [StoreChange] {

@@ -117,7 +117,8 @@ struct Replays: Sendable {
             request.answers = pipeline.chooser.keptAnswers(of: earlier.decision, isHeld: false)
             if let amended = pipeline.amended(request, at: plan.time) { request = amended }
             plan.reads += [.application(request.application), .newSession(request.application)]
-            let routed = try pipeline.accept(request, plan.facts, in: tenant, naming: &plan.ids, at: plan.time)
+            let routed = try pipeline.accept(
+                request, plan.facts, in: tenant, naming: &plan.ids, &plan.work, at: plan.time)
             guard case .fresh(let decision, let placement, let newSession) = routed else { continue }
             plan.add(request, decision, placement, newSession)
             replay.replayed += 1

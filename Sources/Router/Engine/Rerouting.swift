@@ -72,11 +72,13 @@ struct Rerouting {
         var tried = Set(made.map(\.session))
         tried.insert(attempt.session)
         let view = try view(of: notification, plan.facts)
+        let history = try history(for: notification, in: &plan)
         let choice = Chooser(
             RuleSet(
                 [TriedSessions(sessions: tried)] + pipeline.chooser.rules, version: pipeline.chooser.ruleSet.version)
         )
-        .choose(for: view, from: tenant, at: plan.time, knowing: try history(for: notification, in: &plan))
+        .choose(for: view, from: tenant, &plan.work, at: plan.time, knowing: history)
+        guard !plan.work.isUnfinished else { throw .steps }
         // A redirect is a rule's own word, and knows nothing of earlier tries.
         if case .session(let session) = choice.outcome, tried.contains(session) { return false }
         var decision = choice.decision
@@ -148,9 +150,10 @@ struct Rerouting {
             plan.changes.append(.settle(sequence, .deadLettered(.receiverGone), at: plan.time))
             return
         }
-        let choice = pipeline.chooser.choose(
-            for: try view(of: notification, plan.facts), from: tenant, at: plan.time,
-            knowing: try history(for: notification, in: &plan))
+        let view = try view(of: notification, plan.facts)
+        let history = try history(for: notification, in: &plan)
+        let choice = pipeline.chooser.choose(for: view, from: tenant, &plan.work, at: plan.time, knowing: history)
+        guard !plan.work.isUnfinished else { throw .steps }
         var decision = choice.decision
         decision.rerouteOf = session ?? notification.decision.rerouteOf
         let closed = tenant.gate(before: choice.outcome, device: notification.device, passing: gate)

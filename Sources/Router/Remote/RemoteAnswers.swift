@@ -11,13 +11,15 @@ package struct RemoteQuestion: Sendable {
         self.candidates = candidates
     }
 
-    /// - Parameter limit: The greatest number of candidates.
-    package init(about notification: NotificationView, in tenant: Tenant, limit: Int) {
+    /// - Parameters:
+    ///   - limit: The greatest number of candidates.
+    ///   - work: The steps of a try. If it is unfinished afterwards, there may be further and better candidates.
+    package init(about notification: NotificationView, in tenant: Tenant, limit: Int, _ work: inout DecisionWork) {
         var candidates: [Candidate] = []
         var seen: Set<SessionID> = []
         let query = RegistryQuery(for: notification, under: tenant.application.routing)
-        for tier in MatchTier.allCases where candidates.count < limit {
-            tenant.registry.visit(tier, for: query) { id in
+        for tier in MatchTier.allCases where candidates.count < limit && !work.isUnfinished {
+            tenant.registry.visit(tier, for: query, &work) { id in
                 if let session = tenant.sessions[id], seen.insert(id).inserted {
                     candidates.append(session.candidate(in: tier.tier))
                 }

@@ -123,8 +123,16 @@ extension Chooser {
     package func tryOut(
         _ notification: NotificationView, in tenant: Tenant, at now: Timestamp
     ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
+        var work = DecisionWork.unlimited
+        return tryOut(notification, in: tenant, &work, at: now)
+    }
+
+    /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been chosen.
+    package func tryOut(
+        _ notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp
+    ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
         let amended = amended(notification, at: now)
-        var (outcome, decision) = choose(for: amended?.view ?? notification, from: tenant, at: now)
+        var (outcome, decision) = choose(for: amended?.view ?? notification, from: tenant, &work, at: now)
         if let amendment = amended?.by { decision.reason = amendment.noted(on: decision.reason) }
         return (outcome, decision, amended?.by ?? Amendment())
     }

@@ -39,7 +39,7 @@ package struct ActivationRequest: Sendable {
 extension SceneLifeCycle {
     /// Activates a scene. A request that comes again under its key is answered with the session as it is now.
     func activate(_ request: ActivationRequest, in plan: inout PlanDraft) throws(MissingFacts) {
-        guard let once = request.once else { return activate(request, &plan) }
+        guard let once = request.once else { return try activate(request, &plan) }
         switch try plan.facts.keptAnswer(for: once.key) {
         case .activation(once.fingerprint, let session, let created):
             plan.reply =
@@ -47,7 +47,7 @@ extension SceneLifeCycle {
                 ?? .refused(.unknownSession(key(session)))
             plan.reads += [.application(id), .session(key(session))]
         case nil:
-            activate(request, &plan)
+            try activate(request, &plan)
             if case .session(let session, let created) = plan.reply {
                 let answer = KeptAnswer.activation(
                     fingerprint: once.fingerprint, session: session.key.session, created: created)
@@ -58,7 +58,7 @@ extension SceneLifeCycle {
         plan.reads.append(.dedupe(once.key))
     }
 
-    private func activate(_ request: ActivationRequest, _ plan: inout PlanDraft) {
+    private func activate(_ request: ActivationRequest, _ plan: inout PlanDraft) throws(MissingFacts) {
         if let type = request.userActivity?.activityType, !application.manifest.takes(type) {
             return plan.refuse(.scene(.unlistedActivityType(type)))
         }
@@ -79,7 +79,7 @@ extension SceneLifeCycle {
                 return plan.refuse(.scene(.requestDenied("The session has no configuration yet.")))
             }
             bringForward(session, options, request.content, replying: false, in: &plan)
-        } else if let session = tenant.session(preferring: request, on: device) {
+        } else if let session = try tenant.session(preferring: request, on: device, &plan.work) {
             let after = bringForward(session, options, request.content, in: &plan, as: .prefers)
             plan.reply = .session(after, created: false)
         } else {
@@ -201,18 +201,21 @@ extension SceneLifeCycle {
 extension Tenant {
     /// The best session that prefers the content of the request, except for the session that asks: a person who drags a
     /// picture out of a window does not want to stay in it.
-    fileprivate func session(preferring request: ActivationRequest, on device: DeviceID?) -> SceneSession? {
+    fileprivate func session(
+        preferring request: ActivationRequest, on device: DeviceID?, _ work: inout DecisionWork
+    ) throws(MissingFacts) -> SceneSession? {
         guard let contentID = request.userActivity?.contentID else { return nil }
         let query = RegistryQuery(
             device: device, contentID: contentID, prefersRequiresCan: application.routing.prefersRequiresCan)
         var found: SceneSession?
-        registry.visit(.prefers, for: query) { id in
+        registry.visit(.prefers, for: query, &work) { id in
             guard let session = sessions[id], id != request.options.requestingSession, !session.awaitsConfiguration,
                 request.role.map({ session.role.isSame(as: $0) }) ?? true
             else { return true }
             found = session
             return false
         }
+        guard !work.isUnfinished else { throw .steps }
         return found
     }
 

@@ -90,11 +90,15 @@ package struct Facts: Sendable {
     }
 }
 
-/// Planning needs facts that have not been read, or that cannot be read.
+/// Planning needs facts that have not been read, or that cannot be read, or answers of predicates that take more steps to
+/// find than it may take.
 package struct MissingFacts: Error, Hashable, Sendable {
+    /// Empty if it is steps that are missing.
     package var lookups: [Lookup]
 
     package init(_ lookups: [Lookup]) { self.lookups = lookups }
+
+    package static var steps: MissingFacts { MissingFacts([]) }
 }
 
 extension Facts {

@@ -7,12 +7,17 @@ package struct RegistrationLimits: Hashable, Sendable {
     package var sessions: Int
     /// Bytes of its sessions: names, predicates, documents, endpoints, as `SceneSession.registeredBytes` counts them.
     package var sessionBytes: Int
+    /// Steps of all predicates together, as `SceneSession.registeredSteps` counts them.
+    package var predicateSteps: Int
 
     package init(
-        sessions: Int = RouterLimits.sessionsPerApplication, sessionBytes: Int = RouterLimits.sessionBytesPerApplication
+        sessions: Int = RouterLimits.sessionsPerApplication,
+        sessionBytes: Int = RouterLimits.sessionBytesPerApplication,
+        predicateSteps: Int = RouterLimits.predicateStepsPerApplication
     ) {
         self.sessions = sessions
         self.sessionBytes = sessionBytes
+        self.predicateSteps = predicateSteps
     }
 
     /// Whether the application may have one session more.
@@ -26,8 +31,18 @@ package struct RegistrationLimits: Hashable, Sendable {
     func exceeded(by session: SceneSession, replacing existing: SceneSession?, in tenant: Tenant) -> Refusal? {
         if existing == nil, !haveRoom(in: tenant) { return .tooManySessions(limit: sessions) }
         let growth = session.registeredBytes - (existing?.registeredBytes ?? 0)
-        guard growth > 0, tenant.registeredBytes + growth > sessionBytes else { return nil }
-        return .tooManySessionBytes(limit: sessionBytes)
+        if growth > 0, tenant.registeredBytes + growth > sessionBytes {
+            return .tooManySessionBytes(limit: sessionBytes)
+        }
+        let moreSteps = session.registeredSteps - (existing?.registeredSteps ?? 0)
+        guard moreSteps > 0 else { return nil }
+        let conditions = session.conditions
+        let most = max(conditions.canActivate.stepsOfDecision, conditions.prefersToActivate.stepsOfDecision)
+        if most > RouterLimits.stepsPerPredicate {
+            return .predicateTooCostly(steps: most, limit: RouterLimits.stepsPerPredicate)
+        }
+        let steps = tenant.registeredSteps + moreSteps
+        return steps > predicateSteps ? .predicatesTooCostly(steps: steps, limit: predicateSteps) : nil
     }
 }
 
@@ -41,6 +56,17 @@ extension SceneSession {
         sum += endpoint?.url.utf8.count ?? 0
         return sum + conditions.canActivate.root.textBytes + conditions.prefersToActivate.root.textBytes
     }
+}
+
+extension SceneSession {
+    /// The most steps that decisions may take to evaluate the session's predicates, for the longest content id.
+    package var registeredSteps: Int {
+        conditions.canActivate.stepsOfDecision + conditions.prefersToActivate.stepsOfDecision
+    }
+}
+
+extension Predicate {
+    fileprivate var stepsOfDecision: Int { mostSteps(for: RouterLimits.contentIDBytes) }
 }
 
 extension Predicate.Tree {

@@ -8,6 +8,8 @@ package struct Tenant: Sendable {
     private var records = Indirect(TenantRecords())
     /// The bytes of all sessions' texts; discarded ones do not count.
     package private(set) var registeredBytes = 0
+    /// The most steps that decisions may take for the predicates of all sessions; discarded ones do not count.
+    package var registeredSteps: Int { records.value.registeredSteps }
     /// How many sessions are in which state.
     private var states = SIMD4<Int>.zero
 
@@ -44,6 +46,9 @@ package struct Tenant: Sendable {
         let previous = sessions.put(session)
         if previous == nil { records.value.order.insert(session.key.session) }
         registeredBytes += session.registeredBytes - (previous?.registeredBytes ?? 0)
+        if previous?.conditions != session.conditions {
+            records.value.registeredSteps += session.registeredSteps - (previous?.registeredSteps ?? 0)
+        }
         if let previous { states[Int(previous.activationState.rawValue)] -= 1 }
         states[Int(session.activationState.rawValue)] += 1
         if let previous, previous.disabled != nil { forgetGone(previous) }
@@ -63,6 +68,7 @@ package struct Tenant: Sendable {
         guard let previous = sessions.remove(session) else { return }
         records.value.order.remove(session)
         registeredBytes -= previous.registeredBytes
+        records.value.registeredSteps -= previous.registeredSteps
         states[Int(previous.activationState.rawValue)] -= 1
         if previous.disabled != nil { forgetGone(previous) }
         registry.remove(session)
@@ -138,6 +144,7 @@ private struct TenantRecords: Sendable {
     var order = OrderedIDs()
     var gates = GateTable()
     var deliveries = TenantDeliveries()
+    var registeredSteps = 0
 }
 
 extension SceneSession {

@@ -44,6 +44,11 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
     /// Chance per tick that the rules are replaced, in per mille.
     package var reload: Int
 
+    /// The steps of decisions in a turn; nil for those of a daemon, which no decision of a simulation takes.
+    package var stepsPerTurn: Int?
+    /// Chance that time passes between two turns of a decision, in per mille.
+    package var pause: Int
+
     package init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         func draw(_ choices: Int...) -> Int { choices.randomElement(using: &generator) ?? 0 }
@@ -82,6 +87,17 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         stop = draw(0, 10, 40)
         reload = draw(0, 0, 20, 100)
         remote = [nil, nil, .open, .closed].randomElement(using: &generator) ?? nil
+        stepsPerTurn = [nil, nil, 1, 600].randomElement(using: &generator) ?? nil
+        pause = draw(0, 300, 900)
+    }
+
+    /// The steps of decisions before other commands have their turn.
+    package var steps: EngineLoop.Steps {
+        var steps = EngineLoop.Steps()
+        guard let stepsPerTurn else { return steps }
+        (steps.first, steps.least, steps.turn) = (stepsPerTurn, stepsPerTurn, stepsPerTurn)
+        steps.round = 3 * stepsPerTurn
+        return steps
     }
 
     package var caps: DeliveryCaps { DeliveryCaps(slots: maximumInFlight, perOrigin: perOrigin, slow: slow) }
@@ -90,7 +106,8 @@ package struct SimulationOptions: Sendable, CustomStringConvertible {
         """
         applications \(applications), sessions \(sessionsPerApplication), in flight \(maximumInFlight)/\(perOrigin)/\(slow)/\
         \(maxInFlightPerSession), schedule \(retrySchedule), moves \(moveLimit), rules \(rules.map(\.rawValue)), \
-        remote \(remote?.rawValue ?? "none"), ingest \(ingest)‰, \
+        remote \(remote?.rawValue ?? "none"), \
+        steps a turn \(stepsPerTurn.map { "\($0)" } ?? "many") (pauses \(pause)‰), ingest \(ingest)‰, \
         registration \(registration)‰, recalls \(recall)‰, replays \(replay)‰, motion \(motion)‰, gates \(gated)‰/\(gate)‰, \
         passcodes \(locked)‰/\(passcode)‰, \
         commit faults \(commitFault)‰, conflicts \(refusal)‰, stops \(stop)‰, reloads \(reload)‰, crashes \(crash)‰ (clock set \(clockJump)‰), \
@@ -162,6 +179,8 @@ package struct SimulationStatistics: Hashable, Sendable {
     package var losses = 0
     /// How often the rules were replaced.
     package var reloads = 0
+    /// How often a round left decisions for their next turn.
+    package var postponedDecisions = 0
 
     package init() {}
 
@@ -192,6 +211,7 @@ package struct SimulationStatistics: Hashable, Sendable {
         sum.stops += right.stops
         sum.losses += right.losses
         sum.reloads += right.reloads
+        sum.postponedDecisions += right.postponedDecisions
         return sum
     }
 }

@@ -29,6 +29,7 @@ extension ConfigurationLoader {
         var limits = RegistrationLimits()
         read("limits.sessionsPerApplication") { limits.sessions = try Self.integer($0, 1...100_000_000) }
         read("limits.sessionBytesPerApplication") { limits.sessionBytes = try Self.integer($0, 1024...Int.max) }
+        read("limits.predicateStepsPerApplication") { limits.predicateSteps = try Self.integer($0, 1024...Int.max) }
         return limits
     }
 

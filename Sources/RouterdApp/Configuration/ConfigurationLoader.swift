@@ -29,7 +29,7 @@ package struct ConfigurationLoader {
             "slots", "slotsPerOrigin", "slowSlots", "connections", "presenceSeconds", "certificateAuthorityFile",
         ],
         "/retention": ["days", "maxBytes", "repeatHours"],
-        "/limits": ["sessionsPerApplication", "sessionBytesPerApplication"],
+        "/limits": ["sessionsPerApplication", "sessionBytesPerApplication", "predicateStepsPerApplication"],
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
         "/plugins": ["folder"],

@@ -17,6 +17,20 @@ extension EngineHost {
         loop.engine.tenants[id] == nil ? loop.engine.absence(of: id) : nil
     }
 
+    /// Makes a decision that has no effect, in turns: `body` is called again with the rest of the work until that is finished,
+    /// and commands have their turn in between.
+    package func decide<Value: Sendable, Failure>(
+        _ body: @Sendable (Engine, inout DecisionWork) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        var work = DecisionWork(limit: RouterLimits.stepsPerTurn)
+        while true {
+            let value = try body(loop.engine, &work)
+            if !work.isUnfinished { return value }
+            work.resume(RouterLimits.stepsPerTurn)
+            await Task.yield()
+        }
+    }
+
     /// Asks whether an application exists; `answer` is called on the engine's queue.
     package nonisolated func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) {
         executor.queue.async { self.assumeIsolated { answer($0.loop.engine.tenants[id] != nil) } }

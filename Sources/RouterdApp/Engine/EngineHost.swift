@@ -27,8 +27,7 @@ package actor EngineHost {
     var reports: EngineReports
     /// The store's last fault, which readers learn without waiting for the engine.
     nonisolated let recentFault = RecentFault()
-    /// The clients of this round, in order of their tickets.
-    private var waiting: [(answers: PendingAnswers, place: Int)] = []
+    private var clients = WaitingClients()
     private let alarm = Alarm()
     var whenIdle: CheckedContinuation<Void, Never>?
     package nonisolated let startedAt: Timestamp
@@ -81,7 +80,6 @@ package actor EngineHost {
             let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
             for entry in entries { take(entry) }
             repeat { for effect in step() { perform(effect) } } while loop.isInRound
-            waiting.removeAll(keepingCapacity: true)
             if entries.isEmpty, loop.isResting { return }
         }
         executor.queue.async { self.assumeIsolated { $0.drain() } }
@@ -90,8 +88,7 @@ package actor EngineHost {
     private func take(_ entry: Inbox.Entry) {
         let answers = PendingAnswers(count: entry.commands.count, answer: entry.answer)
         for (place, command) in entry.commands.enumerated() {
-            loop.offer(command, ticket: answers.map { _ in EngineLoop.Ticket(waiting.count) })
-            if let answers { waiting.append((answers, place)) }
+            loop.offer(command, ticket: answers.map { clients.add($0, place) })
         }
     }
 
@@ -107,8 +104,7 @@ package actor EngineHost {
         case .read(let lookups):
             do { loop.found(try store.facts(for: lookups)) } catch { loop.failed(reading: lookups, error) }
         case .commit(let transaction): for effect in commit(transaction) { perform(effect) }
-        case .answer(let ticket, let reply):
-            waiting[ticket.number].answers.fill(waiting[ticket.number].place, with: reply)
+        case .answer(let ticket, let reply): clients.answer(ticket, reply)
         case .publish(let events):
             feed.publish(events.map(\.event), at: clock.now)
             observers.tell(events)

@@ -21,3 +21,22 @@ final class PendingAnswers {
         if missing == 0 { answer(replies) }
     }
 }
+
+/// The clients whose commands are in the loop, by their tickets: a decision that takes many steps is answered some rounds
+/// later.
+struct WaitingClients {
+    private var clients: [EngineLoop.Ticket: (answers: PendingAnswers, place: Int)] = [:]
+    private var last = 0
+
+    mutating func add(_ answers: PendingAnswers, _ place: Int) -> EngineLoop.Ticket {
+        last += 1
+        let ticket = EngineLoop.Ticket(last)
+        clients[ticket] = (answers, place)
+        return ticket
+    }
+
+    mutating func answer(_ ticket: EngineLoop.Ticket, _ reply: Reply) {
+        guard let client = clients.removeValue(forKey: ticket) else { return }
+        client.answers.fill(client.place, with: reply)
+    }
+}

@@ -57,8 +57,13 @@ extension DaemonConfiguration {
 extension EngineHost {
     /// The answers of the remote rules about a notification that is explained.
     package func answers(about view: NotificationView, at now: Timestamp) async -> RuleAnswers? {
-        guard let desk, let tenant = loop.engine.tenants[view.application] else { return nil }
-        let question = RemoteQuestion(about: view, in: tenant, limit: DaemonLimits.candidatesAsked)
+        guard let desk else { return nil }
+        let found = await decide { engine, work in
+            engine.tenants[view.application].map {
+                RemoteQuestion(about: view, in: $0, limit: DaemonLimits.candidatesAsked, &work)
+            }
+        }
+        guard let question = found else { return nil }
         return await desk.answers(to: question, at: now)
     }
 }

@@ -259,14 +259,28 @@ extension EngineHost {
     nonisolated func questions(
         about requests: [AcceptRequest], _ answer: @escaping @Sendable ([RemoteQuestion?], Timestamp) -> Void
     ) {
+        find([], about: requests, DecisionWork(limit: RouterLimits.stepsPerTurn), answer)
+    }
+
+    /// Reads the candidates of the other notifications in turns: between two of them, commands have theirs.
+    private nonisolated func find(
+        _ found: [RemoteQuestion?], about requests: [AcceptRequest], _ work: DecisionWork,
+        _ answer: @escaping @Sendable ([RemoteQuestion?], Timestamp) -> Void
+    ) {
         executor.queue.async {
             self.assumeIsolated { host in
-                let questions = requests.map { request in
-                    host.loop.engine.tenants[request.application].map {
-                        RemoteQuestion(about: request.view, in: $0, limit: DaemonLimits.candidatesAsked)
+                var (found, work) = (found, work)
+                for request in requests[found.count...] {
+                    let question = host.loop.engine.tenants[request.application].map {
+                        RemoteQuestion(about: request.view, in: $0, limit: DaemonLimits.candidatesAsked, &work)
                     }
+                    if work.isUnfinished {
+                        work.resume(RouterLimits.stepsPerTurn)
+                        return host.find(found, about: requests, work, answer)
+                    }
+                    found.append(question)
                 }
-                answer(questions, host.clock.now)
+                answer(found, host.clock.now)
             }
         }
     }

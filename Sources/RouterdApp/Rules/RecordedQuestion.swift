@@ -26,10 +26,11 @@ struct RecordedQuestion: Sendable {
 
     /// Both decisions, at the time of the notification; nil if they agree.
     func difference(
-        between current: Chooser, in tenant: Tenant, and proposed: Chooser, in other: Tenant
+        between current: Chooser, in tenant: Tenant, and proposed: Chooser, in other: Tenant,
+        _ work: inout DecisionWork
     ) -> Difference? {
-        let first = current.tryOut(view, in: tenant, at: notification.receivedAt)
-        let second = proposed.tryOut(view, in: other, at: notification.receivedAt)
+        let first = current.tryOut(view, in: tenant, &work, at: notification.receivedAt)
+        let second = proposed.tryOut(view, in: other, &work, at: notification.receivedAt)
         guard first.outcome != second.outcome || !first.amendment.hasSameEffect(as: second.amendment) else {
             return nil
         }

@@ -59,7 +59,14 @@ struct Decide: PluginCommand {
         let view = NotificationView(
             application: tenant.application.id, device: device.map(DeviceID.init(unchecked:)), contentID: contentID,
             priority: .high, payload: [])
-        let decision = Chooser().choose(for: view, from: tenant, at: Timestamp(milliseconds: 0)).decision
+        // In turns, as a daemon decides.
+        let now = Timestamp(milliseconds: 0)
+        var work = DecisionWork(limit: RouterLimits.decisionSteps)
+        var decision = Chooser().choose(for: view, from: tenant, &work, at: now).decision
+        while work.isUnfinished {
+            work.resume(RouterLimits.stepsPerTurn)
+            decision = Chooser().choose(for: view, from: tenant, &work, at: now).decision
+        }
         Console.print(
             JSONWriter.object {
                 $0.field("subject", contentID?.text)

@@ -313,6 +313,24 @@ import Testing
         }
     }
 
+    @Test("No evaluation takes more steps than the predicate says", arguments: 0..<200 as Range<UInt64>)
+    func mostSteps(seed: UInt64) throws {
+        var source = RandomPredicates(seed: seed)
+        for _ in 0..<20 {
+            let predicate = try Predicate(root: source.tree(), span: SourceSpan(offset: 0, length: 0))
+            guard let subject = source.subject(), subject.utf8.allSatisfy({ $0 < 0x80 }) else { continue }
+            var index = PredicateIndex(hash: KeyHash(seed: seed))
+            let node = index.node(for: predicate, .byNode)
+            let effort = index.answers(about: subject) { answers in
+                _ = answers.holds(node)
+                return answers.effort
+            }
+            #expect(
+                effort.compared <= predicate.mostSteps(for: subject.utf8.count),
+                "\(predicate) for \(subject.debugDescription)")
+        }
+    }
+
     /// The subject is the pattern, and both are as long as a literal.
     @Test(
         "A subject that is read as a pattern costs no more than a pattern",

@@ -152,7 +152,7 @@ struct ExplanationTests {
                 SessionID(unchecked: "s\($0)"), can: "FALSEPREDICATE", prefers: "SELF > 'z\($0)'", device: device)
         }
         let tenant = Self.tenant(scenes + [first])
-        let question = RouterLimits.explanationStepsOfQuestion
+        let question = IndexEffort.stepsOfQuestion
         let (effort, shown) = Self.effort(tenant, "a", steps: 100 * question, device: device)
         #expect(shown == 1 && (90...100).contains(effort.asked))
         let told = Chooser().explain(.about("a", device: device), from: tenant, at: .epoch, limit: 50, steps: 1)

@@ -76,6 +76,7 @@ import Testing
             }
             let tenant = try #require(bench.engine.tenants[.gallery])
             #expect(tenant.registeredBytes == tenant.sessions.values.reduce(0) { $0 + $1.registeredBytes })
+            #expect(tenant.registeredSteps == tenant.sessions.values.reduce(0) { $0 + $1.registeredSteps })
         }
         let before = bench.engine.tenants[.gallery]?.registeredBytes
         #expect(before ?? 0 > 0)
@@ -94,6 +95,45 @@ import Testing
         var greater = session
         greater.userInfo = JSONDocument(try Self.draft(501).userInfo)
         #expect(limits.exceeded(by: greater, replacing: session, in: tenant) == .tooManySessionBytes(limit: 100))
+    }
+
+    /// A draft whose predicate is made of as many searches.
+    private static func draft(searches count: Int) -> SessionDraft {
+        let predicate = (0..<count).map { "SELF LIKE '*a?b\($0)?*'" }.joined(separator: " OR ")
+        return SessionDraft.of(Scene("s", can: predicate))
+    }
+
+    @Test("A predicate that could take too many steps of a decision is refused with the figure")
+    func costlyPredicate() throws {
+        var bench = try Workbench(.gallery(), [])
+        #expect(try bench.run(.putSession(Self.key(0), Self.draft(searches: 300))).refusal == nil)
+        let refused = try bench.run(.putSession(Self.key(1), Self.draft(searches: 400))).refusal
+        guard case .predicateTooCostly(let steps, let limit)? = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(limit == RouterLimits.stepsPerPredicate && steps > limit && steps < 2 * limit)
+    }
+
+    @Test("The predicates of an application have a number of steps, which fewer and cheaper ones give back")
+    func costlyPredicates() throws {
+        let one = Self.draft(searches: 10).conditions.canActivate.mostSteps(for: 4096)
+        var bench = Workbench(registration: RegistrationLimits(predicateSteps: 2 * one))
+        try bench.add(.gallery(), [])
+        for number in 0..<2 {
+            #expect(try bench.run(.putSession(Self.key(number), Self.draft(searches: 10))).refusal == nil)
+        }
+        let refused = try bench.run(.putSession(Self.key(2), Self.draft(searches: 1))).refusal
+        guard case .predicatesTooCostly(let steps, 2 * one)? = refused else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        #expect(steps > 2 * one && steps < 3 * one)
+        #expect(try bench.run(.putSession(Self.key(1), Self.draft(searches: 9))).refusal == nil)
+        #expect(try bench.run(.putSession(Self.key(2), Self.draft(searches: 1))).refusal == nil)
+        try bench.run(.deleteSession(Self.key(0), dismissal: .standard))
+        let tenant = try #require(bench.engine.tenants[.gallery])
+        #expect(tenant.registeredSteps == tenant.sessions.values.reduce(0) { $0 + $1.registeredSteps })
     }
 
     @Test("The bytes of a session grow with its predicates")

@@ -60,6 +60,7 @@ struct SimulationTests {
         #expect(
             total.refusals > 20 && total.postponements > 50 && total.stops > 10 && total.reloads > 10,
             "\(total)")
+        #expect(total.postponedDecisions > 100, "\(total)")
         #expect(total.attempts > 600 && total.arrivals < total.attempts && total.openings > 6, "\(total)")
     }
 

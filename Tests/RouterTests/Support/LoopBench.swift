@@ -41,6 +41,11 @@ struct LoopBench {
         for scene in scenes { offer(.putSession(.gallery(scene.id), .of(scene))) }
         run()
         loop.limits = limits
+        startCounting()
+    }
+
+    /// Sets all counts to zero.
+    mutating func startCounting() {
         (transactions, reads, answers, reports, rests, tickets) = ([], [], [:], [], 0, 0)
     }
 

@@ -40,10 +40,12 @@ package struct EngineDriver {
 
     package var engine: Engine { loop.engine }
 
-    package init(_ engine: Engine, store: any Store, sabotage: Sabotage? = nil) {
+    package init(
+        _ engine: Engine, store: any Store, steps: EngineLoop.Steps = EngineLoop.Steps(), sabotage: Sabotage? = nil
+    ) {
         self.store = store
         self.sabotage = sabotage
-        loop = EngineLoop(engine, limits: .init(retryMilliseconds: Self.retryMilliseconds))
+        loop = EngineLoop(engine, limits: .init(retryMilliseconds: Self.retryMilliseconds, steps: steps))
         if sabotage != .forgetsRecovery { loop.takeUpRecovery() }
     }
 
@@ -57,6 +59,9 @@ package struct EngineDriver {
 
     /// Whether work waits for the store to work again.
     package var isPostponing: Bool { loop.isPostponing }
+
+    /// Whether decisions wait for their next turn.
+    var hasDecisionsInLines: Bool { loop.hasDecisionsInLines }
 
     package mutating func submit(_ command: Command, ticket: Int? = nil) {
         if sabotage == .dropsLateOutcomes, loop.isDraining, ticket == nil { return }

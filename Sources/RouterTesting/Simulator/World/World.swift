@@ -24,6 +24,8 @@ package struct World {
     var endpoints: [String: SimulatedEndpoint] = [:]
     /// Commands without an answer so far.
     var asked: [Int: Command] = [:]
+    /// The last notification that an application's producers know of, and the ticket of its request.
+    private var lastAccepted: [ApplicationID: (ticket: Int, sequence: NotificationSequence)] = [:]
     var lastTicket = 0
     /// Requests in an earlier term, and the gate of each.
     var stale: [Int: OnboardingGate] = [:]
@@ -55,7 +57,7 @@ package struct World {
         let engine = Engine(
             recovering: RecoveredState(), rules: rules, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: seed))
-        driver = EngineDriver(engine, store: disk, sabotage: sabotage)
+        driver = EngineDriver(engine, store: disk, steps: options.steps, sabotage: sabotage)
     }
 
     /// The violations so far.
@@ -113,6 +115,12 @@ package struct World {
             if isStopping, !turn.attempts.isEmpty { witness.fail("stop: an attempt is started") }
             for attempt in turn.attempts { send(attempt) }
             if !violations.isEmpty { return }
+            if driver.hasDecisionsInLines, !isStopping {
+                statistics.postponedDecisions += 1
+                if mishap(options.crash) { return crash("between the turns of a decision") }
+                // The decision goes on at another time, perhaps among other sessions.
+                if mishap(options.pause) { return }
+            }
         }
     }
 
@@ -121,7 +129,9 @@ package struct World {
             return witness.fail("answered twice: \(answer.reply)")
         }
         switch answer.reply {
-        case .accepted: statistics.accepted += 1
+        case .accepted(let notification):
+            statistics.accepted += 1
+            checkOrder(of: notification, ticket: answer.ticket)
         case .duplicate: statistics.duplicates += 1
         default: break
         }
@@ -134,6 +144,15 @@ package struct World {
         if let gate = stale.removeValue(forKey: answer.ticket) {
             witness.answered(inTermBefore: gate, answer.reply)
         }
+    }
+
+    /// The notifications of an application are decided in the order of its producers' requests.
+    private mutating func checkOrder(of notification: NewNotification, ticket: Int) {
+        let last = lastAccepted.updateValue((ticket, notification.sequence), forKey: notification.application)
+        guard let last else { return }
+        witness.require(
+            (last.ticket < ticket) == (last.sequence < notification.sequence),
+            "order: \(notification.sequence) is decided out of turn")
     }
 
     /// Drops all memory; the disk and requests on the wire remain.
@@ -154,6 +173,7 @@ package struct World {
         let (begun, losses) = (life, statistics.losses)
         isStopping = true
         driver.drain()
+        drive()
         while violations.isEmpty, life == begun, let next = nextOutcome() {
             advance(byMilliseconds: max(0, next.milliseconds - now.milliseconds), late: false)
         }
@@ -194,6 +214,7 @@ package struct World {
         life += 1
         isStopping = false
         asked = [:]
+        lastAccepted = [:]
         stale = [:]
         typed = [:]
         edge = []
@@ -207,7 +228,7 @@ package struct World {
         let engine = Engine(
             recovering: state, rules: inUse, caps: options.caps, moveLimit: options.moveLimit,
             retention: options.retention, generator: SeededGenerator(seed: generator.next()))
-        driver = EngineDriver(engine, store: disk, sabotage: sabotage)
+        driver = EngineDriver(engine, store: disk, steps: options.steps, sabotage: sabotage)
         witness.checkAcknowledged(witness.acknowledged.indices, in: disk)
         drive()
     }

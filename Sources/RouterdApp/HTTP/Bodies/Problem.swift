@@ -169,8 +169,8 @@ extension Problem {
         case .source(let refusal): self.init(refusal)
         case .resource(_, let refusal): self.init(refusal)
         case .applicationNotEmpty(let id, let others): self = .applicationNotEmpty(id, others)
-        case .tooManySessions(let limit): self = .tooManySessions(limit)
-        case .tooManySessionBytes(let limit): self = .tooManySessionBytes(limit)
+        case .tooManySessions, .tooManySessionBytes, .predicateTooCostly, .predicatesTooCostly:
+            self = .ofRegistration(refusal)
         case .tooManyReplays(let limit): self = .tooManyReplays(limit)
         case .settled(let id, let state):
             self.init(
@@ -277,14 +277,25 @@ extension Problem {
         Problem(.notFound, "gate-off", "The application \(id) has not switched its onboarding gate on.")
     }
 
-    private static func tooManySessions(_ limit: Int) -> Problem {
-        Problem(.conflict, "too-many-sessions", "An application may have \(limit) sessions.")
+    /// An application may not register so much.
+    private static func ofRegistration(_ refusal: Refusal) -> Problem {
+        switch refusal {
+        case .tooManySessions(let limit):
+            Problem(.conflict, "too-many-sessions", "An application may have \(limit) sessions.")
+        case .tooManySessionBytes(let limit):
+            Problem(
+                .conflict, "too-many-session-bytes",
+                "The texts of an application's sessions may have \(limit) bytes: names, predicates, documents, URLs.")
+        case .predicateTooCostly(let steps, let limit): .tooCostly(steps, limit, of: "One predicate of a session")
+        case .predicatesTooCostly(let steps, let limit):
+            .tooCostly(steps, limit, of: "The predicates of an application's sessions")
+        default: .unexpectedReply
+        }
     }
 
-    private static func tooManySessionBytes(_ limit: Int) -> Problem {
-        Problem(
-            .conflict, "too-many-session-bytes",
-            "The texts of an application's sessions may have \(limit) bytes: names, predicates, documents, URLs.")
+    private static func tooCostly(_ steps: Int, _ limit: Int, of predicates: String) -> Problem {
+        let rule = "\(predicates) may take \(limit) steps of a decision about the longest content id"
+        return Problem(.conflict, "predicates-too-costly", "\(rule); these could take \(steps).")
     }
 
     private static func tooManyReplays(_ limit: Int) -> Problem {

@@ -48,15 +48,15 @@ extension API {
             payload: accept.notification.payload)
         let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
         let showsParts = try query.flag("parts")
-        let (explained, gate, conditions) = try await host.read {
-            (engine) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?]) in
+        let (explained, gate, conditions) = try await host.decide {
+            (engine, work) throws(Problem) -> (Explanation, OnboardingGate?, [ActivationConditions?]) in
             guard let tenant = engine.tenants[accept.application] else {
                 throw Problem(engine.absence(of: accept.application))
             }
             guard !(tenant.application.routing.requiresContentID && accept.lacksContentID) else {
                 throw Problem(.contentIDMissing(accept.application))
             }
-            let explained = engine.chooser.explain(view, from: tenant, at: now, limit: limit)
+            let explained = engine.chooser.explain(view, from: tenant, &work, at: now, limit: limit)
             // Predicates are evaluated when the engine has gone on.
             let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
             let gate = tenant.gate(before: explained.outcome, device: view.device).map { tenant.gate(of: $0.device) }

@@ -85,10 +85,10 @@ extension API {
         let now = try reader.time("at") ?? host.now
         let rules = try reader.value("rules").map { try Self.rules($0, kinds: ruleSource.kinds) }
         try reader.finish()
-        let explained = try await host.read { (engine) throws(Problem) -> Explanation in
+        let explained = try await host.decide { (engine, work) throws(Problem) -> Explanation in
             guard let tenant = engine.tenants[id] else { throw Problem(.unknownApplication(id)) }
             let chooser = rules.map { Chooser(rules: $0) } ?? engine.chooser
-            return chooser.explain(view, from: tenant, at: now, limit: limit)
+            return chooser.explain(view, from: tenant, &work, at: now, limit: limit)
         }
         return .json(.ok, ExplanationBody.write(explained, view))
     }
@@ -104,10 +104,10 @@ extension API {
         let last = try query.limit("last", default: 100, maximum: DaemonLimits.rulesComparedMaximum)
         let proposed = Chooser(RuleSet(try await rules(in: request).rules))
         let recorded = try await recorded(for: caller, NotificationFilter(application: application), last)
-        let differences = try await differences(of: recorded) { engine, some in
+        let differences = await differences(of: recorded) { engine, some, work in
             some.compactMap { question in
                 engine.tenants[question.application].flatMap {
-                    question.difference(between: engine.chooser, in: $0, and: proposed, in: $0)
+                    question.difference(between: engine.chooser, in: $0, and: proposed, in: $0, &work)
                 }
             }
         }
@@ -131,13 +131,13 @@ extension API {
     func differences(
         of recorded: [RecordedQuestion],
         _ compare:
-            @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>) throws(Problem)
+            @escaping @Sendable (Engine, ArraySlice<RecordedQuestion>, inout DecisionWork)
             -> [RecordedQuestion.Difference]
-    ) async throws -> [RecordedQuestion.Difference] {
+    ) async -> [RecordedQuestion.Difference] {
         var differences: [RecordedQuestion.Difference] = []
         for start in stride(from: 0, to: recorded.count, by: DaemonLimits.rulesComparedAtOnce) {
             let some = recorded[start..<min(start + DaemonLimits.rulesComparedAtOnce, recorded.count)]
-            differences += try await host.read { (engine) throws(Problem) in try compare(engine, some) }
+            differences += await host.decide { engine, work in compare(engine, some, &work) }
         }
         return differences
     }

@@ -111,7 +111,7 @@ extension API {
             at: host.now)
         var trial = SourceTrial(run, of: sample)
         let (now, notifications) = (host.now, trial.notifications)
-        let decided = await host.read { engine in
+        let decided = await host.decide { engine, work in
             notifications.map { outcome -> (decision: Decision?, refusal: Refusal?) in
                 guard let tenant = engine.tenants[source.application] else {
                     return (nil, .unknownApplication(source.application))
@@ -124,7 +124,7 @@ extension API {
                     kind: accept.notification.kind, application: source.application, device: accept.device,
                     contentID: accept.notification.contentID, priority: accept.notification.priority,
                     payload: accept.notification.payload)
-                return (engine.chooser.tryOut(view, in: tenant, at: now).decision, nil)
+                return (engine.chooser.tryOut(view, in: tenant, &work, at: now).decision, nil)
             }
         }
         trial.decide(decided.map { ($0.decision, $0.refusal.map { Problem($0) }) })

@@ -26,21 +26,17 @@ extension API {
         try reader.finish()
         let trial = ConditionsTrial(key: key, patch: patch)
         let view = NotificationView(asked, answers: await host.answers(about: asked, at: now))
-        let (explained, parts) = try await host.read {
-            (engine) throws(Problem) -> (Explanation, [ActivationConditions?]) in
-            let tenant = try trial.tenant(of: engine)
-            let explained = engine.chooser.explain(view, from: tenant, at: now, limit: limit)
+        let (current, proposed) = try await host.read { (engine) throws(Problem) in try trial.tenants(of: engine) }
+        let (explained, parts) = await host.decide { engine, work -> (Explanation, [ActivationConditions?]) in
+            let explained = engine.chooser.explain(view, from: proposed, &work, at: now, limit: limit)
             let shown = showsParts ? explained.considered.prefix(DaemonLimits.explainedParts) : []
-            return (explained, shown.map { tenant.sessions[$0.session]?.conditions })
+            return (explained, shown.map { proposed.sessions[$0.session]?.conditions })
         }
         let filter = NotificationFilter(application: key.application)
         let recorded = last > 0 ? try await recorded(for: caller, filter, last) : []
-        let differences = try await differences(of: recorded) { (engine, some) throws(Problem) in
-            let proposed = try trial.tenant(of: engine)
-            return some.compactMap { question in
-                engine.tenants[key.application].flatMap {
-                    question.difference(between: engine.chooser, in: $0, and: engine.chooser, in: proposed)
-                }
+        let differences = await differences(of: recorded) { engine, some, work in
+            some.compactMap {
+                $0.difference(between: engine.chooser, in: current, and: engine.chooser, in: proposed, &work)
             }
         }
         return .json(
@@ -57,10 +53,10 @@ private struct ConditionsTrial: Sendable {
     let key: SessionKey
     let patch: SessionPatch
 
-    /// A copy of the application in which the session has the conditions. The copy takes memory and time with the number
-    /// of sessions, so that only applications of a bounded size are copied.
-    func tenant(of engine: Engine) throws(Problem) -> Tenant {
-        guard var tenant = engine.tenants[key.application] else { throw Problem(engine.absence(of: key.application)) }
+    /// The application, and a copy in which the session has the conditions. All turns of the trial decide among these sessions.
+    /// The copy takes memory and time with the number of sessions, so that only applications of a bounded size are copied.
+    func tenants(of engine: Engine) throws(Problem) -> (current: Tenant, proposed: Tenant) {
+        guard let tenant = engine.tenants[key.application] else { throw Problem(engine.absence(of: key.application)) }
         guard var session = tenant.sessions[key.session] else { throw Problem(.unknownSession(key)) }
         guard tenant.sessions.count <= DaemonLimits.trialSessions else {
             throw Problem(
@@ -68,7 +64,8 @@ private struct ConditionsTrial: Sendable {
                 "Conditions are tried out among at most \(DaemonLimits.trialSessions) sessions.")
         }
         session.conditions.apply(patch)
-        tenant.put(session)
-        return tenant
+        var proposed = tenant
+        proposed.put(session)
+        return (tenant, proposed)
     }
 }

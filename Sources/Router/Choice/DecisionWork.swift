@@ -1,0 +1,81 @@
+import PredicateEngine
+import RouterPlugin
+
+/// The steps that the decisions of a plan may take at a time, and the answers of predicates that were found when they were
+/// used up.
+///
+///     first try      gives up after `limit` steps: nothing is planned
+///     next tries     each goes on where the one before gave up, for as many steps as it is granted
+///
+/// Steps are counted, never timed: the same decision in the same registry takes the same steps everywhere.
+package struct DecisionWork: Sendable {
+    private var limit: Int
+    /// The steps that this try has taken.
+    package private(set) var steps = 0
+    /// The candidates on which this try has had the verdicts of rules. Each try begins with the best one again, so they use
+    /// up no steps of the try; the loop counts them as steps of the application.
+    private var candidates = 0
+    /// Whether this try has used up its steps before an answer was found: its result is no answer.
+    package private(set) var isUnfinished = false
+    /// Whether there was a try before.
+    private(set) var isResumed = false
+    /// Nil as long as no try has used up its steps.
+    private var known: [Question: KnownAnswers]?
+
+    /// A subject and the index that is asked about it, which lives at least as long as the answers.
+    private struct Question: Hashable {
+        let index: ObjectIdentifier
+        let subject: ContentID
+    }
+
+    /// - Parameter limit: The steps of the first try.
+    package init(limit: Int) { self.limit = limit }
+
+    /// As many steps as it takes.
+    package static var unlimited: DecisionWork { DecisionWork(limit: .max) }
+
+    /// The steps of this try, those of the candidates included.
+    package var stepsWithCandidates: Int { steps &+ candidates &* IndexEffort.stepsOfQuestion }
+
+    /// Begins another try.
+    package mutating func resume(_ limit: Int) {
+        (self.limit, steps, candidates, isUnfinished, isResumed) = (limit, 0, 0, false, true)
+    }
+
+    /// The steps that are left.
+    @inline(__always)
+    var left: Int { isUnfinished ? 0 : limit &- steps }
+
+    /// Counts the steps of a search.
+    @inline(__always)
+    mutating func add(_ steps: Int, hasGivenUp: Bool) {
+        self.steps &+= steps
+        if hasGivenUp { isUnfinished = true }
+    }
+
+    /// Counts candidates that rules have had a verdict on.
+    mutating func add(candidates: Int) { self.candidates &+= candidates }
+
+    /// Evaluates `body` with the answers of an index about a subject, which it may find out as long as there are steps left.
+    mutating func answers<Result>(
+        of index: borrowing PredicateIndex, about subject: ContentID, _ body: (NodeAnswers) -> Result
+    ) -> Result {
+        var known = isResumed ? take(index.identity, subject) : KnownAnswers()
+        let before = known.effort.steps
+        let result = index.answers(about: subject.text, limit: left, isKept: isResumed, &known, body)
+        add(known.effort.steps - before, hasGivenUp: known.effort.hasGivenUp)
+        if isResumed || isUnfinished { keep(known, index.identity, subject) }
+        return result
+    }
+
+    @inline(never)
+    private mutating func take(_ index: IndexIdentity, _ subject: ContentID) -> KnownAnswers {
+        known?.removeValue(forKey: Question(index: ObjectIdentifier(index), subject: subject)) ?? KnownAnswers()
+    }
+
+    @inline(never)
+    private mutating func keep(_ answers: KnownAnswers, _ index: IndexIdentity, _ subject: ContentID) {
+        known = known ?? [:]
+        known?[Question(index: ObjectIdentifier(index), subject: subject)] = answers
+    }
+}
