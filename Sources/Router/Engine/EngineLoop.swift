@@ -75,6 +75,9 @@ package struct EngineLoop: Sendable {
     /// Whether decisions wait for their next turn.
     package var hasDecisionsInLines: Bool { !lines.isEmpty }
 
+    /// Whether commands of the application wait for a decision to be finished.
+    package func hasLine(of application: ApplicationID) -> Bool { lines.hasLine(application) }
+
     /// Whether commands of this round are still to be planned or committed.
     package var isPlanning: Bool { !pending.isEmpty || !batched.isEmpty }
 

@@ -65,6 +65,10 @@ package enum Sabotage: String, CaseIterable, Sendable {
     case dropsLateOutcomes
     /// Memory forgets the vetoes of decisions.
     case forgetsVetoes
+    /// All commands wait for a decision that takes several turns, those of other applications too.
+    case keepsOthersWaiting
+    /// Commands behind a decision that takes several turns lose their order.
+    case breaksTheOrder
 }
 
 extension EngineDriver {
@@ -131,6 +135,19 @@ extension EngineDriver {
                 if case .insert(let new) = change { new.event?.kind == .hideApplicationScreen } else { false }
             }
         default: spoilGates(of: &plan, sabotage, command)
+        }
+    }
+
+    /// The commands that are offered to the loop in place of the submitted ones.
+    mutating func tampered(_ commands: ArraySlice<Submitted>) -> [Submitted] {
+        switch sabotage {
+        case .keepsOthersWaiting:
+            keptBack += commands
+            if loop.hasDecisionsInLines { return [] }
+            defer { keptBack = [] }
+            return keptBack
+        case .breaksTheOrder where loop.hasDecisionsInLines: return commands.reversed()
+        default: return Array(commands)
         }
     }
 

@@ -43,6 +43,8 @@ struct SabotageTests {
         (.ignoresDraining, ["stop: an attempt is started"]),
         (.dropsLateOutcomes, ["stop: "]),
         (.forgetsVetoes, ["12.7 "]),
+        (.keepsOthersWaiting, ["turns: "]),
+        (.breaksTheOrder, ["order: "]),
     ]
 
     private func run(_ seed: UInt64, _ sabotage: Sabotage?) -> Simulation.Report {

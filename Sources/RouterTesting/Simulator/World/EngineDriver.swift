@@ -32,7 +32,12 @@ package struct EngineDriver {
     var loop: EngineLoop
     let store: any Store
     let sabotage: Sabotage?
-    private var inbox: [(command: Command, ticket: Int?)] = []
+    /// A command that the driver was given; the ticket is nil if no client waits for the answer.
+    typealias Submitted = (command: Command, ticket: Int?)
+
+    private var inbox: [Submitted] = []
+    /// Commands that a sabotage keeps from the loop.
+    var keptBack: [Submitted] = []
     /// Whether the store refuses the next shared transaction, as if one of its commands were in conflict.
     private var refusesShared = false
     /// The first conflict of the engine's own work: the process has to end.
@@ -51,7 +56,7 @@ package struct EngineDriver {
 
     /// Whether a turn now would do nothing.
     package func isIdle(at now: Timestamp) -> Bool {
-        inbox.isEmpty && loop.isResting && nextDue.map { $0 > now } ?? true
+        hasTakenAll && keptBack.isEmpty && loop.isResting && nextDue.map { $0 > now } ?? true
     }
 
     /// The time at which work is due, or a refused write is tried again.
@@ -59,6 +64,12 @@ package struct EngineDriver {
 
     /// Whether work waits for the store to work again.
     package var isPostponing: Bool { loop.isPostponing }
+
+    /// Whether every command that was submitted has had a turn.
+    var hasTakenAll: Bool { inbox.isEmpty }
+
+    /// Whether commands of the application wait for a decision to be finished.
+    func hasLine(of application: ApplicationID) -> Bool { loop.hasLine(of: application) }
 
     /// Whether decisions wait for their next turn.
     var hasDecisionsInLines: Bool { loop.hasDecisionsInLines }
@@ -84,7 +95,7 @@ package struct EngineDriver {
         self.refusesShared = refusesShared
         loop.limits.commands = max(1, batchLimit)
         loop.limits.attempts = max(1, attemptLimit)
-        for (command, ticket) in inbox.prefix(max(1, batchLimit)) {
+        for (command, ticket) in tampered(inbox.prefix(max(1, batchLimit))) {
             loop.offer(spoiled(command), ticket: ticket.map { EngineLoop.Ticket($0) })
         }
         inbox.removeFirst(min(inbox.count, max(1, batchLimit)))

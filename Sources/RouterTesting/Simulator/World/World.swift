@@ -114,6 +114,7 @@ package struct World {
             witness.told(turn.events, at: now)
             if isStopping, !turn.attempts.isEmpty { witness.fail("stop: an attempt is started") }
             for attempt in turn.attempts { send(attempt) }
+            checkTurns()
             if !violations.isEmpty { return }
             if driver.hasDecisionsInLines, !isStopping {
                 statistics.postponedDecisions += 1
@@ -153,6 +154,16 @@ package struct World {
         witness.require(
             (last.ticket < ticket) == (last.sequence < notification.sequence),
             "order: \(notification.sequence) is decided out of turn")
+    }
+
+    /// Notifications wait for long decisions of their own application, and for no others.
+    private mutating func checkTurns() {
+        guard driver.hasTakenAll else { return }
+        let isWaiting = asked.values.contains { command in
+            guard case .accept(let request) = command else { return false }
+            return !driver.hasLine(of: request.application)
+        }
+        witness.require(!isWaiting, "turns: a notification waits for another application")
     }
 
     /// Drops all memory; the disk and requests on the wire remain.
