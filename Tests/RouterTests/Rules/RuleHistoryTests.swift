@@ -1,26 +1,10 @@
 import Router
 import RouterPlugin
 import RouterTesting
-import Synchronization
 import Testing
 
 /// Rules that look at the past of an application: lanes, and the notifications that sessions took last.
 struct RuleHistoryTests {
-    /// A rule that looks at parts of the history, and is bound by a closure.
-    private struct HistoricRule: NotificationRule {
-        let id: PluginID = "test.historic"
-        let history: RuleHistory.Parts
-        let bind: @Sendable (RuleHistory, Timestamp) -> (any RoutingRule)?
-
-        func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
-            facts.history.flatMap { bind($0, facts.time) }
-        }
-    }
-
-    private static let leastBusy = HistoricRule(history: .lanes) { history, _ in
-        CandidateOrder(id: "test.order", load: history.waiting)
-    }
-
     private let scenes = [Scene("a", .foregroundActive), Scene("b"), Scene("c", activated: -5)]
 
     private func choose(
@@ -32,19 +16,19 @@ struct RuleHistoryTests {
     }
 
     @Test func theSmallestLoadComesFirstAndAmongEqualLoadsTheBetterCandidate() {
-        let (outcome, decision) = choose(among: scenes, waiting: ["a": 2, "b": 1, "c": 1], Self.leastBusy)
+        let (outcome, decision) = choose(among: scenes, waiting: ["a": 2, "b": 1, "c": 1], HistoricRule.leastBusy)
         #expect(outcome == .session("c") && decision.reason == "test.order: 1 waiting in its lane")
-        #expect(choose(among: scenes, waiting: [:], Self.leastBusy).outcome == .session("a"))
+        #expect(choose(among: scenes, waiting: [:], HistoricRule.leastBusy).outcome == .session("a"))
     }
 
     @Test func vetoesOfOtherRulesHold() {
         let veto = SayingRule(["b": .veto(reason: "no")])
-        let (outcome, decision) = choose(among: scenes, waiting: ["a": 2, "c": 1], veto, Self.leastBusy)
+        let (outcome, decision) = choose(among: scenes, waiting: ["a": 2, "c": 1], veto, HistoricRule.leastBusy)
         #expect(outcome == .session("c") && decision.vetoes.map(\.session) == ["b"])
     }
 
     @Test func anInstanceOfTheRuleOrdersUnderItsOwnName() {
-        let named = RuleInstance(Self.leastBusy, name: "rules.spread")
+        let named = RuleInstance(HistoricRule.leastBusy, name: "rules.spread")
         let (outcome, decision) = choose(among: scenes, waiting: ["a": 1, "c": 1], named)
         #expect(outcome == .session("b") && decision.reason.hasPrefix("rules.spread: 0 waiting"))
     }
@@ -56,12 +40,12 @@ struct RuleHistoryTests {
         let vetoes = scenes.dropLast(5).map { ($0.id, RoutingVerdict.veto(reason: "no")) }
         let (outcome, decision) = choose(
             among: scenes, waiting: [scenes[count - 5].id: 9], SayingRule(Dictionary(uniqueKeysWithValues: vetoes)),
-            Self.leastBusy)
+            HistoricRule.leastBusy)
         #expect(outcome == .session(scenes[count - 5].id) && decision.session != last)
     }
 
     @Test func withoutAHistoryTheRuleIsLeftOut() {
-        let decided = Chooser(rules: [Self.leastBusy]).choose(
+        let decided = Chooser(rules: [HistoricRule.leastBusy]).choose(
             for: .about("x"), from: Tenant(.gallery(), scenes), at: .epoch)
         #expect(decided.outcome == .session("a"))
     }
@@ -69,14 +53,14 @@ struct RuleHistoryTests {
     // MARK: In the engine
 
     @Test func lanesFillInTurn() throws {
-        var bench = try Workbench(.gallery(), scenes, rules: [Self.leastBusy])
+        var bench = try Workbench(.gallery(), scenes, rules: [HistoricRule.leastBusy])
         let receivers = try (0..<6).map { _ in try bench.accept().accepted?.decision.session }
         let first = receivers.prefix(3)
         #expect(first.first == "a" && Set(first) == ["a", "b", "c"] && receivers == Array(first + first))
     }
 
     @Test func notificationsOfOneTransactionDoNotMissOneAnother() throws {
-        var bench = try Workbench(.gallery(), scenes, rules: [Self.leastBusy])
+        var bench = try Workbench(.gallery(), scenes, rules: [HistoricRule.leastBusy])
         let first = try bench.engine.plan(.accept(.of()), at: bench.now, reading: bench.store)
         let second = try bench.engine.plan(.accept(.of()), at: bench.now, reading: bench.store)
         var batch = Batch()
@@ -90,22 +74,8 @@ struct RuleHistoryTests {
         #expect(!other.conflicts(with: two))
     }
 
-    /// The facts that a rule has seen.
-    private final class Seen: Sendable {
-        let all = Mutex<[RuleHistory]>([])
-
-        var last: RuleHistory? { all.withLock { $0.last } }
-
-        func rule(_ parts: RuleHistory.Parts) -> HistoricRule {
-            HistoricRule(history: parts) { history, _ in
-                self.all.withLock { $0.append(history) }
-                return nil
-            }
-        }
-    }
-
     @Test func whatSessionsTookIsKnown() throws {
-        let seen = Seen()
+        let seen = SeenHistory()
         var bench = try Workbench(.gallery(), [Scene("a")], rules: [seen.rule([.content, .application])])
         try bench.accept("x")
         #expect(seen.last?.ofContent == [] && seen.last?.ofApplication == [])
@@ -119,7 +89,7 @@ struct RuleHistoryTests {
     }
 
     @Test func otherApplicationsReadNothing() throws {
-        let seen = Seen()
+        let seen = SeenHistory()
         let rule = RuleInstance(seen.rule([.content, .application, .lanes]), applications: [.other])
         var bench = try Workbench(.gallery(), [Scene("a")], rules: [rule])
         #expect(bench.engine.needs(.accept(.of())).isEmpty)

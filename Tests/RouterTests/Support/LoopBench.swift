@@ -32,9 +32,9 @@ struct LoopBench {
     /// A bench with one application and its sessions, and nothing counted yet.
     init(
         _ application: Application = .gallery(), _ scenes: [Scene] = [Scene("A", .foregroundActive)],
-        limits: EngineLoop.Limits = EngineLoop.Limits(retryMilliseconds: 500)
+        rules: [any RoutingRule] = [], limits: EngineLoop.Limits = EngineLoop.Limits(retryMilliseconds: 500)
     ) {
-        let engine = Engine(recovering: RecoveredState(), generator: SeededGenerator(seed: 1))
+        let engine = Engine(recovering: RecoveredState(), rules: rules, generator: SeededGenerator(seed: 1))
         loop = EngineLoop(engine, limits: EngineLoop.Limits(retryMilliseconds: 500))
         offer(.putApplication(.of(application)))
         run()

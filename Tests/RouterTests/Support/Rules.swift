@@ -45,3 +45,32 @@ final class Witness: Sendable {
         }
     }
 }
+
+/// A rule that looks at parts of the history, and is bound by a closure.
+struct HistoricRule: NotificationRule {
+    let id: PluginID = "test.historic"
+    let history: RuleHistory.Parts
+    let bind: @Sendable (RuleHistory, Timestamp) -> (any RoutingRule)?
+
+    static let leastBusy = HistoricRule(history: .lanes) { history, _ in
+        CandidateOrder(id: "test.order", load: history.waiting)
+    }
+
+    func concerning(_ facts: inout NotificationFacts) -> (any RoutingRule)? {
+        facts.history.flatMap { bind($0, facts.time) }
+    }
+}
+
+/// The facts that a rule has seen.
+final class SeenHistory: Sendable {
+    let all = Mutex<[RuleHistory]>([])
+
+    var last: RuleHistory? { all.withLock { $0.last } }
+
+    func rule(_ parts: RuleHistory.Parts) -> HistoricRule {
+        HistoricRule(history: parts) { history, _ in
+            self.all.withLock { $0.append(history) }
+            return nil
+        }
+    }
+}

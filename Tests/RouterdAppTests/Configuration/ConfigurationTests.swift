@@ -206,6 +206,16 @@ struct ConfigurationTests {
         #expect(try load(grant).egress == EgressPolicy(grants: [ten] + EgressGrant.loopback))
     }
 
+    @Test func limitsOfAnApplicationAreReadWithTheirDefaults() throws {
+        let text = """
+            limits: {sessionsPerApplication: 5, sessionBytesPerApplication: 4096, predicateStepsPerApplication: 7000}
+            """
+        let limits = RegistrationLimits(sessions: 5, sessionBytes: 4096, predicateSteps: 7000)
+        #expect(try load(text).registration == limits)
+        #expect(try load(nil).registration == RegistrationLimits())
+        #expect(throws: ConfigurationFaults.self) { try load("limits: {predicateStepsPerApplication: 1023}") }
+    }
+
     private static let hour: Int64 = 3_600_000
 
     static let retentions: [(text: String?, policy: RetentionPolicy)] = [
