@@ -1,6 +1,8 @@
+import Dispatch
 import GRDB
 package import Router
 package import RouterPlugin
+import Synchronization
 
 /// The store in an SQLite database file: one connection writes, others read.
 ///
@@ -166,10 +168,27 @@ extension SQLiteStore {
     package func recover(
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void
     ) throws(StoreError) -> RecoveredState {
-        let state = try reading { db in try Recovery.read(db, keys, telling: progress) }
+        var (state, parts, count) = try reading { db in try Recovery.read(db, keys, telling: progress) }
+        state.unsettled = try unsettled(in: parts, count)
         // The scan has filled the caches with pages that are not read again.
         pool.releaseMemory()
         return state
+    }
+
+    /// Reads the parts on several connections at a time. They are of one moment: nothing is written during a recovery.
+    private func unsettled(
+        in parts: [ClosedRange<Int64>], _ count: RecoveryCount
+    ) throws(StoreError) -> [UnsettledNotification] {
+        let read = Mutex<[Result<[UnsettledNotification], StoreError>?]>(Array(repeating: nil, count: parts.count))
+        DispatchQueue.concurrentPerform(iterations: parts.count) { place in
+            let result = Result { () throws(StoreError) in
+                try reading { db in try Recovery.unsettled(in: parts[place], db, count) }
+            }
+            read.withLock { $0[place] = result }
+        }
+        var all: [UnsettledNotification] = []
+        for result in read.withLock({ $0 }) { all += try result?.get() ?? [] }
+        return all
     }
 
     package func payload(of sequence: NotificationSequence) throws(StoreError) -> MessagePayload? {

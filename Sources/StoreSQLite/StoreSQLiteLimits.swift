@@ -3,6 +3,9 @@ enum StoreSQLiteLimits {
     /// Sequences in a segment of the list index, as a power of two. The figure is part of the format: segments are numbered
     /// by it. A list reads a segment's worth of rows without an index at most, and a commit lists a segment at once.
     static let segmentBits: Int64 = 10
+    /// Parts of the unsettled notifications that recovery reads at a time, and the least number of sequences of a part.
+    static let recoveryParts: Int64 = 4
+    static let recoveredTogether: Int64 = 8192
     /// Segments of the list index that one commit removes after their notifications are forgotten.
     static let removedSegments: Int64 = 4
     /// Sequences whose keys are found in memory alone before they are moved to the index of keys.

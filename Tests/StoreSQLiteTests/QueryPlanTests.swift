@@ -24,8 +24,17 @@ struct QueryPlanTests {
 
     @Test("recovery reads unsettled notifications and no others, and sorts nothing")
     func recoveryReadsUnsettledNotifications() throws {
-        let search = "SEARCH notification USING INDEX notification_by_state (state=?)"
+        let search = "SEARCH notification USING INDEX notification_by_state (state=? AND rowid>? AND rowid<?)"
         #expect(try plan(Recovery.selectUnsettled) == ["MERGE (UNION ALL)", "LEFT", search, "RIGHT", search])
+    }
+
+    @Test("the bounds of unsettled notifications are the ends of an index")
+    func boundsOfUnsettledNotifications() throws {
+        let searches = try plan(Recovery.selectBounds).filter { $0.contains(" notification ") }
+        #expect(
+            searches
+                == Array(
+                    repeating: "SEARCH notification USING COVERING INDEX notification_by_state (state=?)", count: 4))
     }
 
     @Test("a key is found by its hash above the floor, among recent keys and in the index of keys")

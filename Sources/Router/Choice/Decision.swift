@@ -2,19 +2,33 @@ package import RouterPlugin
 
 /// The outcome of routing a notification: stored with the notification, explainable, reproducible.
 package struct Decision: Hashable, Sendable {
-    package var tier: Tier
     /// The chosen session; nil if the tier is `undeliverable`, or if a rule held or dropped the notification.
     package var session: SessionID?
     /// The reason for people: the predicate that held, the default that applied, or the rule that decided.
     package var reason: String
-    /// Candidates that a rule refused, best first.
-    package var vetoes: [Veto]
-    /// The session that had the notification before, if this decision moved it.
-    package var rerouteOf: SessionID?
     /// The version of the registry that gave the answer.
     package var registryVersion: UInt64
     /// The version of the rules that it was made under; 0 if there were none yet.
     package var rulesVersion: Int64
+    private var rare: RareValue<Rare>
+    package var tier: Tier
+
+    /// The parts that few decisions have.
+    private struct Rare: Hashable, Sendable {
+        var vetoes: [Veto] = []
+        var rerouteOf: SessionID?
+    }
+
+    /// Candidates that a rule refused, best first.
+    package var vetoes: [Veto] {
+        get { rare.value?.vetoes ?? [] }
+        set { rare[Rare()].vetoes = newValue }
+    }
+    /// The session that had the notification before, if this decision moved it.
+    package var rerouteOf: SessionID? {
+        get { rare.value?.rerouteOf }
+        set { rare[Rare()].rerouteOf = newValue }
+    }
 
     package init(
         tier: Tier, session: SessionID?, reason: String, vetoes: [Veto] = [], rerouteOf: SessionID? = nil,
@@ -23,10 +37,9 @@ package struct Decision: Hashable, Sendable {
         self.tier = tier
         self.session = session
         self.reason = reason
-        self.vetoes = vetoes
-        self.rerouteOf = rerouteOf
         self.registryVersion = registryVersion
         self.rulesVersion = rulesVersion
+        rare = RareValue(Rare(vetoes: vetoes, rerouteOf: rerouteOf), unless: Rare())
     }
 }
 

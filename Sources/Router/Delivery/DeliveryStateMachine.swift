@@ -45,15 +45,19 @@ package struct DeliveryStateMachine: Hashable, Sendable {
         case ignore
     }
 
-    package private(set) var state: State = .waiting
+    package private(set) var state: State
     package private(set) var progress: DeliveryProgress
     private let expiration: Expiration
     private let receivedAt: Timestamp
 
-    package init(expiration: Expiration, receivedAt: Timestamp, progress: DeliveryProgress = DeliveryProgress()) {
+    package init(
+        expiration: Expiration, receivedAt: Timestamp, progress: DeliveryProgress = DeliveryProgress(),
+        _ state: State = .waiting
+    ) {
         self.expiration = expiration
         self.receivedAt = receivedAt
         self.progress = progress
+        self.state = state
     }
 
     /// The expiration, if the delivery waits for an attempt and has one.

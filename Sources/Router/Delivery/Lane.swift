@@ -1,15 +1,15 @@
 package import RouterPlugin
 
-/// A delivery in its lane.
+/// A delivery in its lane. A million may wait: a field that makes it larger costs a megabyte a byte.
 package struct QueuedDelivery: Hashable, Sendable {
     package var notification: UnsettledNotification
-    package var machine: DeliveryStateMachine
-    /// Nil if it is to be read from the store when an attempt starts.
-    package var payload: MessagePayload?
+    private var state = DeliveryStateMachine.State.waiting
     /// Whether its end is being committed: it has expired, or was recalled.
     package var isEnding = false
     /// Whether it names a device, and its session has moved to another one.
     package var isMisaddressed = false
+    /// Nil if it is to be read from the store when an attempt starts.
+    package var payload: MessagePayload?
 
     package var isEvent: Bool { notification.event != nil }
 
@@ -18,9 +18,20 @@ package struct QueuedDelivery: Hashable, Sendable {
 
     package init(_ notification: UnsettledNotification, payload: MessagePayload?) {
         self.notification = notification
-        self.machine = DeliveryStateMachine(
-            expiration: notification.expiration, receivedAt: notification.receivedAt, progress: notification.progress)
         self.payload = payload
+    }
+
+    /// The state of the delivery, whose progress is the notification's.
+    package var machine: DeliveryStateMachine {
+        get {
+            DeliveryStateMachine(
+                expiration: notification.expiration, receivedAt: notification.receivedAt,
+                progress: notification.progress, state)
+        }
+        set {
+            state = newValue.state
+            notification.progress = newValue.progress
+        }
     }
 
     /// The delivery as a recovery would find it. An attempt under way is in doubt, and is made again under the same
@@ -56,6 +67,8 @@ extension UnsettledNotification {
 package struct Lane: Sendable {
     package private(set) var queue = SplitDeque<QueuedDelivery>()
     package private(set) var inFlight = 0
+    /// The number of the lane in its table.
+    var number: UInt32 = 0
     /// Whether its session is gone; waiting deliveries are then moved to other lanes.
     package var isClosed = false
     /// Whether its session was discarded and is still to be told so: events go on, and notifications move to other
@@ -103,8 +116,15 @@ package struct Lane: Sendable {
     /// Inserts a delivery in order of acceptance: nearly always at the end; deliveries from another session's lane,
     /// each behind the one before.
     package mutating func enqueue(_ delivery: QueuedDelivery) {
+        var delivery = delivery
         let sequence = delivery.notification.sequence
-        let isLast = queue.isEmpty || queue.read(at: queue.count - 1) { $0.notification.sequence } < sequence
+        var isLast = true
+        if !queue.isEmpty {
+            isLast = queue.read(at: queue.count - 1) { last in
+                delivery.notification.shareTexts(of: last.notification)
+                return last.notification.sequence < sequence
+            }
+        }
         queue.insert(delivery, at: isLast ? queue.endIndex : place(of: sequence))
         tally.add(delivery)
         watchTime(of: delivery)
@@ -170,10 +190,7 @@ package struct Lane: Sendable {
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
         guard let index = index(of: sequence) else { return }
         let wasInFlight = queue.read(at: index) { if case .inFlight = $0.machine.state { true } else { false } }
-        queue.update(at: index) {
-            $0.machine.rescheduled(progress)
-            $0.notification.progress = progress
-        }
+        queue.update(at: index) { $0.machine.rescheduled(progress) }
         guard wasInFlight else { return }
         inFlight -= 1
         if queue[index].isEvent { isEventInFlight = false }

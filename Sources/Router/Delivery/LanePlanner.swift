@@ -28,7 +28,8 @@ package struct LanePlanner: Sendable {
     package private(set) var dispatcher: Dispatcher
     /// The weight of all payloads in memory.
     package private(set) var payloadBytes = 0
-    private var laneOf: [NotificationSequence: SessionKey] = [:]
+    /// The numbers of the lanes of deliveries: a key in place of each number would take eight times the memory.
+    private var laneOf: [NotificationSequence: UInt32] = [:]
     /// Steps that the caller has not taken yet, beside the timers of endpoints.
     private var steps: [Step] = []
 
@@ -48,15 +49,18 @@ package struct LanePlanner: Sendable {
     /// The lanes as plans see them.
     var view: LaneView { LaneView(lanes, laneOf) }
 
-    package func lane(of sequence: NotificationSequence) -> SessionKey? { laneOf[sequence] }
+    package func lane(of sequence: NotificationSequence) -> SessionKey? {
+        guard let number = laneOf[sequence] else { return nil }
+        return lanes.key(number)
+    }
 
     /// The delivery's lane, if its session is gone, about to go, or on another device.
     func closedLane(of sequence: NotificationSequence) -> SessionKey? {
-        laneOf[sequence].flatMap { key in lanes.read(key) { $0.isLeft } == true ? key : nil }
+        lane(of: sequence).flatMap { key in lanes.read(key) { $0.isLeft } == true ? key : nil }
     }
 
     package func delivery(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        laneOf[sequence].flatMap { key in lanes.read(key) { $0.delivery(sequence) } ?? nil }
+        lane(of: sequence).flatMap { key in lanes.read(key) { $0.delivery(sequence) } ?? nil }
     }
 
     /// The resource that the lane is blocked on; nil if it is not blocked.
@@ -75,11 +79,16 @@ package struct LanePlanner: Sendable {
 
     // MARK: Deliveries
 
+    /// Reserves memory for deliveries that a recovery is about to add.
+    mutating func reserve(_ count: Int) { laneOf.reserveCapacity(laneOf.count + count) }
+
     package mutating func enqueue(_ delivery: QueuedDelivery, in key: SessionKey, sessionExists: Bool) {
         var delivery = delivery
         admitPayload(of: &delivery)
-        laneOf[delivery.notification.sequence] = key
-        lanes.updateOrInsert(key) { $0.enqueue(delivery) }
+        laneOf[delivery.notification.sequence] = lanes.updateOrInsert(key) { lane in
+            lane.enqueue(delivery)
+            return lane.number
+        }
         guard sessionExists else {
             lanes.update(key) { $0.isClosed = true }
             return dispatcher.unblock(key)
@@ -104,7 +113,7 @@ package struct LanePlanner: Sendable {
     /// Removes a delivery: it is settled, or moves to another lane.
     @discardableResult
     package mutating func remove(_ sequence: NotificationSequence) -> QueuedDelivery? {
-        guard let key = laneOf.removeValue(forKey: sequence),
+        guard let number = laneOf.removeValue(forKey: sequence), let key = lanes.key(number),
             let delivery = lanes.update(key, { $0.remove(sequence) }) ?? nil
         else { return nil }
         payloadBytes -= delivery.payload?.weight ?? 0
@@ -116,7 +125,7 @@ package struct LanePlanner: Sendable {
     }
 
     package mutating func reschedule(_ sequence: NotificationSequence, _ progress: DeliveryProgress) {
-        guard let key = laneOf[sequence] else { return }
+        guard let key = lane(of: sequence) else { return }
         if delivery(sequence)?.machine.wasNotSent(going: progress) == true { dispatcher.noteNotSent(sequence) }
         lanes.update(key) { $0.reschedule(sequence, progress) }
         dispatcher.release(sequence)
@@ -126,7 +135,7 @@ package struct LanePlanner: Sendable {
 
     /// Recalls a delivery: its attempt under way is the last one.
     package mutating func recall(_ sequence: NotificationSequence, as recall: Recall) {
-        guard let key = laneOf[sequence] else { return }
+        guard let key = lane(of: sequence) else { return }
         lanes.update(key) { $0.recall(sequence, as: recall) }
     }
 
@@ -218,7 +227,7 @@ package struct LanePlanner: Sendable {
     ) {
         advance(to: now)
         dispatcher.learn(
-            from: sequence, in: laneOf[sequence], outcome, status: status, milliseconds: milliseconds,
+            from: sequence, in: lane(of: sequence), outcome, status: status, milliseconds: milliseconds,
             hasRunOutOfTime: hasRunOutOfTime, using: &generator)
     }
 

@@ -3,12 +3,12 @@ package import RouterPlugin
 /// The large part of a message: it is stored apart from the rows that change, and read when an attempt needs it.
 package enum MessagePayload: Hashable, Sendable {
     /// The payload of a notification in JSON, as received. JSON has a case of its own, so that its media type need not
-    /// be stored.
+    /// be stored, and the others are indirect: each waiting delivery has a payload's place, of one word.
     case json([UInt8])
     /// The payload of a notification in another media type, as received, or one with header fields of rules.
-    case headed([UInt8], PayloadHead)
+    indirect case headed([UInt8], PayloadHead)
     /// The facts of an event, as they were when it occurred.
-    case facts(EventFacts)
+    indirect case facts(EventFacts)
 
     /// The media type that payloads have unless their source says otherwise.
     package static let jsonContentType = "application/json"

@@ -21,16 +21,34 @@ package struct NotificationHeader: Hashable, Sendable {
     package var application: ApplicationID
     package var device: DeviceID?
     package var contentID: ContentID?
-    package var priority: Priority
-    package var expiration: Expiration
-    package var collapseID: String?
-    /// W3C Trace Context of the request, passed on to the receiver.
-    package var traceparent: TraceParent?
     package var receivedAt: Timestamp
+    private var rare: RareValue<Rare>
+    package var expiration: Expiration
+    package var priority: Priority
     package var kind: NotificationKind
+
+    /// The parts that few notifications have.
+    private struct Rare: Hashable, Sendable {
+        var collapseID: String?
+        var traceparent: TraceParent?
+        var event: SceneEvent?
+    }
+
+    package var collapseID: String? {
+        get { rare.value?.collapseID }
+        set { rare[Rare()].collapseID = newValue }
+    }
+    /// W3C Trace Context of the request, passed on to the receiver.
+    package var traceparent: TraceParent? {
+        get { rare.value?.traceparent }
+        set { rare[Rare()].traceparent = newValue }
+    }
     /// The event that is delivered; nil for a notification. The session of an event is its receiver, and no choice was
     /// made.
-    package var event: SceneEvent?
+    package var event: SceneEvent? {
+        get { rare.value?.event }
+        set { rare[Rare()].event = newValue }
+    }
 
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID? = nil,
@@ -43,13 +61,11 @@ package struct NotificationHeader: Hashable, Sendable {
         self.application = application
         self.device = device
         self.contentID = contentID
-        self.priority = priority
-        self.expiration = expiration
-        self.collapseID = collapseID
-        self.traceparent = traceparent
         self.receivedAt = receivedAt
+        self.expiration = expiration
+        self.priority = priority
         self.kind = kind
-        self.event = event
+        rare = RareValue(Rare(collapseID: collapseID, traceparent: traceparent, event: event), unless: Rare())
     }
 }
 

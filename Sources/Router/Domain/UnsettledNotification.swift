@@ -4,16 +4,30 @@ package import RouterPlugin
 package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarrying {
     package var header: NotificationHeader
     package var decision: Decision
+    private var hold: RareValue<Hold>
     package var progress: DeliveryProgress
-    /// The end of a rule's hold; nil if no rule holds it.
-    package var heldUntil: Timestamp?
-    /// The gate that holds it.
-    package var heldBy: GateKey?
     /// The end of the notification, unless the attempt in flight succeeds.
     package var recall: Recall?
     /// Whether a process that has ended may have had an attempt in flight, whose outcome is unknown. The store does not
     /// keep it: it is true for every notification found in a lane at the start.
     package var isInDoubt = false
+
+    /// The end of a hold, and the gate that holds.
+    private struct Hold: Hashable, Sendable {
+        var until: Timestamp?
+        var gate: GateKey?
+    }
+
+    /// The end of a rule's hold; nil if no rule holds it.
+    package var heldUntil: Timestamp? {
+        get { hold.value?.until }
+        set { hold[Hold()].until = newValue }
+    }
+    /// The gate that holds it.
+    package var heldBy: GateKey? {
+        get { hold.value?.gate }
+        set { hold[Hold()].gate = newValue }
+    }
 
     package init(
         _ header: NotificationHeader, decision: Decision, progress: DeliveryProgress = DeliveryProgress(),
@@ -22,8 +36,7 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
         self.header = header
         self.decision = decision
         self.progress = progress
-        self.heldUntil = heldUntil
-        self.heldBy = heldBy
+        hold = RareValue(Hold(until: heldUntil, gate: heldBy), unless: Hold())
         self.recall = recall
     }
 
@@ -32,6 +45,21 @@ package struct UnsettledNotification: Hashable, Sendable, NotificationHeaderCarr
     /// Whether it has expired.
     package func isExpired(at now: Timestamp) -> Bool {
         if case .at(let end) = expiration { end <= now } else { false }
+    }
+
+    /// Takes the storage of another notification's texts where they are the same bytes. Notifications that wait for one session
+    /// are often about one content, for one reason.
+    mutating func shareTexts(of other: UnsettledNotification) {
+        if header.application.text.isSame(as: other.header.application.text) {
+            header.application = other.header.application
+        }
+        if let text = header.device?.text, let device = other.header.device, text.isSame(as: device.text) {
+            header.device = device
+        }
+        if let text = header.contentID?.text, let content = other.header.contentID, text.isSame(as: content.text) {
+            header.contentID = content
+        }
+        if decision.reason.isSame(as: other.decision.reason) { decision.reason = other.decision.reason }
     }
 
     package var collapseKey: CollapseKey? {

@@ -89,6 +89,7 @@ package struct Engine: Sendable {
         for set in state.resourceSets { catalog.put(set) }
         for gate in state.gates { tenants[gate.key.application]?.gates.put(gate) }
         var closed: Set<SessionKey> = []
+        planner.reserve(state.unsettled.count)
         for notification in state.unsettled {
             var notification = notification
             notification.isInDoubt = !notification.isHeld

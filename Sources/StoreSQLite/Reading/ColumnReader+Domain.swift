@@ -34,8 +34,8 @@ extension ColumnReader {
         NotificationHeader(
             sequence: NotificationSequence(int64()), id: NotificationID(unchecked: text()),
             application: ApplicationID(unchecked: try cached(in: caches.application)),
-            device: optionalText().map(DeviceID.init(unchecked:)),
-            contentID: optionalText().map(ContentID.init(unchecked:)), priority: try priority(),
+            device: try optionalCached(in: caches.device).map(DeviceID.init(unchecked:)),
+            contentID: try optionalCached(in: caches.content).map(ContentID.init(unchecked:)), priority: try priority(),
             expiration: expiration(), collapseID: optionalText(), traceparent: traceparent(), receivedAt: time(),
             kind: try kind(), event: try event())
     }
@@ -44,7 +44,8 @@ extension ColumnReader {
     mutating func decision(_ caches: NotificationCaches) throws -> Decision {
         guard let tier = Tier(rawValue: try cached(in: caches.tier)) else { throw unknown("tier") }
         return Decision(
-            tier: tier, session: optionalText().map(SessionID.init(unchecked:)), reason: try cached(in: caches.reason),
+            tier: tier, session: try optionalCached(in: caches.session).map(SessionID.init(unchecked:)),
+            reason: try cached(in: caches.reason),
             vetoes: try vetoes(optionalText()), rerouteOf: optionalText().map(SessionID.init(unchecked:)),
             registryVersion: UInt64(bitPattern: int64()), rulesVersion: int64())
     }

@@ -105,4 +105,7 @@ struct NotificationCaches {
     let source = TextCache()
     let tier = TextCache()
     let reason = TextCache()
+    let device = TextCache()
+    let content = TextCache()
+    let session = TextCache()
 }

@@ -2,18 +2,29 @@ import GRDB
 import PredicateEngine
 import Router
 import RouterPlugin
+import Synchronization
 
 /// Reads everything that the engine keeps in memory.
 ///
 /// A million sessions pass through here before the daemon answers its first request: rows are read column by column
 /// from one scan, and equal texts, predicates and JSON values are made once.
 enum Recovery {
+    /// The state without its unsettled notifications, and the ranges of their sequences, for `unsettled(in:_:_:)`.
+    ///
     /// The caller has begun a transaction, so that all parts are of one moment.
     static func read(
         _ db: Database, _ keys: KeyColumn, telling progress: @escaping @Sendable (RecoveryProgress) -> Void
-    ) throws -> RecoveredState {
+    ) throws -> (state: RecoveredState, parts: [ClosedRange<Int64>], RecoveryCount) {
+        try explaining(db) {
+            let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
+            return (try state(db, keys, count), try parts(db), count)
+        }
+    }
+
+    /// Reads, and names the damage if damage has made the read fail.
+    private static func explaining<Value>(_ db: Database, _ read: () throws -> Value) throws -> Value {
         do {
-            return try state(db, keys, progress)
+            return try read()
         } catch {
             // Damage may show in another way first, such as a word that is unknown.
             guard error is DamagedRow || (error as? StoreError)?.code == .corrupt else { throw error }
@@ -23,16 +34,15 @@ enum Recovery {
     }
 
     private static func state(
-        _ db: Database, _ keys: KeyColumn, _ progress: @escaping @Sendable (RecoveryProgress) -> Void
+        _ db: Database, _ keys: KeyColumn, _ count: RecoveryCount
     ) throws -> RecoveredState {
         let ledger = try Ledger.read(db)
-        let count = RecoveryCount(total: try Int.fetchOne(db, sql: selectTotal) ?? 0, progress)
         let (applications, deletions) = try applications(db, keys)
         var state = RecoveredState(
             applications: applications, deletions: deletions, sources: try SourceRows.all(db, keys),
             resourceSets: try ResourceSetRows.all(db), rules: try RulesRow.read(db),
             sessions: try sessions(db, keys, count), gates: try GateReader.all(db),
-            unsettled: try unsettled(db, count), replays: try ReplayReader.all(db),
+            replays: try ReplayReader.all(db),
             passcodeLocks: try PasscodeRows.all(db, keys), lastSequence: NotificationSequence(ledger.lastNotification),
             lastCreationSequence: ledger.lastSession, newestTime: try newestTime(db))
         if !deletions.isEmpty { state.leaveOut(Set(deletions.map(\.id))) }
@@ -140,30 +150,61 @@ enum Recovery {
 
     /// Each state's order is the index's own and the two are merged, so nothing is sorted.
     static let selectUnsettled = """
-        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'waiting'
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state
+          WHERE state = 'waiting' AND sequence BETWEEN ?1 AND ?2
         UNION ALL
-        \(unsettledColumns) FROM notification INDEXED BY notification_by_state WHERE state = 'held'
+        \(unsettledColumns) FROM notification INDEXED BY notification_by_state
+          WHERE state = 'held' AND sequence BETWEEN ?1 AND ?2
         ORDER BY 1
+        """
+    /// Each of the four is an end of a part of the index.
+    static let selectBounds = """
+        SELECT min(first), max(last) FROM (
+          SELECT (SELECT min(sequence) FROM notification WHERE state = 'waiting') AS first,
+                 (SELECT max(sequence) FROM notification WHERE state = 'waiting') AS last
+          UNION ALL
+          SELECT (SELECT min(sequence) FROM notification WHERE state = 'held'),
+                 (SELECT max(sequence) FROM notification WHERE state = 'held'))
         """
     private static let unsettledColumns = """
         SELECT \(NotificationReader.header), tier, session, decision_reason, vetoes, reroute_of, registry_version,
                rules_version, attempts, failures, rejections, not_before, held_until, held_by, recall, \(CheckedTable.notification.isSound)
         """
 
-    private static func unsettled(_ db: Database, _ count: RecoveryCount) throws -> [UnsettledNotification] {
-        let caches = NotificationCaches()
-        var unsettled: [UnsettledNotification] = []
-        try PreparedStatement(db, selectUnsettled).forEach { row in
-            let header = try row.header(caches)
-            unsettled.append(
-                UnsettledNotification(
-                    header, decision: try row.decision(caches), progress: row.progress(),
-                    heldUntil: row.optionalTime(), heldBy: row.gate(of: header.application),
-                    recall: try row.recall()))
-            try row.expectSound()
-            count.add()
+    /// Ranges of sequences with all unsettled notifications, for several connections at a time.
+    private static func parts(_ db: Database) throws -> [ClosedRange<Int64>] {
+        let bounds = try PreparedStatement(db, selectBounds).first { row in
+            (row.optionalInt64(), row.optionalInt64())
         }
-        return unsettled
+        guard case (let first?, let last?)? = bounds else { return [] }
+        let width = max(StoreSQLiteLimits.recoveredTogether, (last - first) / StoreSQLiteLimits.recoveryParts + 1)
+        return stride(from: first, through: last, by: Int(width)).map { $0...min($0 + width - 1, last) }
+    }
+
+    /// The unsettled notifications of a part, in order.
+    static func unsettled(
+        in part: ClosedRange<Int64>, _ db: Database, _ count: RecoveryCount
+    ) throws -> [UnsettledNotification] {
+        try explaining(db) {
+            let caches = NotificationCaches()
+            var unsettled: [UnsettledNotification] = []
+            let bind = { (arguments: inout ArgumentBinder) in
+                arguments.bind(part.lowerBound)
+                arguments.bind(part.upperBound)
+            }
+            try PreparedStatement(db, selectUnsettled).forEach(bind) { row in
+                let header = try row.header(caches)
+                unsettled.append(
+                    UnsettledNotification(
+                        header, decision: try row.decision(caches), progress: row.progress(),
+                        heldUntil: row.optionalTime(), heldBy: row.gate(of: header.application),
+                        recall: try row.recall()))
+                try row.expectSound()
+                if unsettled.count.isMultiple(of: RecoveryCount.share) { count.add(RecoveryCount.share) }
+            }
+            count.add(unsettled.count % RecoveryCount.share)
+            return unsettled
+        }
     }
 }
 
@@ -177,12 +218,14 @@ extension RecoveredState {
     }
 }
 
-/// Counts the rows of a recovery, and tells of every ten thousandth.
-final class RecoveryCount {
+/// Counts the rows of a recovery on several threads, and tells of every ten thousandth.
+final class RecoveryCount: Sendable {
+    /// Rows that a reader adds at a time, so that readers seldom meet at the lock.
+    static let share = 1000
     private static let step = 10_000
 
     private let total: Int
-    private var done = 0
+    private let done = Mutex(0)
     private let progress: @Sendable (RecoveryProgress) -> Void
 
     init(total: Int, _ progress: @escaping @Sendable (RecoveryProgress) -> Void) {
@@ -191,8 +234,12 @@ final class RecoveryCount {
         progress(RecoveryProgress(done: 0, total: total))
     }
 
-    func add() {
-        done += 1
-        if done.isMultiple(of: Self.step) { progress(RecoveryProgress(done: done, total: total)) }
+    func add(_ rows: Int = 1) {
+        done.withLock { done in
+            let told = done / Self.step
+            done += rows
+            if done / Self.step == told { return }
+            progress(RecoveryProgress(done: done / Self.step * Self.step, total: total))
+        }
     }
 }
