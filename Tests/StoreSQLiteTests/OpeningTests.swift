@@ -214,7 +214,7 @@ struct OpeningTests {
         let store = try SQLiteStore(path: directory.file())
         #expect(try store.settings().schemaVersion == Int(Migrations.version))
         let recovered = try #require(try store.recover().unsettled.first)
-        #expect(recovered.id.text == "ntf_7" && recovered.traceparent == nil)
+        #expect(recovered.id.text == "ntf_7" && recovered.trace == nil)
         let key = DedupeKey(
             application: ApplicationID(unchecked: "a"), source: PluginID(unchecked: "source"), key: "k")
         let receipt = try #require(try store.receipt(for: key))

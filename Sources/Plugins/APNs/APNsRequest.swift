@@ -1,3 +1,4 @@
+package import Router
 package import RouterPlugin
 
 /// The head of a request to APNs' provider API.
@@ -48,7 +49,8 @@ package struct APNsHead: Hashable, Sendable {
     package var authority: APNsAuthority
     /// The header fields of APNs' own and `target-content-id`, as sent.
     private let sent: [Field]
-    package var traceparent: String?
+    /// The sender's place in a trace.
+    package var trace: TraceContext?
 
     private struct Field: Hashable, Sendable {
         let name: String
@@ -65,7 +67,7 @@ package struct APNsHead: Hashable, Sendable {
         self.application = application
         self.priority = priority
         self.authority = authority
-        traceparent = request.header("traceparent")
+        trace = TraceContext(headers: request.headers)
         sent = request.headers.filter { $0.name.hasPrefix("apns-") || $0.name == "target-content-id" }
             .map { Field(name: $0.name, value: $0.value) }
     }

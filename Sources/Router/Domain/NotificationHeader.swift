@@ -30,7 +30,7 @@ package struct NotificationHeader: Hashable, Sendable {
     /// The parts that few notifications have.
     private struct Rare: Hashable, Sendable {
         var collapseID: String?
-        var traceparent: TraceParent?
+        var trace: TraceContext?
         var event: SceneEvent?
     }
 
@@ -38,10 +38,10 @@ package struct NotificationHeader: Hashable, Sendable {
         get { rare.value?.collapseID }
         set { rare[Rare()].collapseID = newValue }
     }
-    /// W3C Trace Context of the request, passed on to the receiver.
-    package var traceparent: TraceParent? {
-        get { rare.value?.traceparent }
-        set { rare[Rare()].traceparent = newValue }
+    /// W3C Trace Context of the request: the trace goes on at the receiver.
+    package var trace: TraceContext? {
+        get { rare.value?.trace }
+        set { rare[Rare()].trace = newValue }
     }
     /// The event that is delivered; nil for a notification. The session of an event is its receiver, and no choice was
     /// made.
@@ -53,7 +53,7 @@ package struct NotificationHeader: Hashable, Sendable {
     package init(
         sequence: NotificationSequence, id: NotificationID, application: ApplicationID, device: DeviceID? = nil,
         contentID: ContentID? = nil, priority: Priority = .high, expiration: Expiration = .never,
-        collapseID: String? = nil, traceparent: TraceParent? = nil, receivedAt: Timestamp,
+        collapseID: String? = nil, trace: TraceContext? = nil, receivedAt: Timestamp,
         kind: NotificationKind = .notification, event: SceneEvent? = nil
     ) {
         self.sequence = sequence
@@ -65,7 +65,7 @@ package struct NotificationHeader: Hashable, Sendable {
         self.expiration = expiration
         self.priority = priority
         self.kind = kind
-        rare = RareValue(Rare(collapseID: collapseID, traceparent: traceparent, event: event), unless: Rare())
+        rare = RareValue(Rare(collapseID: collapseID, trace: trace, event: event), unless: Rare())
     }
 }
 
@@ -107,9 +107,9 @@ extension NotificationHeaderCarrying {
         get { header.collapseID }
         set { header.collapseID = newValue }
     }
-    package var traceparent: TraceParent? {
-        get { header.traceparent }
-        set { header.traceparent = newValue }
+    package var trace: TraceContext? {
+        get { header.trace }
+        set { header.trace = newValue }
     }
     package var receivedAt: Timestamp {
         get { header.receivedAt }

@@ -154,7 +154,7 @@ extension PlanDraft {
             sequence: ids.nextSequence(), id: ids.notification(at: time),
             application: request.application, device: request.device, contentID: incoming.contentID,
             priority: incoming.priority, expiration: incoming.expiration, collapseID: incoming.collapseID,
-            traceparent: request.traceparent, receivedAt: time, kind: incoming.kind)
+            trace: request.trace, receivedAt: time, kind: incoming.kind)
         let accepted = NewNotification(
             header, source: request.source, replayOf: request.replayOf, dedupeKeys: incoming.dedupeKeys,
             payload: .received(

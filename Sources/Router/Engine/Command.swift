@@ -90,7 +90,7 @@ package struct AcceptRequest: Sendable {
     package var source: PluginID
     package var device: DeviceID?
     /// Of the request that brought it.
-    package var traceparent: TraceParent?
+    package var trace: TraceContext?
     package var notification: IncomingNotification
     /// Whether a key alone makes a request a repetition. Senders of sources name their events; what else they say of one,
     /// such as a counter of deliveries, may change.
@@ -131,7 +131,7 @@ package struct AcceptRequest: Sendable {
     }
 
     package init(
-        application: ApplicationID, source: PluginID, device: DeviceID?, traceparent: TraceParent? = nil,
+        application: ApplicationID, source: PluginID, device: DeviceID?, trace: TraceContext? = nil,
         replayOf: NotificationID? = nil, notification: IncomingNotification, isRepeatedByKey: Bool = false,
         deviceDemand: DeviceDemand = .none
     ) {
@@ -140,7 +140,7 @@ package struct AcceptRequest: Sendable {
         self.application = application
         self.source = source
         self.device = device
-        self.traceparent = traceparent
+        self.trace = trace
         rare = replayOf.map { Rare(replayOf: $0) }
         self.notification = notification
     }

@@ -145,13 +145,13 @@ extension Replay {
 
 extension AcceptRequest {
     /// A settled notification again, without its expiration and its collapse id, whose time is over.
-    package init(replaying earlier: StoredNotification, traceparent: TraceParent? = nil, dedupeKeys: [String] = []) {
+    package init(replaying earlier: StoredNotification, trace: TraceContext? = nil, dedupeKeys: [String] = []) {
         let again = IncomingNotification(
             kind: earlier.kind, contentID: earlier.contentID, payload: earlier.payload?.bytes ?? [],
             contentType: earlier.payload?.contentType ?? MessagePayload.jsonContentType, priority: earlier.priority,
             dedupeKeys: dedupeKeys)
         self.init(
-            application: earlier.application, source: earlier.source, device: earlier.device, traceparent: traceparent,
+            application: earlier.application, source: earlier.source, device: earlier.device, trace: trace,
             replayOf: earlier.id, notification: again)
     }
 }

@@ -226,7 +226,7 @@ enum StoreSamples {
         notification.priority = .low
         notification.expiration = .at(Timestamp(milliseconds: .max))
         notification.collapseID = text
-        notification.traceparent = TraceParent(unchecked: text)
+        notification.trace = TraceContext(unchecked: text)
         notification.replayOf = NotificationID(unchecked: text)
         notification.dedupeKeys = [text, text + "2"]
         notification.payload = .received(

@@ -49,7 +49,7 @@ struct APNsIngest: Sendable {
         let event = push.event
         return AcceptRequest(
             application: push.head.application, source: PushPayloadSource.id, device: device,
-            traceparent: push.head.traceparent.flatMap { TraceParent($0) },
+            trace: push.head.trace,
             notification: IncomingNotification(
                 kind: event.kind, contentID: event.contentID, payload: event.payload,
                 priority: event.priority ?? .high, expiration: event.expiration ?? .never,

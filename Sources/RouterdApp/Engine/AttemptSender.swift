@@ -14,18 +14,20 @@ struct AttemptSender: Sendable {
     let streams: StreamHub
     let webhooks: WebhookSender
     let clock: SteadyClock
+    let spanIDs: SpanIDs
     let logger: Logger
     private let queue = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
 
     init(
         store: any Store, transport: any Transport, streams: StreamHub, webhooks: WebhookSender, clock: SteadyClock,
-        logger: Logger
+        spanIDs: SpanIDs, logger: Logger
     ) {
         self.store = store
         self.transport = transport
         self.streams = streams
         self.webhooks = webhooks
         self.clock = clock
+        self.spanIDs = spanIDs
         self.logger = logger
     }
 
@@ -36,7 +38,9 @@ struct AttemptSender: Sendable {
         finish: @escaping @Sendable (FinishedAttempt, (@Sendable (Reply) -> Void)?) -> Bool
     ) {
         queue.async {
-            transmit(attempt) { result, answer in
+            // The receiver's parent is this attempt.
+            let trace = attempt.notification.trace.map { $0.child(spanIDs.nextSpan()) }
+            transmit(attempt, trace) { result, answer in
                 finish(
                     FinishedAttempt(
                         sequence: attempt.notification.sequence, number: attempt.number,
@@ -53,7 +57,7 @@ struct AttemptSender: Sendable {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
-    private func transmit(_ attempt: AttemptStart, _ report: @escaping StreamHub.Finish) {
+    private func transmit(_ attempt: AttemptStart, _ trace: TraceContext?, _ report: @escaping StreamHub.Finish) {
         let finish: @Sendable (TransferResult) -> Void = { _ = report($0, nil) }
         do {
             guard let payload = try attempt.payload ?? store.payload(of: attempt.notification.sequence) else {
@@ -64,7 +68,8 @@ struct AttemptSender: Sendable {
                     try webhooks.message(for: attempt, payload: payload), to: attempt.receiver,
                     timeoutSeconds: attempt.timeoutSeconds, finish: report)
             }
-            transport.start(try webhooks.request(for: attempt, payload: payload, at: clock.wall), completion: finish)
+            let request = try webhooks.request(for: attempt, payload: payload, trace: trace, at: clock.wall)
+            transport.start(request, completion: finish)
         } catch let error as WebhookSecretError {
             logger.error("an endpoint's secret cannot be used", metadata: ["session": "\(attempt.receiver)"])
             finish(WebhookSender.unusable(because: error))

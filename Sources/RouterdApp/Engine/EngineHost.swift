@@ -47,13 +47,15 @@ package actor EngineHost {
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
-        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, logger: Logger,
+        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, spanIDs: SpanIDs = SpanIDs(),
+        logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
-            store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, logger: logger)
+            store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, spanIDs: spanIDs,
+            logger: logger)
         (contradictions, contradict) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         var generator = SystemRandomNumberGenerator()
         self.feed = EventFeed(run: Identity.ulid(at: startedAt, using: &generator), settings: feed)

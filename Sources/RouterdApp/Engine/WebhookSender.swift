@@ -15,15 +15,17 @@ package struct WebhookSender: Sendable {
 
     /// The request to send.
     ///
-    /// - Parameter wall: The wall clock; receivers compare the timestamp with theirs.
+    /// - Parameters:
+    ///   - trace: The attempt's place in the trace of its notification.
+    ///   - wall: The wall clock; receivers compare the timestamp with theirs.
     /// - Throws: ``WebhookSecretError`` for a key that cannot sign, ``DeliveryFormatError`` for a message that cannot
     ///   be rendered. Another attempt would fail in the same way.
     package func request(
-        for attempt: AttemptStart, payload: MessagePayload, at wall: Timestamp
+        for attempt: AttemptStart, payload: MessagePayload, trace: TraceContext? = nil, at wall: Timestamp
     ) throws -> WebhookRequest {
         var request = try request(
             of: DeliveryMessage(attempt, payload), to: attempt.endpoint, signedBy: attempt.keys,
-            timeoutSeconds: attempt.timeoutSeconds, traceparent: attempt.notification.traceparent, at: wall)
+            timeoutSeconds: attempt.timeoutSeconds, trace: trace, at: wall)
         // A field that the format has set is the format's.
         for header in payload.headers where !request.headers.contains(where: { $0.name.isSame(as: header.name) }) {
             request.headers.append(HeaderField(header.name, header.value))
@@ -43,7 +45,7 @@ package struct WebhookSender: Sendable {
     /// The request that brings a message to an endpoint.
     package func request(
         of message: DeliveryMessage, to endpoint: Endpoint, signedBy keys: [SigningKey], timeoutSeconds: Int,
-        traceparent: TraceParent? = nil, at wall: Timestamp
+        trace: TraceContext? = nil, at wall: Timestamp
     ) throws -> WebhookRequest {
         let rendered = try formats.format(endpoint.format).render(message)
         if let fault = rendered.fault { throw fault }
@@ -56,7 +58,10 @@ package struct WebhookSender: Sendable {
             HeaderField("webhook-id", message.id), HeaderField("webhook-timestamp", String(seconds)),
             HeaderField("webhook-signature", signatures), HeaderField("webhook-attempt", String(message.attempt)),
         ]
-        if let traceparent { headers.append(HeaderField("traceparent", traceparent.text)) }
+        if let trace {
+            headers.append(HeaderField("traceparent", trace.traceparent))
+            if let state = trace.tracestate { headers.append(HeaderField("tracestate", state)) }
+        }
         headers += rendered.headers.map { HeaderField($0.name, $0.value) }
         return WebhookRequest(
             url: endpoint.url, headers: headers, body: rendered.body, timeoutMilliseconds: timeoutSeconds * 1000,

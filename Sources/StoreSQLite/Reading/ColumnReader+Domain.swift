@@ -26,7 +26,7 @@ extension ColumnReader {
     }
 
     /// traceparent
-    mutating func traceparent() -> TraceParent? { optionalText().map(TraceParent.init(unchecked:)) }
+    mutating func trace() -> TraceContext? { optionalText().map(TraceContext.init(unchecked:)) }
 
     /// sequence, id, application, device, content_id, priority, immediate, expires_at, collapse_id, traceparent,
     /// received_at, kind, event, epoch, event_sequence, event_session
@@ -36,7 +36,7 @@ extension ColumnReader {
             application: ApplicationID(unchecked: try cached(in: caches.application)),
             device: try optionalCached(in: caches.device).map(DeviceID.init(unchecked:)),
             contentID: try optionalCached(in: caches.content).map(ContentID.init(unchecked:)), priority: try priority(),
-            expiration: expiration(), collapseID: optionalText(), traceparent: traceparent(), receivedAt: time(),
+            expiration: expiration(), collapseID: optionalText(), trace: trace(), receivedAt: time(),
             kind: try kind(), event: try event())
     }
 

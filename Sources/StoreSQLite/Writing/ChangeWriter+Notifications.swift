@@ -63,7 +63,7 @@ extension ChangeWriter {
             $0.bind(notification.expiration == .immediate)
             $0.bind(notification.expiration.time?.milliseconds)
             $0.bind(notification.collapseID)
-            $0.bind(notification.traceparent?.text)
+            $0.bind(notification.trace?.text)
             $0.bind(notification.replayOf?.text)
             $0.bind(notification.receivedAt.milliseconds)
             $0.bind(notification.decision)

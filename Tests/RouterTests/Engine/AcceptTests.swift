@@ -145,12 +145,12 @@ struct AcceptTests {
     func trace() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         var request = AcceptRequest.of("x")
-        request.traceparent = TraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+        request.trace = TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
         try bench.run(.accept(request))
-        #expect(request.traceparent != nil)
-        #expect(try bench.start().first?.notification.traceparent == request.traceparent)
+        #expect(request.trace != nil)
+        #expect(try bench.start().first?.notification.trace == request.trace)
         try bench.crash()
-        #expect(try bench.start().first?.notification.traceparent == request.traceparent)
+        #expect(try bench.start().first?.notification.trace == request.trace)
     }
 
     @Test("When the store cannot be read no notification is accepted")

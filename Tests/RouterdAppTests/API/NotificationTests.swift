@@ -191,23 +191,6 @@ struct NotificationTests {
         }
     }
 
-    private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-    @Test(arguments: [(trace, trace), ("00-nonsense", nil), (nil, nil)])
-    func traceparentIsPassedOn(sent: String?, expected: String?) async throws {
-        try await withGallery { daemon, receiver in
-            try await daemon.putSession("win-1", at: receiver.url())
-            let headers = sent.map { ["traceparent": $0] } ?? [:]
-            let accepted = try await daemon.post(about: "a", headers: headers)
-            #expect(accepted.status == 202)
-            #expect(try await receiver.webhooks(1).first?.header("traceparent") == (expected ?? ""))
-            #expect(try await daemon.notification(accepted.id)["traceparent"].asString == expected)
-            try await daemon.call(
-                .post, "\(TestDaemon.gallery)/notifications:batch", "{}\n{}", headers: headers)
-            #expect(try await receiver.webhooks(3).allSatisfy { $0.header("traceparent") == (expected ?? "") })
-        }
-    }
-
     @Test func sameKeyAtTheSameTimeIsAcceptedOnce() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())

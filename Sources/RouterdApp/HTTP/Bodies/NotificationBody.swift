@@ -64,7 +64,8 @@ package enum NotificationBody {
         case .at(let time): body.field("expiresAt", time)
         }
         body.field("collapseId", notification.collapseID)
-        body.field("traceparent", notification.traceparent?.text)
+        body.field("traceparent", notification.trace?.traceparent)
+        body.field("tracestate", notification.trace?.tracestate)
         body.field("replayOf", notification.replayOf)
         body.field("receivedAt", notification.receivedAt)
         body.field("state", state.rawValue)

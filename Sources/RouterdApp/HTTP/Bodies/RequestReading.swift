@@ -115,11 +115,8 @@ extension Request {
             fingerprint: Array(digest.finalize()))
     }
 
-    /// The sender's place in a trace. An invalid header, or two of them, count as none.
-    var traceparent: TraceParent? {
-        let values = sourceHeaders.filter { $0.name == "traceparent" }
-        return values.count == 1 ? TraceParent(values[0].value) : nil
-    }
+    /// The sender's place in a trace. A malformed header, or two of them, count as none.
+    var trace: TraceContext? { TraceContext(headers: sourceHeaders) }
 
     /// The query parameters, each at most once, and a clear error for unknown parameters.
     func query(_ names: String...) throws(Problem) -> [String: String] {

@@ -30,12 +30,12 @@ extension API {
         try request.refuseForeignMarks()
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
-        let traceparent = request.traceparent
+        let trace = request.trace
         let run = SourceRun(binding: Self.pushSource, to: batch.application, device: device)
         return try await BatchAnswers(to: batch) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)
-            var accept = try Self.accept(request, by: run, traceparent)
+            var accept = try Self.accept(request, by: run, trace)
             if let key { accept.notification.dedupeKeys.append(key.key) }
             return BatchItem(command: .accept(accept), line: Self.line)
         } naming: { _ in

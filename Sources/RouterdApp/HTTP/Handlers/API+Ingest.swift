@@ -35,14 +35,14 @@ extension API {
         if run.verifiesSender {
             do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
         }
-        return try await accept(received, by: run, request.traceparent)
+        return try await accept(received, by: run, request.trace)
     }
 
     /// Commits all notifications of an authenticated request, and answers in the sender's protocol.
     func accept(
-        _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
+        _ received: SourceRequest, by run: SourceRun, _ trace: TraceContext?
     ) async throws -> Response {
-        let (requests, response) = try Self.acceptRequests(of: received, by: run, traceparent)
+        let (requests, response) = try Self.acceptRequests(of: received, by: run, trace)
         guard !requests.isEmpty else { return response.map { Response($0) } ?? Response(status: .noContent) }
         guard case .acceptedAll(let replies) = try await submit(.acceptAll(requests)) else {
             throw Problem.unexpectedReply
@@ -52,11 +52,11 @@ extension API {
 
     /// The notifications that a run makes of a request.
     static func acceptRequests(
-        of received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
+        of received: SourceRequest, by run: SourceRun, _ trace: TraceContext?
     ) throws(Problem) -> (requests: [AcceptRequest], response: SourceResponse?) {
         do throws(SourceError) {
             let (accepted, response) = try run.outcomes(of: received)
-            return (accepted.map { AcceptRequest($0, from: run, traceparent: traceparent) }, response)
+            return (accepted.map { AcceptRequest($0, from: run, trace: trace) }, response)
         } catch {
             throw Problem(error)
         }

@@ -108,7 +108,7 @@ extension API {
             throw Problem(.conflict, "not-a-notification", "What has happened to a session does not happen again.")
         }
         let accept = AcceptRequest(
-            replaying: earlier, traceparent: request.traceparent,
+            replaying: earlier, trace: request.trace,
             dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
         switch try await submit(.accept(accept)) {
         case .accepted(let accepted): return .json(.accepted, NotificationBody.answer(accepted))
@@ -150,14 +150,14 @@ extension API {
         let body = try await request.bytes(atMost: RouterLimits.payloadBytes)
         let received = SourceRequest(headers: request.sourceHeaders, body: body, receivedAt: host.now)
         let run = SourceRun(binding: source, to: application, device: device)
-        return try Self.accept(received, by: run, request.traceparent)
+        return try Self.accept(received, by: run, request.trace)
     }
 
     /// The notification of a request to a built-in binding, whose answer has room for one notification.
     static func accept(
-        _ received: SourceRequest, by run: SourceRun, _ traceparent: TraceParent?
+        _ received: SourceRequest, by run: SourceRun, _ trace: TraceContext?
     ) throws(Problem) -> AcceptRequest {
-        let requests = try acceptRequests(of: received, by: run, traceparent).requests
+        let requests = try acceptRequests(of: received, by: run, trace).requests
         guard let request = requests.first, requests.count == 1 else { throw .unexpectedReply }
         if request.notification.kind == .notification, request.notification.contentID == nil,
             let (kind, mark) = ForeignBodies.sender(of: received.body)

@@ -116,7 +116,7 @@ extension API {
                 guard let tenant = engine.tenants[source.application] else {
                     return (nil, .unknownApplication(source.application))
                 }
-                let accept = AcceptRequest(outcome, from: run, traceparent: nil)
+                let accept = AcceptRequest(outcome, from: run, trace: nil)
                 if tenant.application.routing.requiresContentID, accept.lacksContentID {
                     return (nil, .contentIDMissing(source.application))
                 }
@@ -138,10 +138,10 @@ extension AcceptRequest {
     private static let comparesPayloads = [PushPayloadSource.id, ScenePayloadSource.id]
 
     /// The notification of an event that passed the filter.
-    init(_ outcome: SourceRun.Accepted, from run: SourceRun, traceparent: TraceParent?) {
+    init(_ outcome: SourceRun.Accepted, from run: SourceRun, trace: TraceContext?) {
         self.init(
             application: run.definition.application, source: run.scope, device: outcome.device,
-            traceparent: traceparent, notification: outcome.notification,
+            trace: trace, notification: outcome.notification,
             isRepeatedByKey: !Self.comparesPayloads.contains(run.definition.kind))
     }
 }
