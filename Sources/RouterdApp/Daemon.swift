@@ -224,14 +224,16 @@ package struct Daemon: Sendable {
         if SQLiteVersion.linked.walResetBugPresent {
             logger.info(
                 """
-                while the daemon runs, write to the database by routerd alone: SQLite \(SQLiteVersion.linked) can damage \
-                a file that two programs write (fixed in 3.51.3)
+                while the daemon runs, write to the database by routerd alone: this SQLite can damage a file that two \
+                programs write (fixed in 3.51.3)
                 """)
         }
         if store.hasReplacedAnother {
             logger.warning("the database is another one than at the last start with this path")
         }
-        for warning in configuration.warnings { logger.warning("\(warning)") }
+        for warning in configuration.warnings {
+            logger.warning("a setting is risky", metadata: ["setting": "\(warning)"])
+        }
         if configuration.keys.isEmpty {
             logger.notice("no API keys: development mode, loopback only, endpoints on loopback are granted")
         }

@@ -97,7 +97,8 @@ extension Engine {
         holders[sequence].flatMap { tenants[$0]?.deliveries.held[sequence] ?? deletions[$0]?.held[sequence] }
     }
 
-    func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
+    /// A notification that is held or in a lane.
+    package func unsettled(_ sequence: NotificationSequence) -> UnsettledNotification? {
         held(sequence) ?? planner.delivery(sequence)?.notification
     }
 

@@ -20,7 +20,7 @@ package struct ConfigurationLoader {
             "passcodes", "apns", "plugins",
             "apiKeys", "rules", "rulesFrom", "tests", "passcodeValidators", "observers",
         ],
-        "/log": ["level"],
+        "/log": ["level", "format"],
         "/http": [
             "connections", "connectionsPerAddress", "requestSeconds", "bodyBytesPerSecond",
             "requestsPerSecondPerAddress", "allowedOrigins",

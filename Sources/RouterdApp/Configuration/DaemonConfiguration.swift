@@ -14,6 +14,7 @@ package struct DaemonConfiguration: Sendable {
     package var database = "routerd.sqlite"
     package var durability = SQLiteStoreConfiguration.Durability.full
     package var logLevel = Logger.Level.info
+    package var logFormat = LogFormat.text
     /// How many attempts run at once.
     package var slots = 256
     /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
@@ -119,6 +120,7 @@ package struct DaemonConfiguration: Sendable {
         loader.read("database") { configuration.database = try ConfigurationLoader.nonEmpty($0) }
         loader.read("durability") { configuration.durability = try ConfigurationLoader.choice($0) }
         loader.read("log.level") { configuration.logLevel = try ConfigurationLoader.choice($0) }
+        loader.read("log.format") { configuration.logFormat = try ConfigurationLoader.choice($0) }
         loader.read("delivery.slots") { configuration.slots = try ConfigurationLoader.integer($0, slots) }
         loader.read("delivery.slotsPerOrigin") {
             configuration.slotsPerOrigin = try ConfigurationLoader.integer($0, slots)

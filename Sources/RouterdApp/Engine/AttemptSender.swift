@@ -16,6 +16,7 @@ struct AttemptSender: Sendable {
     let clock: SteadyClock
     let spanIDs: SpanIDs
     let logger: Logger
+    private let lines: WideLines
     private let queue = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
 
     init(
@@ -29,6 +30,7 @@ struct AttemptSender: Sendable {
         self.clock = clock
         self.spanIDs = spanIDs
         self.logger = logger
+        lines = WideLines(logger: logger)
     }
 
     /// - Parameter finish: Called on any thread when the attempt is over; again only after an outcome that was refused, and
@@ -41,13 +43,15 @@ struct AttemptSender: Sendable {
             // The receiver's parent is this attempt.
             let trace = attempt.notification.trace.map { $0.child(spanIDs.nextSpan()) }
             transmit(attempt, trace) { result, answer in
-                finish(
+                let isTaken = finish(
                     FinishedAttempt(
                         sequence: attempt.notification.sequence, number: attempt.number,
                         session: attempt.receiver.session, url: attempt.endpoint.address(of: attempt.receiver.session),
                         startedAt: now, result: result,
                         connects: attempt.connects,
                         answer: AnswerReader.read(result, to: attempt.notification.event?.kind)), answer)
+                if isTaken { lines.add(attempt, result) }
+                return isTaken
             }
         }
     }

@@ -31,7 +31,7 @@ struct DeliveryEventLog {
             case .endpoint(.alert(let endpoint, let trouble)):
                 var metadata = metadata(of: endpoint)
                 metadata["trouble"] = "\(trouble.rawValue)"
-                logger.warning("an endpoint needs the attention of an operator", metadata: metadata)
+                logger.warning("an endpoint needs attention", metadata: metadata)
             case .sessionDisabled(let session, let reason):
                 let metadata: Logger.Metadata = ["session": "\(session)", "reason": "\(reason.rawValue)"]
                 logger.notice("session disabled", metadata: metadata)

@@ -23,6 +23,7 @@ package actor EngineHost {
     nonisolated let clock: SteadyClock
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
+    private nonisolated let lines: WideLines
     var loop: EngineLoop
     var reports: EngineReports
     /// The store's last fault, which readers learn without waiting for the engine.
@@ -52,6 +53,7 @@ package actor EngineHost {
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
+        lines = WideLines(logger: logger)
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
             store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, spanIDs: spanIDs,
@@ -138,6 +140,8 @@ package actor EngineHost {
                 let start = ContinuousClock.now
                 try store.commit(transaction.changes)
                 reports.storeCommitted(transaction.changes.count, in: start.duration(to: .now))
+                // Memory has not followed the transaction yet.
+                lines.add(transaction.changes, loop.engine.unsettled)
             }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {

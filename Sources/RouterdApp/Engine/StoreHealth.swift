@@ -52,7 +52,8 @@ struct StoreHealth {
             ? "the files of the database are not where the next start looks for them"
             : "memory is not what the store has"
         logger.critical(
-            "\(reason): the daemon ends, to be started anew from the store", metadata: ["error": "\(error)"])
+            "the daemon ends, to be started again from the store",
+            metadata: ["reason": "\(reason)", "error": "\(error)"])
     }
 
     mutating func committed() {

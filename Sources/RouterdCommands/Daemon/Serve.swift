@@ -39,8 +39,7 @@ struct Serve: PluginCommand {
             Console.error("\(error)")
             throw ExitCode(1)
         }
-        var logger = Logger(label: "routerd") { _ in ConsoleLogHandler { Console.error($0) } }
-        logger.logLevel = configuration.logLevel
+        let logger = configuration.logFormat.logger(at: configuration.logLevel) { Console.error($0) }
         // A file that may not grow any more is an error of the write, and not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         // The daemon says in its log that it goes on; until it does, a terminal that closes must not end it either.
@@ -50,22 +49,40 @@ struct Serve: PluginCommand {
                 configuration, plugins: plugins, rereading: config == nil ? nil : read, logger: logger)
             let supervisor = Supervisor(environment: ProcessInfo.processInfo.environment, process: getpid())
             try await daemon.run(
-                supervisor: supervisor, onAPNsListening: { Console.error("APNs listening on \($0)") }
+                supervisor: supervisor,
+                onAPNsListening: { Self.tell("APNs listening", at: $0, configuration.logFormat, logger) }
             ) { port in
-                Console.error("listening on http://\(configuration.listen.shown(port: port))")
-                if configuration.keys.isEmpty { Console.error(Self.hints(configuration.listen.shown(port: port))) }
+                let address = configuration.listen.shown(port: port)
+                Self.tell("listening", at: "http://\(address)", configuration.logFormat, logger)
+                if configuration.keys.isEmpty, configuration.logFormat == .text { Console.error(Self.hints(address)) }
             }
         } catch {
             if error is StoreError || error is TooFewOpenFiles || error is UnusableRules
                 || error is SessionTokenFileError
             {
-                Console.error("\(error)")
+                Self.tell(error, configuration.logFormat, logger)
             } else if let failure = error as? ListenFailure ?? ListenFailure(error, at: configuration.listen) {
-                Console.error("\(failure)")
+                Self.tell(failure, configuration.logFormat, logger)
             } else {
                 throw error
             }
             throw ExitCode(1)
+        }
+    }
+
+    /// Tells an address: in a log for programs as a line like all others.
+    private static func tell(_ message: Logger.Message, at url: String, _ format: LogFormat, _ logger: Logger) {
+        switch format {
+        case .text: Console.error("\(message) on \(url)")
+        case .json: logger.notice(message, metadata: ["url": "\(url)"])
+        }
+    }
+
+    /// Tells the reason why the daemon ends.
+    private static func tell(_ error: any Error, _ format: LogFormat, _ logger: Logger) {
+        switch format {
+        case .text: Console.error("\(error)")
+        case .json: logger.critical("the daemon cannot run", metadata: ["error": "\(error)"])
         }
     }
 

@@ -1,4 +1,6 @@
+import HTTPTypes
 import Router
+import RouterPlugin
 import Testing
 
 @testable import DaemonTesting

@@ -32,7 +32,7 @@ struct ContradictionTests {
             #expect(await contradictions.next()?.code == .conflict)
             let status = try await daemon.call(.get, "/v1/status")
             #expect(status["events", "storeContradicted"] == 1)
-            #expect(log.text.contains("critical memory is not what the store has"))
+            #expect(log.text.contains("critical the daemon ends"))
             // Requests of clients are answered; no more webhooks are sent, and the stop waits for none.
             try await daemon.putSession("win-2", at: receiver.url("/other"), conditions(prefers: "SELF == 'c'"))
             let third = try await daemon.post(about: "c")
