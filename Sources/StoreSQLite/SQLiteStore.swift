@@ -88,12 +88,12 @@ package final class SQLiteStore: Store {
         settings.label = "routerd.store"
         settings.busyMode = .timeout(Double(configuration.busyTimeoutSeconds))
         settings.foreignKeysEnabled = true
-        settings.maximumReaderCount = configuration.maximumReaders
+        settings.maximumReaderCount = StoreSQLiteLimits.maximumReaders
         settings.prepareDatabase { db in
             let isWriter = !db.configuration.readonly
             if isWriter { try DatabaseHeader.check(db, path: path) }
             try RowSum.install(on: db)
-            let cache = isWriter ? configuration.writerCacheKiB : configuration.readerCacheKiB
+            let cache = isWriter ? StoreSQLiteLimits.writerCacheKiB : StoreSQLiteLimits.readerCacheKiB
             try db.execute(sql: "PRAGMA cache_size = -\(cache)")
         }
         return settings

@@ -14,12 +14,6 @@ package struct SQLiteStoreConfiguration: Hashable, Sendable {
     package var durability: Durability
     /// How long to wait for a lock. Only a backup tool may hold one, for a moment.
     package var busyTimeoutSeconds: Int
-    /// Page cache of the connection that writes, in KiB. It fills as pages are used: an idle daemon has little of it.
-    package var writerCacheKiB: Int
-    /// Page cache of each connection that reads, in KiB.
-    package var readerCacheKiB: Int
-    /// Most connections that read at once.
-    package var maximumReaders: Int
     /// Pages in the write-ahead log that start a checkpoint.
     ///
     /// SQLite's own 1000 checkpoints several times a second under load, and each checkpoint writes the index pages that
@@ -28,14 +22,10 @@ package struct SQLiteStoreConfiguration: Hashable, Sendable {
     package var walAutocheckpointPages: Int
 
     package init(
-        durability: Durability = .full, busyTimeoutSeconds: Int = 5, writerCacheKiB: Int = 8 * 1024,
-        readerCacheKiB: Int = 1024, maximumReaders: Int = 6, walAutocheckpointPages: Int = 4000
+        durability: Durability = .full, busyTimeoutSeconds: Int = 5, walAutocheckpointPages: Int = 4000
     ) {
         self.durability = durability
         self.busyTimeoutSeconds = busyTimeoutSeconds
-        self.writerCacheKiB = writerCacheKiB
-        self.readerCacheKiB = readerCacheKiB
-        self.maximumReaders = maximumReaders
         self.walAutocheckpointPages = walAutocheckpointPages
     }
 }

@@ -1,5 +1,11 @@
-/// The bounds of the work that is put off, and of the work that then comes at once.
+/// The bounds of caches and connections, of the work that is put off, and of the work that then comes at once.
 enum StoreSQLiteLimits {
+    /// Page cache of the connection that writes, in KiB. It fills as pages are used: an idle daemon has little of it.
+    static let writerCacheKiB = 8 * 1024
+    /// Page cache of each connection that reads, in KiB.
+    static let readerCacheKiB = 1024
+    /// Most connections that read at once.
+    static let maximumReaders = 6
     /// Sequences in a segment of the list index, as a power of two. The figure is part of the format: segments are numbered
     /// by it. A list reads a segment's worth of rows without an index at most, and a commit lists a segment at once.
     static let segmentBits: Int64 = 10

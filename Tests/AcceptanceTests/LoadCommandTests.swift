@@ -69,7 +69,7 @@ struct LoadCommandTests {
         #expect(load.errors.hasPrefix("http://127.0.0.1:9 cannot be reached: "), "\(load.errors)")
     }
 
-    @Test func whoDoesNotWaitCannotKnow() async throws {
+    @Test func aCommandThatDoesNotWaitCannotKnow() async throws {
         try await withServedDaemon { daemon in
             let load = try await Program([
                 "bench", "load", "--server", daemon.address, "--rate", "20000", "--seconds", "0.2", "--sessions", "1",

@@ -75,6 +75,39 @@ struct RulesCommandTests {
         #expect(ended.output.split(separator: "\n").prefix(5).map(String.init) == expected, "\(ended.output)")
     }
 
+    @Test func aTestStatesThePast() async throws {
+        let directory = try TemporaryDirectory()
+        let rules = try file(
+            directory,
+            """
+            rules:
+              - {id: routerd.rule.sticky, withinSeconds: 60, applications: [com.example.App]}
+              - {id: routerd.rule.least-busy}
+            tests:
+              - name: the session that took the content last
+                notification: {contentId: photo/7}
+                sessions: [{id: a}, {id: b}]
+                past: {taken: [{session: a, contentId: photo/8, secondsAgo: 1}, {session: b, contentId: photo/7, secondsAgo: 9}]}
+                expect: {session: b}
+              - name: too long ago
+                notification: {contentId: photo/7}
+                sessions: [{id: a}, {id: b}]
+                past: {taken: [{session: b, contentId: photo/7, secondsAgo: 61}], waiting: {b: 1}}
+                expect: {session: a}
+              - name: the shorter lane
+                sessions: [{id: a}, {id: b}]
+                past: {waiting: {a: 2, b: 1}}
+                expect: {session: b, reason: 1 waiting in its lane}
+              - {name: no past, sessions: [{id: a}, {id: b}], expect: {session: a}}
+            """)
+        let ended = try await Program.run("rules", "test", rules)
+        #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+        let bad = try file(
+            directory, "tests: [{name: x, past: {taken: [{secondsAgo: 1}]}, expect: {session: a}}]")
+        let refused = try await Program.run("rules", "test", bad)
+        #expect(refused.status == 1 && refused.errors.contains("/tests/0/past/taken/0/session"), "\(refused.errors)")
+    }
+
     @Test func everyFaultHasItsPlace() async throws {
         let directory = try TemporaryDirectory()
         let rules = try file(

@@ -15,7 +15,7 @@ struct TailTests {
     }
 
     @Test(arguments: [false, true])
-    func whatHappensIsPrinted(asJSON: Bool) async throws {
+    func eventsArePrinted(asJSON: Bool) async throws {
         try await withServedDaemon { daemon in
             try await daemon.putGallery()
             let filter = ["--application", "com.example.gallery", "--type", "session.*", "--count", "2"]
@@ -71,7 +71,7 @@ struct TailTests {
         _ = try await again.ended()
     }
 
-    @Test func whatIsRefusedIsTold() async throws {
+    @Test func refusalsAreReported() async throws {
         try await withServedDaemon { daemon in
             var ended = try await Program.run("tail", "--server", daemon.address, "--type", "scene.wilConnect")
             #expect(ended.status == 1)

@@ -15,7 +15,7 @@ struct ForbiddenPasscodesTests {
         validator.objection(to: try Passcode(text), for: ApplicationID(unchecked: application))
     }
 
-    @Test func whatIsInTheListIsRefused() throws {
+    @Test func aListedPasscodeIsRefused() throws {
         let validator = try validator(
             #"{"id":"routerd.passcode.forbidden","passcodes":["Password","12345678","étéétéét"]}"#)
         for text in ["password", "PASSWORD", "12345678", "e\u{301}te\u{301}e\u{301}te\u{301}e\u{301}t"] {

@@ -91,7 +91,7 @@ struct QuietHoursRuleTests {
         try QuietHoursRule(configuration: parsed(configuration))
     }
 
-    @Test func whatIsNotUrgentWaits() throws {
+    @Test func aNotificationOfLowPriorityWaits() throws {
         let rule = try rule(#"{"id":"routerd.rule.quiet-hours","start":"11:30","end":"13:05"}"#)
         let end = noon.advanced(byMilliseconds: 65 * 60_000)
         for priority in [Priority.low, .normal] {

@@ -101,7 +101,7 @@ struct SceneObserverSuiteTests {
 
     private final class Counter: Sendable { let events = Mutex(0) }
 
-    @Test func thoseThatThrowHangOrHaveNoNameAreFound() {
+    @Test func observersThatThrowHangOrHaveNoNameAreFound() {
         let picky = Observer { event in if event.type == .attemptEnded { throw Observer.Refusal() } }
         #expect(SceneObserverSuite.violations(of: picky, seed: 1) == ["errors: throws at attempt.ended"])
         let gone = Observer { event in if case .screen = event.detail { DispatchSemaphore(value: 0).wait() } }

@@ -7,8 +7,8 @@ import Testing
         do throws(PredicateError) {
             let predicate = try Predicate(format: format, arguments: arguments)
             // An accepted predicate can be used: read back, hashed, evaluated.
-            #expect(try Predicate(format: predicate.description) == predicate)
-            #expect(predicate.hashValue == predicate.hashValue)
+            let again = try Predicate(format: predicate.description)
+            #expect(again == predicate && again.hashValue == predicate.hashValue)
             _ = predicate.evaluate(with: "a")
             return nil
         } catch {

@@ -26,7 +26,7 @@ struct JSONLookupTests {
             ])
     }
 
-    @Test func whatIsNotAStringIsSaidToBe() throws {
+    @Test func aValueThatIsNoStringIsRefused() throws {
         #expect(
             try search(#"{"id":1,"aps":{"id":null,"deep":{"id":[{"id":"x"}]}}}"#)[..<3] == [
                 .notAString(.number, offset: 6), .notAString(.null, offset: 20), .notAString(.array, offset: 38),

@@ -5,7 +5,7 @@ import Testing
 /// Laws over random documents; a failure prints its seed.
 struct JSONRandomTests {
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func whatIsWrittenIsReadBack(seed: UInt64) throws {
+    func writtenValuesAreReadBack(seed: UInt64) throws {
         var noise = Noise(state: seed)
         let value = Self.value(depth: 5, using: &noise)
         let bytes = value.serialized()

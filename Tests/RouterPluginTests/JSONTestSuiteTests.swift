@@ -4,7 +4,7 @@ import Testing
 
 /// All files of nst/JSONTestSuite.
 struct JSONTestSuiteTests {
-    @Test func whatMustNotParseIsRefused() throws {
+    @Test func malformedTextsAreRefused() throws {
         let names = try Fixtures.suite("n_")
         #expect(names.count == 188)
         for name in names {
@@ -15,7 +15,7 @@ struct JSONTestSuiteTests {
     }
 
     /// RFC 8259 says that names within an object *should* be unique; here they must be.
-    @Test func whatMustParseIsAcceptedUnlessAKeyIsThereTwice() throws {
+    @Test func wellFormedTextsAreAcceptedUnlessAKeyIsThereTwice() throws {
         let names = try Fixtures.suite("y_")
         #expect(names.count == 95)
         for name in names {
@@ -26,7 +26,7 @@ struct JSONTestSuiteTests {
     }
 
     /// The verdicts on what the standard leaves open are frozen: a change here changes what senders may send.
-    @Test func whatIsLeftOpenStaysAsItIs() throws {
+    @Test func unnamedFieldsStayAsTheyAre() throws {
         let names = try Fixtures.suite("i_")
         #expect(names.count == 35)
         #expect(Set(names) == Set(Self.open.keys.map { "i_\($0).json" }))

@@ -20,12 +20,12 @@ struct PasscodeTests {
         ("", InvalidPasscode.empty), (String(repeating: "é", count: 513), .tooLong), ("abc\n", .controlCharacter),
         ("a\u{0}b", .controlCharacter), ("a\u{85}b", .controlCharacter),
     ])
-    func whatNobodyTypesIsNone(text: String, fault: InvalidPasscode) {
+    func anUntypeablePasscodeIsNone(text: String, fault: InvalidPasscode) {
         #expect(throws: fault) { try Passcode(text) }
         #expect(fault.description.hasSuffix("."))
     }
 
-    @Test func whatIsTypedIsOne() throws {
+    @Test func aTypedPasscodeIsOne() throws {
         for text in ["0", " ", "日本語", "👩‍👩‍👧‍👦", String(repeating: "é", count: 512)] { _ = try Passcode(text) }
     }
 

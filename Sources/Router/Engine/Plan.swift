@@ -11,13 +11,12 @@ package struct Plan: Sendable {
     /// Keys that the plan relies on: an earlier plan of the same transaction must not have changed them.
     package var reads: [PlanKey]
     /// Keys that the plan changes although no change of it names them.
-    package var touched: [PlanKey]
+    package var touched: [PlanKey] = []
 
-    package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = [], touched: [PlanKey] = []) {
+    package init(changes: [StoreChange] = [], reply: Reply = .none, reads: [PlanKey] = []) {
         self.changes = changes
         self.reply = reply
         self.reads = reads
-        self.touched = touched
     }
 
     /// All keys that the plan changes.

@@ -120,19 +120,23 @@ extension Chooser {
     }
 
     /// The choice for a notification that would come at this time, with the changes of rules.
+    ///
+    /// - Parameter history: The past that rules look at; nil if there is none to know.
     package func tryOut(
-        _ notification: NotificationView, in tenant: Tenant, at now: Timestamp
+        _ notification: NotificationView, in tenant: Tenant, at now: Timestamp, knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
         var work = DecisionWork.unlimited
-        return tryOut(notification, in: tenant, &work, at: now)
+        return tryOut(notification, in: tenant, &work, at: now, knowing: history)
     }
 
     /// The same within the steps of a try. If the work is unfinished afterwards, nothing has been chosen.
     package func tryOut(
-        _ notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp
+        _ notification: NotificationView, in tenant: Tenant, _ work: inout DecisionWork, at now: Timestamp,
+        knowing history: RuleHistory? = nil
     ) -> (outcome: ChoiceOutcome, decision: Decision, amendment: Amendment) {
         let amended = amended(notification, at: now)
-        var (outcome, decision) = choose(for: amended?.view ?? notification, from: tenant, &work, at: now)
+        var (outcome, decision) = choose(
+            for: amended?.view ?? notification, from: tenant, &work, at: now, knowing: history)
         if let amendment = amended?.by { decision.reason = amendment.noted(on: decision.reason) }
         return (outcome, decision, amended?.by ?? Amendment())
     }

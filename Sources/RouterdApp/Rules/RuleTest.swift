@@ -26,11 +26,14 @@ package struct RuleTest: Sendable {
     private let now: Timestamp
     private let view: NotificationView
     private let sessions: [SceneSession]
+    private let past: RuleHistory?
     private let expected: Expectation
 
     /// The time of a test that names none: a Thursday at midnight.
     private static let usualTime = Timestamp(milliseconds: 1_767_225_600_000)
     private static let sessionLimit = 1000
+    private static let takenLimit = 512
+    private static let mostSecondsAgo: Int64 = 31_536_000
 
     /// Reads a test.
     init(_ value: JSONValue, at pointer: String) throws(Problem) {
@@ -48,6 +51,7 @@ package struct RuleTest: Sendable {
             sessions.append(try Self.session(session, pointer, application, created: place, now: now))
         }
         self.sessions = sessions
+        past = try Self.past(try reader.object("past"), of: view, at: now)
         guard let expected = try reader.object("expect") else { throw reader.missing("expect") }
         self.expected = try Self.expectation(expected)
         try reader.finish()
@@ -57,7 +61,8 @@ package struct RuleTest: Sendable {
     package func differences(under rules: [any RoutingRule]) -> [String] {
         var tenant = Tenant(application: Application(id: view.application), expecting: sessions.count)
         for session in sessions { tenant.put(session) }
-        let (outcome, decision, amendment) = Chooser(rules: rules).tryOut(view, in: tenant, at: now)
+        let (outcome, decision, amendment) = Chooser(rules: rules).tryOut(
+            view, in: tenant, at: now, knowing: past)
         var differences: [String] = []
         func compare(_ what: String, _ expected: String?, _ actual: String) {
             guard let expected, !expected.isSame(as: actual) else { return }
@@ -149,7 +154,7 @@ extension RuleTest {
         }
         var lastActivatedAt: Timestamp?
         if let seconds = object["activeSecondsAgo"] {
-            guard let seconds = seconds.asInt64, (0...31_536_000).contains(seconds) else {
+            guard let seconds = seconds.asInt64, (0...mostSecondsAgo).contains(seconds) else {
                 throw Problem(
                     .unprocessableContent, "invalid-field",
                     "The field activeSecondsAgo must be a whole number of seconds, a year at most.",
@@ -169,6 +174,37 @@ extension RuleTest {
             problem.pointer = pointer + (problem.pointer ?? "")
             throw problem
         }
+    }
+
+    /// Reads the past of the application: the notifications that sessions have taken or that wait for them, the last one first,
+    /// and how many wait in the lanes of sessions.
+    private static func past(
+        _ reader: ObjectReader?, of view: NotificationView, at now: Timestamp
+    ) throws(Problem) -> RuleHistory? {
+        guard var reader else { return nil }
+        var (ofContent, ofApplication): ([RuleHistory.Taken], [RuleHistory.Taken]) = ([], [])
+        let list = try reader.array("taken", atMost: takenLimit) ?? []
+        for (place, value) in list.enumerated() {
+            var entry = try ObjectReader(value, at: "\(reader.pointer(to: "taken"))/\(place)")
+            guard let session = try entry.identifier("session", of: IdentifierKinds.Session.self) else {
+                throw entry.missing("session")
+            }
+            let content = try entry.identifier("contentId", of: IdentifierKinds.Content.self)
+            let seconds = try entry.integer("secondsAgo", in: 0...mostSecondsAgo)
+            try entry.finish()
+            let time = seconds.map { now.advanced(byMilliseconds: -Int64($0) * 1000) }
+            ofApplication.append(RuleHistory.Taken(session, at: time))
+            if let content, content == view.contentID { ofContent.append(RuleHistory.Taken(session, at: time)) }
+        }
+        var waiting: [SessionID: Int] = [:]
+        for member in reader.value("waiting")?.asObject?.members ?? [] {
+            guard let count = member.value.asInt64, (0...Int64(Int32.max)).contains(count) else {
+                throw reader.invalid("waiting", "must be an object of sessions and whole numbers from 0 on")
+            }
+            waiting[SessionID(unchecked: member.key)] = Int(count)
+        }
+        try reader.finish()
+        return RuleHistory(ofContent: ofContent, ofApplication: ofApplication) { [waiting] in waiting[$0] ?? 0 }
     }
 
     private static func expectation(_ body: ObjectReader) throws(Problem) -> Expectation {

@@ -15,15 +15,13 @@ package struct RateSearch: Hashable, Sendable {
     package private(set) var isBoundedByGenerator = false
     package private(set) var runs = 0
     private let start: Double
-    private let precision: Double
+    /// The relative distance of the two rates at which the search ends.
+    private static let precision = 0.05
     private let mostRuns: Int
 
-    /// - Parameters:
-    ///   - start: The first rate.
-    ///   - precision: The relative distance of the two rates at which the search ends.
-    package init(from start: Double, precision: Double = 0.05, mostRuns: Int = 16) {
+    /// - Parameter start: The first rate.
+    package init(from start: Double, mostRuns: Int = 16) {
         self.start = start
-        self.precision = precision
         self.mostRuns = mostRuns
     }
 
@@ -35,7 +33,7 @@ package struct RateSearch: Hashable, Sendable {
         case (let low?, nil): return low * 2
         case (nil, let high?): return high > 1 ? high / 2 : nil
         case (let low?, let high?):
-            return high / low > 1 + precision ? (low * high).squareRoot() : nil
+            return high / low > 1 + Self.precision ? (low * high).squareRoot() : nil
         }
     }
 

@@ -30,7 +30,7 @@ struct Attach: AsyncParsableCommand {
     var preferring: [String] = []
     @Option(help: "Seconds until a delivery that the command refuses comes again; its schedule says otherwise.")
     var retryAfter: Int?
-    @Option(parsing: .unconditional, help: "End after so many deliveries.")
+    @Option(parsing: .unconditional, help: "End after this number of deliveries.")
     var count: Int?
 
     func validate() throws {

@@ -5,7 +5,7 @@ import RouterdApp
 
 struct Gates: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show where the gates of an application stand, and begin one anew.",
+        abstract: "Show where the gates of an application stand, and reset one.",
         discussion: """
             EXAMPLES
               routerd gates --application com.example.Gallery
@@ -65,7 +65,7 @@ struct ShowGate: AsyncParsableCommand {
 struct ResetGate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Forget the person at a gate, with the passcode, and let onboarding begin anew.",
+        abstract: "Forget the person at a gate, with the passcode, and begin onboarding again.",
         discussion: """
             EXAMPLES
               routerd gates reset --application com.example.Gallery --device till-3

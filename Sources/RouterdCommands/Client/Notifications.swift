@@ -111,7 +111,7 @@ struct CancelNotification: AsyncParsableCommand {
 
 struct ReplayNotification: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Send a settled notification again, as a new one that is decided anew.",
+        commandName: "replay", abstract: "Send a settled notification again, as a new one with a new decision.",
         discussion: """
             EXAMPLES
               routerd notifications replay ntf_…

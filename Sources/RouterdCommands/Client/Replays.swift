@@ -38,7 +38,7 @@ struct ListReplays: AsyncParsableCommand {
 
 struct StartReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Begin a replay; each notification is decided anew.",
+        commandName: "start", abstract: "Begin a replay; each notification gets a new decision.",
         discussion: """
             EXAMPLES
               routerd replays start --state deadLettered --since 2026-01-02T00:00:00Z --dry-run

@@ -24,7 +24,7 @@ struct Tail: AsyncParsableCommand {
     var session: [String] = []
     @Option(help: "Only this type, such as notification.accepted or scene.*; may be given several times.")
     var type: [String] = []
-    @Option(parsing: .unconditional, help: "End after so many events.")
+    @Option(parsing: .unconditional, help: "End after this number of events.")
     var count: Int?
 
     func validate() throws {

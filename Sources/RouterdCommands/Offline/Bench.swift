@@ -69,7 +69,7 @@ struct Bench: AsyncParsableCommand {
 
     struct Post: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Post bodies by libcurl, so many at once: the floor of delivery.",
+            abstract: "Post bodies by libcurl, --concurrency of them at once: the floor of delivery.",
             discussion: """
                 EXAMPLES
                   routerd bench post --url http://127.0.0.1:9000/ --concurrency 64

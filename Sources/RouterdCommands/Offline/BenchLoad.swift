@@ -9,9 +9,9 @@ extension Bench {
         static let configuration = CommandConfiguration(
             abstract: "Put a running daemon under load, with receivers of its own, and check that nothing is lost.",
             discussion: """
-                Registers an application with so many sessions, whose webhooks come to this process, and posts notifications at \
-                times that do not depend on the answers (an open loop). Times count from when a request was due. With --clients, \
-                so many clients send one request after another (a closed loop). At the end everything that was answered 202 \
+                Registers an application with sessions whose webhooks come to this process, and posts notifications at times that \
+                do not depend on the answers (an open loop). Times count from when a request was due. With --clients, \
+                that number of clients send one request after another (a closed loop). At the end everything that was answered 202 \
                 must have come, to the right session and in order: else the exit status is 1. The application stays registered.
 
                 Times are told without a verdict if the generator was the bottleneck: if one request in a hundred was sent more \
@@ -46,7 +46,7 @@ extension Bench {
         var seed: UInt64 = 1
         @Option(help: "How the rate changes: steady, steps or bursts.")
         var shape = LoadPlan.Shape.steady
-        @Option(help: "Send from so many clients, each of which waits for its answers; --rate has no effect then.")
+        @Option(help: "The number of clients, each of which waits for its answers; --rate has no effect then.")
         var clients: Int?
         @Option(help: "Receivers that do not take all at once, in percent, such as slow=5,hang=5,500=10,429=5.")
         var bad: String?

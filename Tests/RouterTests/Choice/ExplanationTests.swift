@@ -95,7 +95,7 @@ struct ExplanationTests {
     }
 
     @Test("Each session's predicates are evaluated by the index, and for no more sessions than are shown")
-    func nobody() {
+    func withoutReceiver() {
         let scenes = (0..<300).map {
             Scene(SessionID(unchecked: "s\($0)"), can: "SELF > 'z\($0)'", prefers: "SELF > 'y\($0)'")
         }

@@ -150,7 +150,7 @@ struct LanePlannerTests {
     }
 
     @Test("A delivery for a deleted session is in a closed lane")
-    func nobody() {
+    func withoutReceiver() {
         var planner = LanePlanner(caps: DeliveryCaps(slots: 9))
         planner.enqueue(QueuedDelivery(.numbered(1), payload: nil), in: Self.key("A"), sessionExists: false)
         #expect(Self.steps(&planner).isEmpty)

@@ -178,10 +178,16 @@ struct LaneTests {
     @Test("A payload is handed over once; later it is read from the store")
     func payload() {
         var lane = Self.lane([1])
-        guard case .attempt(let first, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
+        guard case .attempt(let first, _) = lane.offer(at: .epoch, maxInFlight: 1) else {
+            Issue.record("No attempt is offered.")
+            return
+        }
         #expect(first.payload == .json([1]))
         lane.reschedule(1, DeliveryProgress(attempts: 1))
-        guard case .attempt(let second, _) = lane.offer(at: .epoch, maxInFlight: 1) else { return }
+        guard case .attempt(let second, _) = lane.offer(at: .epoch, maxInFlight: 1) else {
+            Issue.record("No second attempt is offered.")
+            return
+        }
         #expect(second.payload == nil)
     }
 

@@ -35,7 +35,7 @@ struct CorrectedClockTests {
 
     private static func found(_ state: RecoveredState) -> UnsettledNotification { corrected(state).unsettled[0] }
 
-    @Test func whatWasAcceptedAheadWaitsForSoMuchLess() {
+    @Test func timeInTheQueueShortensTheHold() {
         let state = Self.waiting(
             acceptedAfter: Self.year, notBefore: Self.year + 5000, heldUntil: Self.year + 2 * Self.hour)
         #expect(Self.found(state).progress.notBefore == Self.now.advanced(byMilliseconds: 5000))
@@ -49,7 +49,7 @@ struct CorrectedClockTests {
 
     /// The schedule has a wait of two days, plus jitter of a fifth.
     @Test(arguments: [0, 5000, 3_600_000, 172_800_000 * 6 / 5])
-    func whatMayBeStays(wait: Int64) {
+    func legalStatesStay(wait: Int64) {
         let state = Self.waiting(acceptedAfter: -5000, notBefore: wait, heldUntil: Self.year)
         #expect(Self.corrected(state) == state)
     }

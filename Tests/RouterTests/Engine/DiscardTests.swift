@@ -54,7 +54,7 @@ struct DiscardTests {
     }
 
     @Test("Without a delegate no event is sent")
-    func nobody() throws {
+    func withoutReceiver() throws {
         var application = Self.application
         application.delegate = nil
         var bench = try Workbench(application, [Scene("A", .background)])

@@ -414,7 +414,7 @@ struct GateTests {
     }
 
     @Test("When no session is left, the next one to connect takes over")
-    func nobodyLeft() throws {
+    func noSessionLeft() throws {
         var bench = try Self.bench()
         try bench.run(.gate(.open(Self.A)))
         for key in [Self.A, Self.C, Self.B] { try bench.run(.disconnectSession(key)) }

@@ -121,7 +121,7 @@ struct RerouteTests {
     }
 
     @Test("With no session left it is undeliverable, and names its last session")
-    func nobodyLeft() throws {
+    func noSessionLeft() throws {
         var bench = try Workbench(.gallery(), [Scene("A")])
         try bench.accept()
         try bench.finish(try #require(try bench.start().first), .status(410))

@@ -81,7 +81,7 @@ struct OnboardingGateTests {
     }
 
     @Test("No session is responsible until one is connected")
-    func nobody() throws {
+    func withoutReceiver() throws {
         var gate = gate()
         _ = try gate.handle(.open(by: first, takesOver: false))
         _ = try gate.handle(.left(first, next: nil))

@@ -62,14 +62,14 @@ struct WorkerPoolTests {
         #expect(pool.passed(to: at(10_000)) == [.kill(Worker(place: 0, generation: 0), .unready)])
     }
 
-    @Test func theWaitDoublesUpToALimit() {
+    @Test func theWaitDoublesUpToALimit() throws {
         var pool = pool { $0.quarantineAfter = 100 }
         var now = start
         var waits: [Int64] = []
         _ = pool.start(at: now)
         for generation in 0..<12 {
             _ = pool.fault(.ended, of: Worker(place: 0, generation: generation), at: now)
-            guard let due = pool.nextDue else { return }
+            let due = try #require(pool.nextDue)
             waits.append(due.milliseconds - now.milliseconds)
             now = due
             _ = pool.passed(to: now)
@@ -78,7 +78,7 @@ struct WorkerPoolTests {
     }
 
     /// A plugin that answers once and ends is not in quarantine, and is not started ten times in a second either.
-    @Test func answersBetweenFaultsDoNotShortenTheWait() {
+    @Test func answersBetweenFaultsDoNotShortenTheWait() throws {
         var pool = pool()
         var (now, starts) = (start, 0)
         _ = pool.start(at: now)
@@ -91,7 +91,7 @@ struct WorkerPoolTests {
             _ = pool.answered(question, by: worker, at: now)
             _ = pool.fault(.ended, of: worker, at: now)
             starts += 1
-            guard let due = pool.nextDue else { return }
+            let due = try #require(pool.nextDue)
             now = due
             _ = pool.passed(to: now)
         }

@@ -74,7 +74,7 @@ struct RuleHistoryTests {
         #expect(!other.conflicts(with: two))
     }
 
-    @Test func whatSessionsTookIsKnown() throws {
+    @Test func deliveriesTakenBySessionsAreKnown() throws {
         let seen = SeenHistory()
         var bench = try Workbench(.gallery(), [Scene("a")], rules: [seen.rule([.content, .application])])
         try bench.accept("x")

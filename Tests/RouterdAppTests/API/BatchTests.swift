@@ -79,7 +79,7 @@ struct BatchTests {
         let counts = Mutex<[Int]>([])
     }
 
-    @Test func whatIsTooMuchIsRefusedWholeOrFromSomeLineOn() async throws {
+    @Test func aBatchBeyondALimitIsRefusedWholeOrFromALineOn() async throws {
         let lines = 2 * DaemonLimits.batchLines + 1
         var refused = Self.batch(lines: lines, chunksTaken: 0, Submitted())
         await #expect(throws: Problem.self) { try await refused.next() }
@@ -127,7 +127,7 @@ struct BatchTests {
         #expect(few.body.contentLength != nil)
     }
 
-    @Test func whoTakesNothingOfTheAnswerIsCutOff() async throws {
+    @Test func aClientThatReadsNothingIsCutOff() async throws {
         let channel = NIOAsyncTestingChannel()
         let closed = Atomic(false)
         channel.closeFuture.whenComplete { _ in closed.store(true, ordering: .relaxed) }
@@ -155,7 +155,7 @@ struct BatchTests {
         consuming func finish(_ trailingHeaders: HTTPFields?) {}
     }
 
-    @Test func whoTakesTheAnswerTooSlowlyIsCutOff() async throws {
+    @Test func aClientThatReadsTooSlowlyIsCutOff() async throws {
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: .init(ipAddress: "127.0.0.1", port: 1))
         let taken = Tally()

@@ -47,7 +47,7 @@ struct EndpointGuardTests {
         "https://localhost.example/", "https://127.0.0.1.example/",
     ]
 
-    @Test func whatIsKnownToBeUnreachableIsRefused() async throws {
+    @Test func anUnreachableAddressIsRefused() async throws {
         try await withDaemon(TestDaemon.Options(egress: EgressPolicy())) { daemon in
             try await daemon.putGallery()
             try await daemon.call(.put, Self.session, #"{"endpoint":{"url":"https://hooks.example/"}}"#)
@@ -79,7 +79,7 @@ struct EndpointGuardTests {
     }
 
     @Test(arguments: allowed)
-    func whatMayBeReachableIsTaken(url: String) async throws {
+    func aReachableAddressIsTaken(url: String) async throws {
         try await withDaemon(TestDaemon.Options(egress: EgressPolicy())) { daemon in
             try await daemon.putGallery()
             let answer = try await daemon.call(.put, Self.session, #"{"endpoint":{"url":"\#(url)"}}"#)
@@ -125,7 +125,7 @@ struct EndpointGuardTests {
     }
 
     /// An endpoint whose grant was withdrawn is refused: once, and permanently.
-    @Test func whatIsRefusedOnTheWayIsADeadLetter() async throws {
+    @Test func anAddressRefusedByTheGuardMakesADeadLetter() async throws {
         let directory = try TemporaryDirectory()
         try await withReceiver { receiver in
             let url = receiver.url()

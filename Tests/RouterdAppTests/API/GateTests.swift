@@ -72,7 +72,7 @@ struct GateTests {
         }
     }
 
-    @Test func whatASessionMayNotSayIsRefusedAndChangesNothing() async throws {
+    @Test func aForbiddenAnswerIsRefusedAndChangesNothing() async throws {
         try await Self.withPhone { daemon in
             func say(_ verb: String, _ body: String) async throws -> Answer {
                 try await daemon.call(.post, "\(Self.gate)/\(verb)", body)

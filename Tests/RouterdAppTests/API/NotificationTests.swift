@@ -73,7 +73,7 @@ struct NotificationTests {
         }
     }
 
-    @Test func whatHasExpiredIsNotSent() async throws {
+    @Test func anExpiredNotificationIsNotSent() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url())
             let late = try await daemon.post("{}", headers: ["apns-expiration": "1"])

@@ -30,7 +30,7 @@ struct RecallTests {
         }
     }
 
-    @Test func whatWaitsIsCalledBack() async throws {
+    @Test func aWaitingNotificationIsRecalled() async throws {
         try await withWaiting { daemon, _, waiting in
             for _ in 0..<2 {
                 let answer = try await cancel(daemon, waiting)
@@ -41,7 +41,7 @@ struct RecallTests {
         }
     }
 
-    @Test func whatIsSettledIsNot() async throws {
+    @Test func aSettledNotificationIsNotRecalled() async throws {
         try await withWaiting { daemon, receiver, _ in
             let good = try await daemon.post(about: "good")
             _ = try await daemon.settled(good.id)
@@ -62,7 +62,7 @@ struct RecallTests {
         }
     }
 
-    @Test func whatIsSettledIsSentOnceMore() async throws {
+    @Test func aSettledNotificationIsReplayed() async throws {
         try await withWaiting { daemon, receiver, waiting in
             let payload = #"{"notification-content-id" : "good", "n": 1.0}"#
             let first = try await daemon.post(payload, headers: ["apns-priority": "5"])

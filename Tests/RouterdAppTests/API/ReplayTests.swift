@@ -33,7 +33,7 @@ struct ReplayTests {
         }
     }
 
-    @Test func whatWasRefusedArrives() async throws {
+    @Test func aRefusedDeliveryArrivesLater() async throws {
         try await withRefused(3) { daemon, receiver in
             let dry = try await replay(daemon, #"{"state":"deadLettered","dryRun":true}"#)
             #expect(
@@ -56,7 +56,7 @@ struct ReplayTests {
     }
 
     /// A settlement in a transaction that is not committed yet would be sent, and not be counted.
-    @Test func whatIsBeingSettledIsWaitedFor() async throws {
+    @Test func aSettlementUnderWayIsWaitedFor() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("A", at: receiver.url("/hook"))
             _ = try await daemon.settled(try await daemon.post(about: "first").id)
@@ -103,7 +103,7 @@ struct ReplayTests {
         (#"{"application":"nobody"}"#, 404, "unknown-application"),
         ("[]", 400, "not-an-object"),
     ])
-    func whatIsWrongIsSaid(_ body: String, _ status: Int, _ code: String) async throws {
+    func faultsAreReported(_ body: String, _ status: Int, _ code: String) async throws {
         try await withGallery { daemon, _ in
             expectProblem(try await replay(daemon, body), status, code)
             #expect(try await daemon.call(.get, "/v1/replays").ids("replays") == [])

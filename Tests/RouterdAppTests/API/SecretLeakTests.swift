@@ -86,7 +86,7 @@ struct SecretLeakTests {
         #expect(log.text.contains("endpoint fails"), "there is a log to look through")
     }
 
-    @Test func whatIsPrintedByMistakeHoldsNoSecret() throws {
+    @Test func aPrintedValueHoldsNoSecret() throws {
         let keys = try SigningKeys(Self.secrets.map { SigningKey($0) }, at: Timestamp(milliseconds: 0))
         let endpoint = Endpoint(url: "https://a", keys: keys)
         let keyring = try TestKeyring.of(1)

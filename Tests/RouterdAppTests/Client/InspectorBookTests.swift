@@ -62,7 +62,7 @@ struct InspectorBookTests {
     }
 
     /// Receivers refuse old times, so a secret signs anew; a public key cannot.
-    @Test func whatIsSentAgainIsSignedAnew() throws {
+    @Test func anotherAttemptHasASignatureOfItsOwn() throws {
         let secret = try WebhookVerificationKey("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
         let now = Timestamp(milliseconds: 1_700_000_000_500)
         let fields = webhook("msg_1").fields(signedBy: [secret], at: now).map { ($0.name, $0.value) }

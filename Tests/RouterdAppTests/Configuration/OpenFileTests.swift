@@ -36,7 +36,7 @@ struct OpenFileTests {
         }
     }
 
-    @Test func whoHasFilesHasAllThatIsConfigured() throws {
+    @Test func enoughFilesGiveAllThatIsConfigured() throws {
         let wanted = DaemonConfiguration()
         let enough = Self.most(wanted)
         let fitted = try wanted.fitting(openFiles: enough)

@@ -14,7 +14,7 @@ struct SecretKeyringTests {
     private let secret = Array("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".utf8)
     private let context = Array("session a b".utf8)
 
-    @Test func whatIsSealedIsOpenedByTheSameKeyOnly() throws {
+    @Test func aSealedTextIsOpenedByItsKeyOnly() throws {
         let (old, both, new) = (
             try TestKeyring.of(1).sealing, try TestKeyring.of(2, 1).sealing, try TestKeyring.of(2).sealing
         )

@@ -49,7 +49,7 @@ struct BrowserGuardTests {
     }
 
     /// Programs that are no browsers send no Origin, and in HTTP/1.0 no Host.
-    @Test func whatNeedNotBeNamedMayBeLeftOut() {
+    @Test func optionalFieldsMayBeLeftOut() {
         #expect(BrowserGuard.refusal(host: nil, origin: nil) == nil)
     }
 }

@@ -63,7 +63,7 @@ struct EdgeDecisionTests {
         #expect(book.open(from: Self.other) == .turnedAway)
     }
 
-    @Test func thoseThatAreTooManyAreFew() {
+    @Test func tooManyObserversAreRefused() {
         var book = ConnectionBook(connections: 0, perAddress: 1)
         for _ in 0..<DaemonLimits.connectionsTurnedAwayPerAddress { #expect(book.open(from: Self.one) == .tooMany) }
         #expect(book.open(from: Self.one) == .turnedAway)
@@ -80,7 +80,7 @@ struct EdgeDecisionTests {
     }
 
     /// The book is only as long as the list of open connections, whatever their addresses.
-    @Test func whoHasGoneIsForgotten() {
+    @Test func aClientThatHasGoneIsForgotten() {
         var book = ConnectionBook(connections: 1000, perAddress: 2)
         let addresses = (0..<100).map { IPAddress.v4(UInt32($0)) }
         for address in addresses { #expect(book.open(from: address) == .served) }

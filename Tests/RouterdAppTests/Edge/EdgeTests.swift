@@ -106,7 +106,7 @@ struct EdgeTests {
         }
     }
 
-    @Test func whoHasSentAllMayCloseItsSide() async throws {
+    @Test func aClientThatHasSentAllMayCloseItsSide() async throws {
         try await withPort(accepting: 1) { _, port in
             let answers = try await RawConnection.to(port) { connection in
                 connection.send(Self.post)

@@ -56,7 +56,7 @@ struct RequestClockTests {
         #expect(clock.overrun(at: Self.at(5)) == .timeOut)
     }
 
-    @Test func whatCameBuysTimeAtTheRate() {
+    @Test func receivedBytesBuyTimeAtTheRate() {
         var clock = Self.receiving()
         clock.bodyArrived(1000)
         #expect(clock.deadline == Self.at(15))
@@ -114,7 +114,7 @@ struct RequestClockTests {
         #expect(clock.overrun(at: Self.at(10)) == .timeOut)
     }
 
-    @Test func whoWaitsToBeAskedHasTimeFromThen() {
+    @Test func aBodyThatWaitsForContinueHasTimeFromThen() {
         var clock = Self.receiving()
         clock.restartBody(at: Self.at(4))
         #expect(clock.deadline == Self.at(9))

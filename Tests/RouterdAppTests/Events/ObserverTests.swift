@@ -125,7 +125,7 @@ struct ObserverTests {
         }
     }
 
-    @Test func whoIsNotThereCannotBeRegistered() async throws {
+    @Test func anUnknownObserverCannotBeRegistered() async throws {
         let notes = Notes()
         try await withObservers([Observer("a", notes)]) { daemon in
             let list = #"["test.a","test.b"]"#
@@ -146,7 +146,7 @@ struct ObserverTests {
 
     // MARK: Misbehaving observers
 
-    @Test func oneThatThrowsDisturbsNobody() async throws {
+    @Test func anObserverThatThrowsDisturbsNoOther() async throws {
         let notes = Notes()
         let bad = Observer("bad", notes) { _ in throw Observer.Refusal() }
         try await withObservers([bad, Observer("good", notes)]) { daemon in

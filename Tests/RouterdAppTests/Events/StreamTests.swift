@@ -51,7 +51,7 @@ struct StreamTests {
 
     // MARK: Received events
 
-    @Test func whatHappensComesInOrder() async throws {
+    @Test func eventsComeInOrder() async throws {
         try await withReceiver { receiver in
             try await withPort { daemon, port in
                 let events = try await StreamConnection.follow(port) { stream in
@@ -84,7 +84,7 @@ struct StreamTests {
         }
     }
 
-    @Test func whatIsAskedForComesAndNothingElse() async throws {
+    @Test func theFilterOfAStreamHolds() async throws {
         try await withPort { daemon, port in
             try await daemon.call(.put, "/v1/applications/com.example.other", #"{"displayName":"Other"}"#)
             let query = "?application=com.example.gallery&application=com.example.third&session=A&type=scene.*"
@@ -109,7 +109,7 @@ struct StreamTests {
         ("?type=x*", "invalid-parameter"), ("?type=", "invalid-parameter"),
         ("?application=a%20b", "invalid-application-id"), ("?session=a/b", "invalid-session-id"),
     ])
-    func whatNobodyKnowsIsRefused(query: String, code: String) async throws {
+    func unknownParametersAreRefused(query: String, code: String) async throws {
         try await withDaemon { daemon in expectProblem(try await daemon.call(.get, "/v1/stream\(query)"), 400, code) }
     }
 
@@ -124,7 +124,7 @@ struct StreamTests {
 
     // MARK: Resuming
 
-    @Test func whoComesBackMissesNothing() async throws {
+    @Test func aClientThatReconnectsMissesNoEvent() async throws {
         try await withPort { daemon, port in
             let feed = daemon.host.feed
             let first = try await StreamConnection.follow(port) {
@@ -168,7 +168,7 @@ struct StreamTests {
         }
     }
 
-    @Test func whatIsForgottenIsAGap() async throws {
+    @Test func forgottenEventsAreAGap() async throws {
         try await withPort({ $0.feed.events = 4 }) { daemon, port in
             let feed = daemon.host.feed
             let first = try await StreamConnection.follow(port) {

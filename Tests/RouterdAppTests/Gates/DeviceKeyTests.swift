@@ -17,7 +17,7 @@ struct DeviceKeyTests {
         #expect(DeviceKeyReader.key(device.publicKey.derRepresentation.base64EncodedString()) == key)
     }
 
-    @Test func whatIsNoSuchKeyIsRefused() {
+    @Test func aMalformedKeyIsRefused() {
         let other = P384.Signing.PrivateKey().publicKey
         let texts = [
             "", "x", "AAAA", other.x963Representation.base64EncodedString(),

@@ -35,7 +35,7 @@ import Testing
         #expect(payload.count == max(bytes, 65))
     }
 
-    @Test func whatIsAcceptedAndComesIsConserved() {
+    @Test func acceptedAndDeliveredAreConserved() {
         var books = LoadLedger()
         books.sent(due: 0, at: 1000)
         books.accept("a", due: 0, at: 2_000_000)
@@ -53,7 +53,7 @@ import Testing
         #expect(books.lateness.count == 1)
     }
 
-    @Test func whatComesAgainIsADuplicateAndCountsOnce() {
+    @Test func aSecondArrivalIsADuplicateAndCountsOnce() {
         var books = LoadLedger()
         books.accept("a", due: 0, at: 1)
         for time in 1...3 { books.receive("a", at: UInt64(time) * 1_000_000) }

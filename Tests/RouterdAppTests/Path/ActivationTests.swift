@@ -23,7 +23,7 @@ struct ActivationTests {
     private static let events = "\(TestDaemon.gallery)/events"
     private static let activations = "\(TestDaemon.gallery)/activations"
 
-    @Test func whatIsNoNotificationIsRoutedByTheSameConditions() async throws {
+    @Test func activitiesAndURLsAreRoutedByTheSameConditions() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putGallery(Self.application(receiver))
             try await daemon.putSession("list", at: receiver.url("/list"), #""activationState":"foregroundActive""#)
@@ -96,7 +96,7 @@ struct ActivationTests {
         }
     }
 
-    @Test func whatCannotBeShownIsRefusedWithAReason() async throws {
+    @Test func aSessionThatCannotBeShownIsRefusedWithAReason() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putGallery(Self.application(receiver, multipleScenes: false))
             try await daemon.putSession("a", at: receiver.url("/a"))

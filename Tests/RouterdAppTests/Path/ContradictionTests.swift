@@ -18,7 +18,7 @@ struct ContradictionTests {
     }
 
     /// Memory cannot be trusted any more, and the engine's own work can be neither done nor dropped.
-    @Test func whatIsOwedAndRefusedIsNotTriedForEver() async throws {
+    @Test func aRefusedEventIsNotTriedForEver() async throws {
         let log = CapturedLog()
         try await withGallery(TestDaemon.Options(logger: log.logger)) { daemon, receiver in
             receiver.hold()

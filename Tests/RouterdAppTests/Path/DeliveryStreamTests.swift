@@ -87,7 +87,7 @@ struct DeliveryStreamTests {
         }
     }
 
-    @Test func whatWasNotAcknowledgedComesAgain() async throws {
+    @Test func anUnacknowledgedDeliveryComesAgain() async throws {
         try await withStream { daemon, port in
             _ = try await daemon.post("{}")
             let first = try await StreamConnection.open(port, Self.path) { try $0.events(1) }

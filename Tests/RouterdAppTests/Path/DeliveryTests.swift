@@ -26,7 +26,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func whatTheApplicationCallsDeliveredIsNoFailure() async throws {
+    @Test func aStatusThatMeansDeliveredIsNoFailure() async throws {
         let log = CapturedLog()
         let application = #"{"delivery":{"retrySchedule":[0],"statuses":{"404":"deliver"}}}"#
         try await withGallery(.init(logger: log.logger), application: application) { daemon, receiver in
@@ -173,7 +173,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func whatWaitsForADiscardedSessionMovesOn() async throws {
+    @Test func deliveriesOfADiscardedSessionMoveOn() async throws {
         try await withGallery { daemon, receiver in
             receiver.hold("/old")
             try await daemon.putSession("old", at: receiver.url("/old"), conditions(prefers: "TRUEPREDICATE"))
@@ -194,7 +194,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func nobodyCanHaveIt() async throws {
+    @Test func aNotificationWithoutCandidates() async throws {
         try await withGallery { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url(), conditions(can: "FALSEPREDICATE"))
             let accepted = try await daemon.post(about: "a")

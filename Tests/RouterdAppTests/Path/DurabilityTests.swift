@@ -125,7 +125,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test func whatWaitsIsDeliveredInOrderAfterARestart() async throws {
+    @Test func waitingDeliveriesGoInOrderAfterARestart() async throws {
         let directory = try TemporaryDirectory()
         let options = TestDaemon.Options(database: directory.file())
         let count = 20

@@ -54,7 +54,7 @@ struct FormatTests {
         }
     }
 
-    @Test func whatCannotBeRenderedIsGivenUpAndCanBeReplayed() async throws {
+    @Test func anUnrenderableNotificationIsGivenUpAndCanBeReplayed() async throws {
         try await withGallery { daemon, receiver in
             let format = #"{"id":"mustache","template":"{\"n\":{{payload.n}}}"}"#
             try await daemon.call(.put, Self.path, Self.endpoint(receiver, format))
@@ -76,7 +76,7 @@ struct FormatTests {
         (#"{"id":"mustache","template":"{{#a}}"}"#, "invalid-format", "/endpoint/format/template"),
         (#"{"id":"raw","mode":"x"}"#, "invalid-format", "/endpoint/format/mode"),
     ])
-    func whatIsNoFormatIsRefused(format: String, code: String, pointer: String) async throws {
+    func anUnknownFormatIsRefused(format: String, code: String, pointer: String) async throws {
         try await withGallery { daemon, receiver in
             let answer = try await daemon.call(.put, Self.path, Self.endpoint(receiver, format))
             #expect(answer.status == 422 && answer["code"] == .string(code))

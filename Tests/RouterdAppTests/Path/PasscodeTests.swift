@@ -90,7 +90,7 @@ struct PasscodeTests {
         }
     }
 
-    @Test func whoAsksTooOftenHasToWait() async throws {
+    @Test func aSpeakerThatAsksTooOftenHasToWait() async throws {
         try await withTablet { daemon, _ in
             var refused: Answer?
             for _ in 0...10 * DaemonLimits.passcodeChecksPerSecond where refused == nil {
@@ -118,7 +118,7 @@ struct PasscodeTests {
         }
     }
 
-    @Test func whoTriesTooFastHasToWait() async throws {
+    @Test func aSpeakerThatTriesTooFastHasToWait() async throws {
         try await withTablet(policy: #"{"minLength":4,"lockTimeoutSeconds":0}"#) { daemon, _ in
             try await daemon.takeOn(passcode: "1234")
             try await daemon.leaveAndComeBack()

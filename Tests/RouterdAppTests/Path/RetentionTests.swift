@@ -11,7 +11,7 @@ import Testing
 /// Commits that are shared, and records that retention deletes.
 @Suite("Commits and retention", .timeLimit(.minutes(15)))
 struct RetentionTests {
-    @Test func whatIsOverIsForgottenByItselfAndStillCounted() async throws {
+    @Test func settledRecordsAreForgottenAndStillCounted() async throws {
         let options = TestDaemon.Options(retention: RetentionPolicy(ageMilliseconds: 0))
         try await withGallery(options) { daemon, receiver in
             try await daemon.putSession("win-1", at: receiver.url(), conditions(can: "SELF == 'a'"))
@@ -31,7 +31,7 @@ struct RetentionTests {
     }
 
     /// The store is closed at the end of a stop, so the engine's own work has to wait for the next start.
-    @Test func whoStopsBeginsNothingByItself() async throws {
+    @Test func aStoppingEngineBeginsNoWorkOfItsOwn() async throws {
         let options = TestDaemon.Options(retention: RetentionPolicy(ageMilliseconds: 0))
         try await withGallery(options) { daemon, _ in
             await daemon.host.stopStarting()

@@ -127,7 +127,7 @@ struct SceneEventTests {
         }
     }
 
-    @Test func whoWantsNoEventsIsSentNone() async throws {
+    @Test func anApplicationWithoutEventsIsSentNone() async throws {
         let quiet = #"{"delivery":{"lifeCycleEvents":false}}"#
         try await withGallery(application: quiet) { daemon, receiver in
             #expect(try await daemon.call(.get, TestDaemon.gallery)["delivery", "lifeCycleEvents"] == false)

@@ -15,7 +15,7 @@ struct PasscodeHashTests {
         (0, 8, 1), (25, 1, 1), (-1, 8, 1), (64, 8, 1), (10, 0, 1), (10, 65, 1), (10, 8, 0), (10, 8, 65), (18, 8, 1),
         (24, 1, 1), (Int.max, Int.max, Int.max),
     ])
-    func whatCannotBeBorneIsNoHash(logRounds: Int, blockSize: Int, parallelism: Int) {
+    func anUnaffordableHashIsRefused(logRounds: Int, blockSize: Int, parallelism: Int) {
         let cost = PasscodeHash.Cost(logRounds: logRounds, blockSize: blockSize, parallelism: parallelism)
         #expect(PasscodeHash(cost: cost, salt: [1], digest: [1]) == nil)
     }

@@ -154,7 +154,7 @@ struct PasscodeLockTests {
         #expect(lock.deviceKey == DeviceKey([4, 1]))
     }
 
-    @Test func whoDoesNotKnowThePasscodeChangesNothing() throws {
+    @Test func aWrongPasscodeChangesNothing() throws {
         var lock = try created()
         _ = try lock.begin(under: limited, at: at(5))
         let outcome = try lock.finish(1, wrong, choosing: passcodeHash(2), term: 1, under: limited, at: at(6))
@@ -310,7 +310,7 @@ struct PasscodeLockTests {
 
     // MARK: Crashes
 
-    @Test func whoeverKillsTheDaemonHasUsedUpATry() throws {
+    @Test func aKillDuringATryUsesTheTryUp() throws {
         var lock = try created()
         for _ in 0..<3 {
             let trial = try lock.begin(under: PasscodePolicy(), at: at(0))
