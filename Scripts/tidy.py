@@ -120,7 +120,7 @@ def link_faults(path: Path) -> Iterator[Fault]:
 
 
 def listing_faults(path: Path) -> Iterator[Fault]:
-    """A listing of docs/PLUGINS.md that names a file is the whole of it; every Swift listing names one, which a test compiles."""
+    """A listing that names a file is the whole of it; every Swift listing names one, which a test compiles."""
     text = path.read_text()
     marked = 0
     for found in re.finditer(r"<!-- file: (\S+) -->\n```(\w+)\n(.*?)```", text, re.S):
@@ -182,7 +182,8 @@ def main() -> int:
     known_codes = (ROOT / "docs/API.md").read_text()
     for path in tracked("Sources/RouterdApp/*.swift"):
         faults += code_faults(path, known_codes)
-    faults += listing_faults(ROOT / "docs/PLUGINS.md")
+    for path in [ROOT / "docs/PLUGINS.md", *tracked("Sources/*.docc/*.md")]:
+        faults += listing_faults(path)
     for path in tracked("*.md"):
         faults += link_faults(path)
     faults += prose_faults()

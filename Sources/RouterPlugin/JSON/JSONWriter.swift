@@ -12,7 +12,9 @@
 public enum JSONWriter: Sendable {
     /// An object with the members that the closure adds.
     ///
-    /// - Parameter capacity: About how many bytes it will have, if that is known: memory is then taken once.
+    /// - Parameters:
+    ///   - capacity: About how many bytes it will have, if that is known: memory is then taken once.
+    ///   - build: Adds the members.
     public static func object(reserving capacity: Int = 0, _ build: (inout JSONObjectWriter) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(capacity)

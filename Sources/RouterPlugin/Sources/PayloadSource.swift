@@ -26,7 +26,9 @@ public protocol PayloadSource: Sendable {
     /// Checks on the raw bytes that a holder of one of the secrets has sent the request. All comparisons take constant
     /// time.
     ///
-    /// - Parameter secrets: The secrets that are good at the time of the request; never empty.
+    /// - Parameters:
+    ///   - request: The request as it came.
+    ///   - secrets: The secrets that are good at the time of the request; never empty.
     /// - Throws: An error of the kind `unauthenticated`, which names the fault without helping a forger.
     func verify(_ request: SourceRequest, with secrets: [SourceSecret]) throws(SourceError)
 

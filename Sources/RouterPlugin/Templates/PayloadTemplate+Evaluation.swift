@@ -22,7 +22,9 @@ extension PayloadTemplate {
 
     /// Fills the holes from an event.
     ///
-    /// - Parameter limit: The greatest length of the text in bytes; by default that of a content id.
+    /// - Parameters:
+    ///   - scope: The event and the request that carried it.
+    ///   - limit: The greatest length of the text in bytes; by default that of a content id.
     public func evaluate(_ scope: TemplateScope, limit: Int = TemplateLimits.resultBytes) -> Outcome {
         var bytes: [UInt8] = []
         var values: [PlacedValue] = []

@@ -21,9 +21,12 @@ public enum DeliveryFormatSuite: Sendable {
     /// The maximum length of an error's message in bytes.
     public static let maximumMessageLength = 500
 
-    /// The laws that the format breaks, one sentence each; empty if it conforms. The seed chooses the hostile messages.
+    /// The laws that the format breaks, one sentence each; empty if it conforms.
     ///
-    /// - Parameter messages: messages beside those of the suite that the format must render.
+    /// - Parameters:
+    ///   - format: The format under test.
+    ///   - messages: Messages beside those of the suite that the format must render.
+    ///   - seed: Selects the hostile messages.
     public static func violations(
         of format: any DeliveryFormat, rendering messages: [DeliveryMessage] = [], seed: UInt64
     ) -> [String] {

@@ -21,6 +21,7 @@ public enum PasscodeValidatorSuite: Sendable {
     /// The laws that the validator breaks, one sentence each; empty if it conforms.
     ///
     /// - Parameters:
+    ///   - validator: The validator under test.
     ///   - refused: Passcodes that the validator objects to for any application, at least one; each must be a passcode.
     ///   - seed: Selects the passcodes.
     public static func violations(of validator: any PasscodeValidator, refusing refused: [String], seed: UInt64)

@@ -6,8 +6,7 @@ extension PayloadSourceSuite {
         "signature-missing", "signature-invalid", "timestamp-outside-window", "credentials-invalid",
     ]
 
-    /// Violations of the rules of `verify`, one sentence each; empty if the source conforms. The seed chooses the
-    /// hostile requests.
+    /// Violations of the rules of `verify`, one sentence each; empty if the source conforms.
     ///
     /// The suite checks that
     /// 1. the secret verifies the examples, also while another secret is valid, and the other secret alone does not;
@@ -18,10 +17,12 @@ extension PayloadSourceSuite {
     /// 5. verifying the same request twice has the same result.
     ///
     /// - Parameters:
-    ///   - examples: requests that the secret verifies.
-    ///   - secret: the secret of the examples.
-    ///   - other: another secret of the same form.
-    ///   - signsBody: whether the sender signs the body, rather than presenting its secret.
+    ///   - source: The source under test.
+    ///   - examples: Requests that the secret verifies, at least one.
+    ///   - secret: The secret of the examples.
+    ///   - other: Another secret of the same form.
+    ///   - signsBody: Whether the sender signs the body, rather than presenting its secret.
+    ///   - seed: Selects the hostile requests.
     public static func verificationViolations(
         of source: any PayloadSource, accepting examples: [SourceRequest], with secret: SourceSecret,
         other: SourceSecret, signsBody: Bool = true, seed: UInt64

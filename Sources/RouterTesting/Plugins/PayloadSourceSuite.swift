@@ -20,11 +20,14 @@ public enum PayloadSourceSuite: Sendable {
     /// The maximum length of an error's message in bytes.
     public static let maximumMessageLength = 500
 
-    /// The laws that the source breaks, one sentence each; empty if it conforms. The seed chooses the hostile requests.
+    /// The laws that the source breaks, one sentence each; empty if it conforms.
     ///
     /// - Parameters:
-    ///   - keepsBody: whether the source promises that an event's payload is the request's body, byte for byte.
-    ///   - secrets: texts that no message may contain, such as the secret that the source verifies with.
+    ///   - source: The source under test.
+    ///   - examples: Requests that the source accepts, at least one.
+    ///   - keepsBody: Whether the source promises that an event's payload is the request's body, byte for byte.
+    ///   - secrets: Texts that no message may contain, such as the secret that the source verifies with.
+    ///   - seed: Selects the hostile requests.
     public static func violations(
         of source: any PayloadSource, accepting examples: [SourceRequest], keepsBody: Bool = true,
         secrets: [String] = [], seed: UInt64

@@ -20,6 +20,7 @@ public enum SceneObserverSuite: Sendable {
     /// The laws that the observer breaks, one sentence each; empty if it conforms.
     ///
     /// - Parameters:
+    ///   - observer: The observer under test.
     ///   - seed: Selects the events.
     ///   - milliseconds: The time limit for one event; in the daemon an observer misses events after ten seconds.
     public static func violations(of observer: any SceneObserver, seed: UInt64, within milliseconds: Int = 5000)
