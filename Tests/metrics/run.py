@@ -56,8 +56,10 @@ def main() -> int:
     page = (ROOT / "docs/OPERATING.md").read_text()
     faults += [f"OPERATING.md does not have {name}" for name in sorted(known) if name not in page and "process_" not in name]
     for alert in re.findall(r"alert: (\S+)", RULES.read_text()):
-        if f"| `{alert}` |" not in page:
-            faults.append(f"OPERATING.md has no cure for {alert}")
+        if f"| `{alert}` |" not in page or f"\n### {alert}\n" not in page:
+            faults.append(f"OPERATING.md has no row or no section for {alert}")
+        if f"docs/OPERATING.md#{alert.lower()}" not in RULES.read_text():
+            faults.append(f"alerts: {alert} does not name its section")
     print("\n".join(faults) or f"metrics: {len(known)} names, {len(panels)} panels, no fault")
     return 1 if faults else 0
 
