@@ -7,8 +7,10 @@ package struct NodeAnswers {
         /// The nodes that were evaluated, by their answers.
         var (held, refused): (NodeSet, NodeSet)
         var effort: IndexEffort
-        /// The steps at which no further node is evaluated.
+        /// The steps at which no further node is evaluated, if one has been in this try.
         let limit: Int
+        /// The number of nodes that were evaluated before this try; all there will be if it has no steps.
+        let askedBefore: Int?
         /// Whether visits go on where an earlier one has ended.
         let isKept: Bool
         var questions = 0
@@ -42,7 +44,8 @@ package struct NodeAnswers {
         guard node != PredicateIndex.none else { return false }
         if state.pointee.held.contains(node) { return true }
         if state.pointee.refused.contains(node) { return false }
-        guard state.pointee.effort.steps < state.pointee.limit else {
+        let isFirst = state.pointee.effort.asked == state.pointee.askedBefore
+        guard isFirst || state.pointee.effort.steps < state.pointee.limit else {
             state.pointee.effort.hasGivenUp = true
             return false
         }
@@ -55,6 +58,9 @@ package struct NodeAnswers {
 
     /// The nodes that visits have found to hold, best first.
     var found: [UInt32] { state.pointee.found }
+
+    /// Counts nodes that a visit has removed from its heap.
+    func add(removals: Int) { state.pointee.effort.removed &+= removals }
 
     func add(_ found: UInt32) {
         if state.pointee.isKept { state.pointee.found.append(found) }
@@ -87,8 +93,8 @@ extension PredicateIndex {
     /// begins with them.
     ///
     /// - Parameters:
-    ///   - limit: The steps of this try. Another node is evaluated as long as they are not used up, so each try with a step
-    ///     finds an answer out.
+    ///   - limit: The steps of this try. A node is evaluated as long as they are not used up, and one in any case if there is a
+    ///     step, so that each try finds an answer out, however long the way to it is.
     ///   - isKept: Whether the answers are kept in any case: another search of the same plan may use up the steps. Visits go
     ///     on where the last one has ended. The first try of a decision, which is the only one of most, keeps nothing unless
     ///     its steps are used up.
@@ -106,7 +112,7 @@ extension PredicateIndex {
                     let lent = lent.baseAddress.unsafelyUnwrapped
                     var state = NodeAnswers.State(
                         held: NodeSet(lent: lent), refused: NodeSet(lent: lent + NodeSet.few), effort: effort,
-                        limit: isBeyond ? .max : end, isKept: isKept)
+                        limit: isBeyond ? .max : end, askedBefore: limit > 0 ? effort.asked : nil, isKept: isKept)
                     known.give(&state, tables)
                     defer {
                         if isKept || state.effort.hasGivenUp { known.take(&state, tables) }

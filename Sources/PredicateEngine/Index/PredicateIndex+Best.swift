@@ -66,6 +66,8 @@ package struct IndexEffort: Equatable, Sendable {
     /// predicate makes these are at most sixteen times the subject's length and 256 for each literal; for `LIKE`, forty
     /// times the length, 256 for each literal, and 24,576.
     package var compared = 0
+    /// The number of nodes that were removed from the heap of a visit. One with many keys is removed many times.
+    var removed = 0
     /// Whether the search has used up its steps and found nothing out.
     package var hasGivenUp = false
 
@@ -74,8 +76,11 @@ package struct IndexEffort: Equatable, Sendable {
     /// The steps that stand for finding a predicate, whatever its evaluation takes.
     package static let stepsOfQuestion = 512
 
+    /// The steps that stand for removing a node from the heap of a visit.
+    static let stepsOfRemoval = 256
+
     /// The cost in one number.
-    package var steps: Int { compared &+ asked &* Self.stepsOfQuestion }
+    package var steps: Int { compared &+ asked &* Self.stepsOfQuestion &+ removed &* Self.stepsOfRemoval }
 }
 
 extension KeyTable {

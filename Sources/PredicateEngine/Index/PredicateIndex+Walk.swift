@@ -27,6 +27,7 @@ extension PredicateIndex {
             walk.open(KeyTable.residual | KeyTable.listBit, lists, ranking)
         }
         while let node = walk.first(lists, ranking) {
+            answers.add(removals: walk.takeRemovals())
             guard mayGoOn(rank(of: node)) else { return }
             let holds = answers.holds(node)
             if answers.haveGivenUp { return }
@@ -66,6 +67,8 @@ struct NodeWalk: Sendable {
     private var last = PredicateIndex.none
     /// The first node, which has been taken from the heap.
     private var first: UInt32?
+    /// Removals from the heap that have not been counted as steps.
+    private var removals = 0
     private(set) var isOpen = false
 
     mutating func open(_ entry: UInt32, _ lists: RankedHeaps.View, _ ranking: NodeRanking) {
@@ -82,6 +85,7 @@ struct NodeWalk: Sendable {
     mutating func first(_ lists: RankedHeaps.View, _ ranking: NodeRanking) -> UInt32? {
         if let first { return first }
         while let top = pop(ranking) {
+            removals &+= 1
             if top.list != .max {
                 let items = lists.items(of: top.list)
                 for child in RankedHeaps.children(of: top.position, count: lists.count(top.list)) {
@@ -97,6 +101,11 @@ struct NodeWalk: Sendable {
     }
 
     mutating func removeFirst() { first = nil }
+
+    mutating func takeRemovals() -> Int {
+        defer { removals = 0 }
+        return removals
+    }
 
     private mutating func push(_ waiting: Waiting, _ ranking: NodeRanking) {
         heap.append(waiting)

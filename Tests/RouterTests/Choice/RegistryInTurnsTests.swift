@@ -87,4 +87,25 @@ struct RegistryInTurnsTests {
             #expect(SessionRegistryLaws.violations(of: RegistryInTurns.self, seed: seed, crowd: 200) == [])
         }
     }
+
+    @Test("A predicate under many keys of the subject takes steps for each of them")
+    func manyKeys() {
+        let words = (1000..<1080).map { "w\($0)" }
+        let predicate = words.map { "SELF CONTAINS '\($0)'" }.joined(separator: " OR ")
+        var registry = IndexedRegistry()
+        for number in 0..<20 {
+            let conditions = ActivationConditions(
+                canActivate: .format("SELF CONTAINS 'other\(number)' OR \(predicate)"))
+            registry.insert(
+                RegistryEntry(
+                    session: SessionID(unchecked: "s\(number)"), conditions: conditions,
+                    creationSequence: Int64(number)))
+        }
+        func steps(_ content: String) -> Int {
+            var work = DecisionWork(limit: .max)
+            registry.visit(.can, for: RegistryQuery(contentID: ContentID(unchecked: content)), &work) { _ in true }
+            return work.steps
+        }
+        #expect(steps(words.joined(separator: "-")) - steps(words[0]) > 20 * 70 * 256)
+    }
 }
