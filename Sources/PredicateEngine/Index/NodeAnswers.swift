@@ -56,8 +56,11 @@ package struct NodeAnswers {
         return value
     }
 
-    /// The nodes that visits have found to hold, best first.
-    var found: [UInt32] { state.pointee.found }
+    /// The number of nodes that visits have found to hold.
+    var foundCount: Int { state.pointee.isKept ? state.pointee.found.count : 0 }
+
+    /// A node that visits have found to hold, the best at place 0.
+    func found(at place: Int) -> UInt32 { state.pointee.found[place] }
 
     /// Counts nodes that a visit has removed from its heap.
     func add(removals: Int) { state.pointee.effort.removed &+= removals }
@@ -68,6 +71,7 @@ package struct NodeAnswers {
 
     /// The rest of a visit that has begun; nil if none has.
     func takeWalk() -> NodeWalk? {
+        guard state.pointee.isKept else { return nil }
         defer { state.pointee.walk = nil }
         return state.pointee.walk
     }

@@ -15,7 +15,9 @@ extension PredicateIndex {
     package func visit(
         _ answers: NodeAnswers, _ order: NodeOrder, mayGoOn: (Rank) -> Bool, _ visit: (Node) -> Bool
     ) {
-        for node in answers.found {
+        // Places and no copy of the list, which would be retained for each visit.
+        for place in 0..<answers.foundCount {
+            let node = answers.found(at: place)
             guard mayGoOn(rank(of: node)), visit(node) else { return }
         }
         let lists = tables.pointee.keys.lists.view

@@ -58,24 +58,25 @@ package struct DecisionWork: Sendable {
 
     /// Evaluates `body` with the answers of an index about a subject, which it may find out as long as there are steps left.
     mutating func answers<Result>(
-        of index: borrowing PredicateIndex, about subject: ContentID, _ body: (NodeAnswers) -> Result
+        of index: borrowing PredicateIndex, about subject: String, _ body: (NodeAnswers) -> Result
     ) -> Result {
         var known = isResumed ? take(index.identity, subject) : KnownAnswers()
         let before = known.effort.steps
-        let result = index.answers(about: subject.text, limit: left, isKept: isResumed, &known, body)
+        let result = index.answers(about: subject, limit: left, isKept: isResumed, &known, body)
         add(known.effort.steps - before, hasGivenUp: known.effort.hasGivenUp)
         if isResumed || isUnfinished { keep(known, index.identity, subject) }
         return result
     }
 
     @inline(never)
-    private mutating func take(_ index: IndexIdentity, _ subject: ContentID) -> KnownAnswers {
-        known?.removeValue(forKey: Question(index: ObjectIdentifier(index), subject: subject)) ?? KnownAnswers()
+    private mutating func take(_ index: IndexIdentity, _ subject: String) -> KnownAnswers {
+        known?.removeValue(forKey: Question(index: ObjectIdentifier(index), subject: ContentID(unchecked: subject)))
+            ?? KnownAnswers()
     }
 
     @inline(never)
-    private mutating func keep(_ answers: KnownAnswers, _ index: IndexIdentity, _ subject: ContentID) {
+    private mutating func keep(_ answers: KnownAnswers, _ index: IndexIdentity, _ subject: String) {
         known = known ?? [:]
-        known?[Question(index: ObjectIdentifier(index), subject: subject)] = answers
+        known?[Question(index: ObjectIdentifier(index), subject: ContentID(unchecked: subject))] = answers
     }
 }

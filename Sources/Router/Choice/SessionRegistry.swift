@@ -60,8 +60,6 @@ package struct RegistryQuery: Sendable {
 
     /// The subject of the predicates; nil if the content is not named, and then every session can.
     package var subject: String? { isAboutContent ? subjectText : nil }
-
-    var contentID: ContentID? { isAboutContent ? ContentID(unchecked: subjectText) : nil }
 }
 
 /// The tiers of a registry; the choice adds the other two.

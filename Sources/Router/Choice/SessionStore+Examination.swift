@@ -20,7 +20,7 @@ extension SessionStore {
     func examine(
         _ query: RegistryQuery, hasCandidates: Bool, steps: Int, _ work: inout DecisionWork, _ show: ShowExamined
     ) -> IndexEffort {
-        guard let subject = query.contentID else {
+        guard let subject = query.subject else {
             visit(.can, query, &work) { show($0, .can, nil, nil) }
             return IndexEffort()
         }

@@ -20,10 +20,10 @@ extension SessionStore {
     private func resumedBest(
         for query: RegistryQuery, _ work: inout DecisionWork
     ) -> (tier: MatchTier, slot: UInt32)? {
-        guard let subject = query.contentID else { return nil }
+        guard let subject = query.subject else { return nil }
         let found = work.answers(of: index, about: subject) { index.first($0, nodeOrder) }
         guard let node = found else { return nil }
-        return best(of: node, query, subject.text, &work)
+        return best(of: node, query, subject, &work)
     }
 
     /// The best session of the best node that holds.
@@ -84,7 +84,7 @@ extension SessionStore {
     private func withAnswers<Result>(
         _ query: RegistryQuery, _ work: inout DecisionWork, _ body: (NodeAnswers?) -> Result
     ) -> Result {
-        guard let subject = query.contentID else { return body(nil) }
+        guard let subject = query.subject else { return body(nil) }
         return work.answers(of: index, about: subject) { body($0) }
     }
 
@@ -102,7 +102,7 @@ extension SessionStore {
     func visit(_ tier: MatchTier, _ query: RegistryQuery, _ work: inout DecisionWork, _ show: (UInt32) -> Bool) {
         if let device = query.device {
             withAnswers(query, &work) { visit(tier, query, among: devices[device], $0, show) }
-        } else if let subject = query.contentID {
+        } else if let subject = query.subject {
             work.answers(of: index, about: subject) { visit(tier, $0, query.prefersRequiresCan, show) }
         } else if tier == .can, let round = all.rounds.indices.last {
             var frontier = SessionFrontier(tier: .can, order: order)
