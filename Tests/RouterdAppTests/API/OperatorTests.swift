@@ -74,8 +74,11 @@ struct OperatorTests {
             func lane() async throws -> JSONValue {
                 try await daemon.call(.get, "/v1/lanes").json.at("lanes").asArray?.first ?? .null
             }
-            try await daemon.until { try await lane().at("breaker", "state") == "open" }
-            let open = try await lane()
+            var open = JSONValue.null
+            try await daemon.until {
+                open = try await lane()
+                return open.at("breaker", "state") == "open"
+            }
             #expect(open.at("breaker", "reason") == "status-500" && open.at("breaker", "since") != .null)
             #expect(open.at("breaker", "nextProbeAt") != .null && open.at("waiting") != 0)
             let path = "/v1/lanes/win-1/resume?application=com.example.gallery"

@@ -40,7 +40,7 @@ struct TraceContextTests {
             #expect(source.status == 201, "\(source.text)")
             let event = #"{"specversion":"1.0","id":"1","source":"/a","type":"b","data":{}}"#
             let accepted = try await daemon.call(
-                .post, "/v1/ingest/events", event,
+                .post, "/v1/sources/events", event,
                 headers: ["content-type": "application/cloudevents+json", "traceparent": Self.parent])
             #expect(accepted.status == 202, "\(accepted.text)")
             let webhook = try #require(try await receiver.webhooks(1).first)
