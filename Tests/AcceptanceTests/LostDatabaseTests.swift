@@ -38,7 +38,8 @@ struct LostDatabaseTests {
         }
         let ended = try await program.ended()
         #expect(ended.status == 1, "\(Self.losses[number].name)")
-        #expect(ended.errors.contains("critical the files of the database are not where the next start looks for them"))
+        #expect(ended.errors.contains("critical the daemon ends, to be started again from the store"))
+        #expect(ended.errors.contains("reason=the files of the database are not where the next start looks for them"))
         #expect(ended.errors.contains("\nstore-lost: \(directory.file())"), "\(ended.errors)")
     }
 
