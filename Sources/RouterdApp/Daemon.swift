@@ -26,6 +26,8 @@ package struct Daemon: Sendable {
     private let draft: RuleSetDraft
     private let reread: (@Sendable () throws(ConfigurationFaults) -> DaemonConfiguration)?
     private let desk: RuleDesk?
+    private let tracer: RouterTracer
+    private let exporter: SpanExporter?
     private let authenticator: Authenticator
 
     /// Opens everything; nothing is served yet.
@@ -62,6 +64,16 @@ package struct Daemon: Sendable {
             deliveryFormatKinds: kinds.deliveryFormats)
         transport = try CurlTransport(configuration: configuration.transport)
         desk = try RuleDesk(configuration, transport: transport, logger: logger)
+        let clock = SteadyClock()
+        let spans = configuration.traces.map { _ in SpanQueue() }
+        tracer = RouterTracer(queue: spans, percent: configuration.traces?.percent ?? 0)
+        exporter = try configuration.traces.flatMap { settings in
+            try spans.map {
+                try SpanExporter(
+                    settings, queue: $0, certificateAuthorityFile: configuration.certificateAuthorityFile,
+                    clock: clock, logger: logger)
+            }
+        }
         authenticator = Authenticator(
             keys: configuration.keys, tokens: try SessionTokens(file: configuration.database + ".tokens"))
     }
@@ -119,8 +131,10 @@ package struct Daemon: Sendable {
         // The service ends by throwing; the other services then stop as they do at a signal.
         let contradictions = ServiceGroupConfiguration.ServiceConfiguration(
             service: ContradictionService(recovered: recovered), failureTerminationBehavior: .gracefullyShutdownGroup)
+        // The spans of the last attempts are exported too.
+        let exporters = exporter.map { [ServiceGroupConfiguration.ServiceConfiguration(service: $0)] } ?? []
         var group = ServiceGroupConfiguration(
-            services: [
+            services: exporters + [
                 .init(service: engine), .init(service: http),
                 .init(service: APNsService(after: opened) { [self] in apnsListeners(onAPNsListening) }),
                 .init(service: HangUpService(recovered: recovered, reread: reread, logger: logger)),
@@ -151,7 +165,7 @@ package struct Daemon: Sendable {
                 store: store, transport: transport, rules: plugins.rules, draft: draft, caps: configuration.caps,
                 retention: configuration.retention, registration: configuration.registration,
                 userAgent: "routerd/\(RouterdVersion.current)", formats: plugins.deliveryFormatKinds,
-                observers: plugins.observers, desk: desk, logger: logger
+                observers: plugins.observers, desk: desk, tracer: tracer, logger: logger
             ) { progress in
                 reception.show(progress)
                 log.tell(progress)
@@ -192,6 +206,7 @@ package struct Daemon: Sendable {
     /// Closes all that `run` would close; for a daemon that never ran.
     package func close() async {
         await desk?.stop()
+        await exporter?.close()
         await transport.shutdown(gracePeriodMilliseconds: 0)
         do { try store.close() } catch { logger.error("the store did not close", metadata: ["error": "\(error)"]) }
     }

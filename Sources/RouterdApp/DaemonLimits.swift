@@ -19,6 +19,22 @@ package enum DaemonLimits {
     static let storeLookMilliseconds = 2000
     /// Shortest time between two log lines about attempts that cannot be made.
     static let shortageReportMilliseconds: Int64 = 60_000
+    /// Greatest number of spans that wait for the collector, and of those that go at once.
+    package static let spansWaiting = 8192
+    package static let spansInBatch = 512
+    /// Greatest length of a text in a span.
+    static let spanAttributeCharacters = 256
+    /// Time between two rounds of the exporter, and for one request to the collector.
+    static let exportMilliseconds = 1000
+    static let exportTimeoutMilliseconds = 5000
+    static let exportAnswerBytes = 16 * 1024
+    /// The first wait after a failure of the collector, the longest that the exporter chooses, doubled from failure to
+    /// failure, and the longest that the collector may ask for.
+    static let exportWaitSeconds: ClosedRange<Int64> = 1...60
+    static let exportWaitDoublings = 6
+    static let exportWaitAskedSeconds: Int64 = 300
+    /// Greatest size of the file with the header fields of requests to the collector.
+    static let traceHeadersBytes = 16 * 1024
     /// Maximum number of cached formats.
     static let formatsKept = 1024
     /// Maximum body of a request with one JSON document.

@@ -18,14 +18,19 @@ struct APNsIngest: Sendable {
     }
 
     func take(_ push: APNsPush, _ answer: @escaping @Sendable (APNsVerdict) -> Void) {
-        let request: AcceptRequest
+        var request: AcceptRequest
         do throws(APNsRefusal) { request = try accept(push) } catch { return answer(.refused(error)) }
         let mayNameOthers = push.head.authority == .everyTopic
         let host = host
+        let span = host.beginAccepting(from: request.trace)
+        if let span { request.trace = span.trace }
         let taken = host.submit(.accept(request)) { reply in
+            span?.end(at: host.clock.instant)
             answer(APNsVerdict(reply, at: host.now, namingOthers: mayNameOthers))
         }
-        if !taken { answer(.refused(.busy)) }
+        guard !taken else { return }
+        span?.end(at: host.clock.instant)
+        answer(.refused(.busy))
     }
 
     func knows(_ id: ApplicationID, _ answer: @escaping @Sendable (Bool) -> Void) { host.knows(id, answer) }

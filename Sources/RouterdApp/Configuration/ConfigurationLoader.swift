@@ -17,7 +17,7 @@ package struct ConfigurationLoader {
     private static let names: [String: [String]] = [
         "": [
             "listen", "database", "durability", "log", "http", "delivery", "retention", "limits", "egress", "secrets",
-            "passcodes", "apns", "plugins",
+            "passcodes", "apns", "plugins", "traces",
             "apiKeys", "rules", "rulesFrom", "tests", "passcodeValidators", "observers",
         ],
         "/log": ["level", "format"],
@@ -33,6 +33,7 @@ package struct ConfigurationLoader {
         "/egress": ["grants"],
         "/secrets": ["keyFile"],
         "/plugins": ["folder"],
+        "/traces": ["collector", "headersFile", "service", "percent"],
         "/passcodes": ["logRounds", "parallelism"],
         "/apns": [
             "listen", "cleartextListen", "certificateFile", "privateKeyFile", "clientCertificateAuthorityFile",

@@ -15,6 +15,8 @@ package struct DaemonConfiguration: Sendable {
     package var durability = SQLiteStoreConfiguration.Durability.full
     package var logLevel = Logger.Level.info
     package var logFormat = LogFormat.text
+    /// The collector of spans; nil records none.
+    package var traces: TraceSettings?
     /// How many attempts run at once.
     package var slots = 256
     /// How many of these run at one origin, and how many at slow endpoints; nil takes a share.
@@ -81,6 +83,7 @@ package struct DaemonConfiguration: Sendable {
         if passcodeCost.parallelism << passcodeCost.logRounds < DaemonLimits.passcodeWork {
             warnings.append("passcodes: hashes are cheaper than OWASP asks of scrypt, and so are guesses")
         }
+        if traces?.isOpenToAll == true { warnings.append("traces.headersFile: everybody on this machine may read it") }
         if let address = apns.cleartextListen, !address.isLoopback {
             warnings.append("apns.cleartextListen: provider tokens come in clear text over the network")
         }
@@ -136,6 +139,7 @@ package struct DaemonConfiguration: Sendable {
             configuration.certificateAuthorityFile = $0
         }
         loader.read("plugins.folder") { configuration.pluginFolder = try ConfigurationLoader.nonEmpty($0) }
+        configuration.traces = loader.traces()
         configuration.edge = loader.edge()
         configuration.retention = loader.retention()
         configuration.registration = loader.registration()

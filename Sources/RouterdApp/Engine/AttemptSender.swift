@@ -3,6 +3,7 @@ import Logging
 import Plugins
 import Router
 import RouterPlugin
+import Tracing
 
 /// Sends attempts: reads the payload, renders the message, signs it, and hands the request to the transport.
 ///
@@ -14,21 +15,21 @@ struct AttemptSender: Sendable {
     let streams: StreamHub
     let webhooks: WebhookSender
     let clock: SteadyClock
-    let spanIDs: SpanIDs
+    let tracer: RouterTracer
     let logger: Logger
     private let lines: WideLines
     private let queue = DispatchQueue(label: "routerd.rendering", qos: .userInitiated)
 
     init(
         store: any Store, transport: any Transport, streams: StreamHub, webhooks: WebhookSender, clock: SteadyClock,
-        spanIDs: SpanIDs, logger: Logger
+        tracer: RouterTracer, logger: Logger
     ) {
         self.store = store
         self.transport = transport
         self.streams = streams
         self.webhooks = webhooks
         self.clock = clock
-        self.spanIDs = spanIDs
+        self.tracer = tracer
         self.logger = logger
         lines = WideLines(logger: logger)
     }
@@ -41,8 +42,11 @@ struct AttemptSender: Sendable {
     ) {
         queue.async {
             // The receiver's parent is this attempt.
-            let trace = attempt.notification.trace.map { $0.child(spanIDs.nextSpan()) }
-            transmit(attempt, trace) { result, answer in
+            let span = attempt.notification.trace.map {
+                tracer.startSpan("attempt", context: ServiceContext(trace: $0), ofKind: .client, at: clock.instant)
+            }
+            span?.describe(attempt)
+            transmit(attempt, span?.trace) { result, answer in
                 let isTaken = finish(
                     FinishedAttempt(
                         sequence: attempt.notification.sequence, number: attempt.number,
@@ -50,8 +54,11 @@ struct AttemptSender: Sendable {
                         startedAt: now, result: result,
                         connects: attempt.connects,
                         answer: AnswerReader.read(result, to: attempt.notification.event?.kind)), answer)
-                if isTaken { lines.add(attempt, result) }
-                return isTaken
+                guard isTaken else { return false }
+                lines.add(attempt, result)
+                span?.describe(result)
+                span?.end(at: clock.instant)
+                return true
             }
         }
     }

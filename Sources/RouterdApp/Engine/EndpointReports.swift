@@ -42,7 +42,7 @@ struct EndpointReports {
 
 extension TransferResult.Outcome {
     /// The status, or the kind of failure: words out of a bounded set for logs.
-    fileprivate var summary: String {
+    var summary: String {
         switch self {
         case .response(let response): String(response.status)
         case .failure(let failure): failure.kind.rawValue

@@ -23,6 +23,7 @@ package actor EngineHost {
     nonisolated let clock: SteadyClock
     nonisolated let streams = StreamHub()
     nonisolated let logger: Logger
+    nonisolated let tracer: RouterTracer
     private nonisolated let lines: WideLines
     var loop: EngineLoop
     var reports: EngineReports
@@ -30,6 +31,8 @@ package actor EngineHost {
     nonisolated let recentFault = RecentFault()
     private var clients = WaitingClients()
     private let alarm = Alarm()
+    /// The beginning of the first plan of the next transaction; nil if there is none, or if spans are not recorded.
+    private var planningSince: SpanInstant?
     var whenIdle: CheckedContinuation<Void, Never>?
     package nonisolated let startedAt: Timestamp
     /// The reason why time is held back; nil if the clock is trusted.
@@ -48,15 +51,16 @@ package actor EngineHost {
         retention: RetentionPolicy = .unlimited, registration: RegistrationLimits = RegistrationLimits(),
         userAgent: String, formats: [DeliveryFormatKind] = BuiltInPlugins.deliveryFormatKinds,
         clock: SteadyClock = SteadyClock(), feed: FeedSettings = FeedSettings(), observers: [any SceneObserver] = [],
-        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, spanIDs: SpanIDs = SpanIDs(),
+        observerLimits: ObserverLimits = ObserverLimits(), desk: RuleDesk? = nil, tracer: RouterTracer = RouterTracer(),
         logger: Logger,
         telling progress: @escaping @Sendable (RecoveryProgress) -> Void = { _ in }
     ) throws(StoreError) {
         (self.store, self.clock, self.logger, self.desk, startedAt) = (store, clock, logger, desk, clock.wall)
         lines = WideLines(logger: logger)
+        self.tracer = tracer
         let webhooks = WebhookSender(userAgent: userAgent, formats: DeliveryFormats(formats))
         sender = AttemptSender(
-            store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, spanIDs: spanIDs,
+            store: store, transport: transport, streams: streams, webhooks: webhooks, clock: clock, tracer: tracer,
             logger: logger)
         (contradictions, contradict) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
         var generator = SystemRandomNumberGenerator()
@@ -83,6 +87,7 @@ package actor EngineHost {
         for _ in 0..<DaemonLimits.roundsPerDrain {
             let entries = inbox.take(commands: RouterLimits.commandsPerTransaction)
             for entry in entries { take(entry) }
+            planningSince = nil
             repeat { for effect in step() { perform(effect) } } while loop.isInRound
             if entries.isEmpty, loop.isResting { return }
         }
@@ -97,6 +102,7 @@ package actor EngineHost {
     }
 
     private func step() -> [EngineLoop.Effect] {
+        if tracer.isRecording, planningSince == nil { planningSince = clock.instant }
         guard loop.isAboutToAccept else { return loop.next(at: clock.now) }
         let start = ContinuousClock.now
         defer { reports.planned(in: start.duration(to: .now)) }
@@ -142,6 +148,9 @@ package actor EngineHost {
                 reports.storeCommitted(transaction.changes.count, in: start.duration(to: .now))
                 // Memory has not followed the transaction yet.
                 lines.add(transaction.changes, loop.engine.unsettled)
+                TransactionSpans(tracer: tracer).add(
+                    transaction.changes, from: planningSince, to: clock.instant, loop.engine.unsettled)
+                planningSince = nil
             }
             return loop.committed(transaction, after: feed.isWanted ? feed.lastSequence : nil, at: clock.now)
         } catch {

@@ -29,6 +29,11 @@ package struct SteadyClock: Sendable {
     /// The wall clock.
     package var wall: Timestamp { Timestamp(milliseconds: Self.read(CLOCK_REALTIME)) }
 
+    /// The wall clock for spans, which other systems compare with theirs.
+    package var instant: SpanInstant {
+        SpanInstant(nanosecondsSinceEpoch: UInt64(max(0, Self.nanoseconds(CLOCK_REALTIME))))
+    }
+
     /// Starts earlier by that much; to be called before any other part has read `now`.
     func holdBack(by milliseconds: Int64) { held.milliseconds.store(milliseconds, ordering: .releasing) }
 
@@ -38,10 +43,12 @@ package struct SteadyClock: Sendable {
         if ahead > 0 { held.milliseconds.subtract(ahead, ordering: .acquiringAndReleasing) }
     }
 
-    private static func read(_ clock: clockid_t) -> Int64 {
+    private static func read(_ clock: clockid_t) -> Int64 { nanoseconds(clock) / 1_000_000 }
+
+    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         // Both clocks exist on every Linux, and the pointer is valid: the call cannot fail.
         clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }

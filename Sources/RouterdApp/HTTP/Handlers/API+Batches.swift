@@ -30,8 +30,9 @@ extension API {
         try request.refuseForeignMarks()
         let batch = try await begin(request, context, source: Self.pushSource.id, device: device)
         let receivedAt = host.now
-        let trace = request.trace
         let run = SourceRun(binding: Self.pushSource, to: batch.application, device: device)
+        // The answer goes on while the span of the request has ended.
+        let trace = try await host.accepting(from: request.trace) { $0 }
         return try await BatchAnswers(to: batch) { line, key throws(Problem) in
             // A line is a payload; headers belong to the batch.
             let request = SourceRequest(headers: [], body: line, receivedAt: receivedAt)

@@ -35,7 +35,7 @@ extension API {
         if run.verifiesSender {
             do throws(SourceError) { try run.verify(received) } catch { throw Problem(error) }
         }
-        return try await accept(received, by: run, request.trace)
+        return try await host.accepting(from: request.trace) { try await accept(received, by: run, $0) }
     }
 
     /// Commits all notifications of an authenticated request, and answers in the sender's protocol.

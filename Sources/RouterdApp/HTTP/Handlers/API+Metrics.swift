@@ -40,6 +40,11 @@ extension API {
         for kind in DeliveryEventKind.allCases {
             text.add("routerd_endpoint_events_total", ["event": kind.rawValue], figures.events[kind] ?? 0)
         }
+        let spans = host.tracer.counts
+        text.counter("routerd_spans_exported_total", "Spans that the collector has taken.", spans.exported)
+        text.begin("routerd_spans_dropped_total", "counter", "Spans that no collector has, by the reason.")
+        text.add("routerd_spans_dropped_total", ["reason": "full"], spans.droppedFull)
+        text.add("routerd_spans_dropped_total", ["reason": "refused"], spans.droppedRefused)
         ProcessFigures.write(to: &text, startedAt: host.startedAt)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],

@@ -23,10 +23,14 @@ extension API {
         _ request: Request, _ context: RouterdContext, to source: any PayloadSource
     ) async throws -> Response {
         let device = try request.query("device").identifier("device", of: IdentifierKinds.Device.self)
-        let accept = try await accept(request, context, device, by: source)
-        let start = ContinuousClock.now
-        let reply = try await submit(.accept(accept))
-        accepting.add(start.duration(to: .now))
+        let reply = try await host.accepting(from: request.trace) { trace in
+            var accept = try await accept(request, context, device, by: source)
+            accept.trace = trace
+            let start = ContinuousClock.now
+            let reply = try await submit(.accept(accept))
+            accepting.add(start.duration(to: .now))
+            return reply
+        }
         switch reply {
         case .accepted(let accepted):
             return .json(.accepted, NotificationBody.answer(accepted))
@@ -107,10 +111,11 @@ extension API {
         guard earlier.event == nil else {
             throw Problem(.conflict, "not-a-notification", "What has happened to a session does not happen again.")
         }
-        let accept = AcceptRequest(
-            replaying: earlier, trace: request.trace,
-            dedupeKeys: try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? [])
-        switch try await submit(.accept(accept)) {
+        let keys = try request.idempotencyKey().map { ["replay:\(earlier.id):\($0)"] } ?? []
+        let reply = try await host.accepting(from: request.trace) { trace in
+            try await submit(.accept(AcceptRequest(replaying: earlier, trace: trace, dedupeKeys: keys)))
+        }
+        switch reply {
         case .accepted(let accepted): return .json(.accepted, NotificationBody.answer(accepted))
         case .duplicate(let receipt): return .json(.ok, NotificationBody.answer(receipt))
         default: throw Problem.unexpectedReply
