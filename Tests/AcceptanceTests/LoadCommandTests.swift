@@ -55,7 +55,45 @@ struct LoadCommandTests {
         #expect(report["accepted"]?.asInt64 ?? 0 > 4 && report["accepted"] == report["delivered"])
     }
 
+    @Test("A daemon that is killed during the run loses nothing, and both ends of its absence are marked")
+    func killedDaemon() async throws {
+        let directory = try TemporaryDirectory()
+        let load = try await Program([
+            "bench", "load", "--own", "--rate", "100", "--seconds", "3", "--sessions", "5", "--json", "--kill-at", "1",
+            "--hgrm", directory.file("times.hgrm"),
+        ]).ended()
+        #expect(load.status == 0, "\(load.errors) \(load.output)")
+        let report = try JSONValue(parsing: Array(load.output.utf8))
+        let marks = report["marks"]?.asArray ?? []
+        #expect(marks.map { $0["text"] } == ["the daemon was killed", "the daemon listens again"])
+        let times = marks.compactMap { $0["seconds"]?.asDouble }
+        #expect(times.count == 2 && times[0] >= 1 && times[0] < times[1])
+        #expect(report["conserved"] == true && report["accepted"] == report["delivered"])
+        for name in ["times.hgrm", "times-first-attempt.hgrm", "times-delivery.hgrm"] {
+            #expect(try directory.read(name).contains("1/(1-Percentile)"), "\(name)")
+        }
+    }
+
+    @Test("The report of an earlier run is compared with, and another file is refused before the run")
+    func comparedRuns() async throws {
+        let directory = try TemporaryDirectory()
+        try await withServedDaemon { daemon in
+            let arguments = [
+                "bench", "load", "--server", daemon.address, "--rate", "100", "--seconds", "1", "--sessions", "5",
+            ]
+            let first = try await Program(arguments + ["--json"]).ended()
+            let file = try directory.write(first.output, to: "old.json")
+            let second = try await Program(arguments + ["--compare", file]).ended()
+            #expect(second.status == 0, "\(second.errors)")
+            #expect(second.output.contains("p99 until the answer 202: ") && second.output.contains(" ms, difference "))
+            let other = try directory.write("{}", to: "other.json")
+            let refused = try await Program(arguments + ["--compare", other]).ended()
+            #expect(refused.status == 1 && refused.errors.contains("is no report"), "\(refused.errors)")
+        }
+    }
+
     @Test(arguments: [
+        ["--kill-at", "1"], ["--own", "--kill-at", "20"], ["--hgrm", "x", "--find-max", "p99=1s"],
         ["--bad", "quick=1"], ["--find-max", "p99"], ["--clients", "0"], ["--clients", "1", "--find-max", "p99=1s"],
     ])
     func wrongUseIsTold(arguments: [String]) async throws {

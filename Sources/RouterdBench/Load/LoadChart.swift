@@ -29,6 +29,8 @@ struct LoadChart {
     let highest: Double
     /// The marks of the x axis: the places from 0 to 1, and the texts.
     let marks: [(place: Double, text: String)]
+    /// Events: the places on the x axis from 0 to 1, and the texts.
+    var events: [(place: Double, text: String)] = []
 
     /// The distance of grid lines, 1, 2 or 5 times a power of ten, so that about as many cover a range.
     static func step(for range: Double, steps: Double) -> Double {
@@ -66,6 +68,15 @@ struct LoadChart {
             let points = curve.points.map { "\(x($0.place)),\(y(min($0.value, ceiling)))" }.joined(separator: " ")
             return "<polyline style=\"stroke: \(curve.colour)\" points=\"\(points)\"/>"
         }
+        // An event in the right half has its text on its left, where there is room for it.
+        let happened = events.enumerated().map { row, event in
+            let (isLate, height) = (event.place > 0.5, Self.top + 18 + 18 * Double(curves.count + row))
+            return """
+                <line class="event" x1="\(x(event.place))" x2="\(x(event.place))" y1="\(y(0))" y2="\(y(ceiling))"/>
+                <text x="\(x(event.place))" dx="\(isLate ? -6 : 6)" y="\(LoadReport.shown(height))" \
+                text-anchor="\(isLate ? "end" : "start")">\(event.text)</text>
+                """
+        }
         let names = curves.enumerated().map { place, curve in
             """
             <text x="\(LoadReport.shown(left + 14))" y="\(LoadReport.shown(Self.top + 18 + 18 * Double(place)))" \
@@ -75,7 +86,7 @@ struct LoadChart {
         return """
             <figure><figcaption>\(title)</figcaption>
             <div class="chart"><svg viewBox="0 0 \(LoadReport.shown(Self.width)) \(LoadReport.shown(Self.height))" role="img" aria-label="\(title)">
-            \((rows + columns + drawn + names).joined(separator: "\n"))
+            \((rows + columns + drawn + happened + names).joined(separator: "\n"))
             </svg></div></figure>
             """
     }

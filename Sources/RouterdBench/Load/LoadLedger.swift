@@ -45,6 +45,8 @@ package struct LoadLedger: Sendable {
 
     /// The start of the first second of `seconds`, in nanoseconds.
     package var startedAt: UInt64 = 0
+    /// Events of the run, in order.
+    package private(set) var marks: [LoadMark] = []
     /// Requests and webhooks of each second of the run, from the first.
     package private(set) var seconds: [LoadSecond] = []
 
@@ -78,6 +80,12 @@ package struct LoadLedger: Sendable {
         entries[id]?.expected = session
         settle(id, isFirst: true)
     }
+
+    /// Marks an event of the run.
+    package mutating func mark(_ text: String, at now: UInt64) { marks.append(LoadMark(text: text, at: now)) }
+
+    /// The seconds from the start of the run to a mark.
+    package func seconds(of mark: LoadMark) -> Double { Double(mark.at &- min(startedAt, mark.at)) / 1e9 }
 
     package mutating func refuse(_ status: Int) { refused[status, default: 0] += 1 }
 
@@ -151,6 +159,13 @@ package struct LoadLedger: Sendable {
     package var isConserved: Bool { missing == 0 && unexpected <= unanswered.values.reduce(0, +) }
 }
 
+/// An event of a load run, such as the end of the daemon.
+package struct LoadMark: Hashable, Sendable {
+    package var text: String
+    /// In nanoseconds since the books were opened.
+    package var at: UInt64
+}
+
 /// A second of a load run.
 package struct LoadSecond: Hashable, Sendable {
     /// Seconds that are counted one by one; those of a longer run are not.
@@ -177,6 +192,13 @@ package struct LoadTimes: Sendable {
     /// In milliseconds; 0 without any.
     package func percentile(_ percentile: Double) -> Double {
         count == 0 ? 0 : Double(histogram.valueAtPercentile(percentile)) / 1000
+    }
+
+    /// The distribution in HdrHistogram's text format of percentiles, in milliseconds.
+    package var distribution: String {
+        var text = ""
+        histogram.outputPercentileDistribution(to: &text, outputValueUnitScalingRatio: 1000)
+        return text
     }
 
     /// In milliseconds; 0 without any.

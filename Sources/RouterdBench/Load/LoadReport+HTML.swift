@@ -36,7 +36,7 @@ extension LoadReport {
             .verdict { font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
             svg { width: 100%; height: auto; } svg text { font-size: 13px; fill: var(--text); }
             .chart { overflow-x: auto; } .chart svg { min-width: 40rem; }
-            .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
+            .grid { stroke: var(--line); } .event { stroke: var(--bad); stroke-dasharray: 4 4; } polyline { fill: none; stroke-width: 2; }
             figure { margin: 1.5rem 0; } figcaption { font-weight: 600; }
             @media (max-width: 600px) {
               body { margin: 1rem auto; } h1 { font-size: 1.5rem; }
@@ -98,6 +98,7 @@ extension LoadReport {
         ]
         facts += ledger.refused.sorted { $0.key < $1.key }.map { ("answered \($0.key)", "\($0.value)") }
         facts += ledger.unanswered.sorted { $0.key < $1.key }.map { ("no answer, \($0.key)", "\($0.value)") }
+        facts += ledger.marks.map { ("after \(Self.shown(ledger.seconds(of: $0))) s", $0.text) }
         if let startedAt = setting.startedAt { facts.append(("started at", startedAt.rfc3339)) }
         let machine = [setting.host, setting.system, setting.processors > 0 ? "\(setting.processors) processors" : ""]
         facts.append(("machine", machine.filter { !$0.isEmpty }.joined(separator: ", ")))
@@ -145,8 +146,9 @@ extension LoadReport {
         let step = LoadChart.step(for: last, steps: 8)
         let marks = stride(from: 0, through: last, by: max(step, 1)).map { ($0 / last, "\(Int($0)) s") }
         let highest = seconds.map { Double(max($0.sent, $0.accepted, $0.received)) }.max() ?? 0
-        let chart = LoadChart(
+        var chart = LoadChart(
             title: "Requests and webhooks a second", unit: "/s", highest: highest, marks: marks)
+        chart.events = ledger.marks.map { (min(ledger.seconds(of: $0) / last, 1), $0.text) }
         let figures: [(String, KeyPath<LoadSecond, Int>)] = [
             ("answered 202", \.accepted), ("webhooks received", \.received), ("requests sent", \.sent),
         ]

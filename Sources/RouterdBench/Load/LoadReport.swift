@@ -2,13 +2,13 @@ import RouterPlugin
 
 /// The result of a load run.
 package struct LoadReport: Sendable {
-    private static let percentiles: [(name: String, value: Double)] = [
+    static let reportedPercentiles: [(name: String, value: Double)] = [
         ("p50", 50), ("p90", 90), ("p99", 99), ("p999", 99.9),
     ]
 
     let plan: LoadPlan
     let offered: Int
-    let ledger: LoadLedger
+    package let ledger: LoadLedger
     /// From the first request to the last webhook, or to when waiting was given up.
     let elapsedSeconds: Double
     /// The circumstances of the run.
@@ -65,6 +65,14 @@ package struct LoadReport: Sendable {
         ]
     }
 
+    /// The times of the daemon: those that runs are compared by, and whose distributions are written.
+    var compared: [(name: String, title: String, times: LoadTimes)] { Array(times.prefix(3)) }
+
+    /// The distributions of the times as HdrHistogram's tools plot them, in milliseconds.
+    package var distributions: [(name: String, text: String)] {
+        zip(["accept", "first-attempt", "delivery"], compared).map { ($0, $1.times.distribution) }
+    }
+
     /// Why the two times of acceptances differ, or why there is one only.
     var correction: String {
         let (corrected, uncorrected) = (ledger.acceptTimes, ledger.acceptTimesFromSent)
@@ -77,8 +85,12 @@ package struct LoadReport: Sendable {
             + "\(Self.shown(corrected.percentile(99))) ms: this leaves out the wait of requests that were sent late."
     }
 
-    package var json: [UInt8] {
+    package var json: [UInt8] { json(comparedWith: nil) }
+
+    /// - Parameter comparison: The differences from an earlier run.
+    package func json(comparedWith comparison: LoadComparison?) -> [UInt8] {
         JSONWriter.object { report in
+            if let comparison { report.object("comparison") { comparison.write(to: &$0) } }
             report.field("sessions", plan.sessions)
             report.field("rate", plan.rate)
             report.field("seconds", plan.seconds)
@@ -114,12 +126,29 @@ package struct LoadReport: Sendable {
             report.field("overtaken", ledger.overtaken)
             report.field("noVerdict", noVerdict)
             report.field("busiestGeneratorThread", generator?.busiestThread)
+            report.array("marks") { list in
+                for mark in ledger.marks {
+                    list.object {
+                        $0.field("seconds", ledger.seconds(of: mark))
+                        $0.field("text", mark.text)
+                    }
+                }
+            }
             for (name, _, times) in times + [("acceptFromSentMilliseconds", "", ledger.acceptTimesFromSent)] {
                 report.object(name) { figures in
                     figures.field("count", times.count)
                     figures.field("mean", times.mean)
-                    for (name, value) in Self.percentiles { figures.field(name, times.percentile(value)) }
+                    for (name, value) in Self.reportedPercentiles { figures.field(name, times.percentile(value)) }
                     figures.field("max", times.max)
+                    figures.object("intervals") { intervals in
+                        for (name, value) in Self.reportedPercentiles {
+                            let estimate = times.estimate(value)
+                            intervals.array(name) {
+                                $0.element(estimate.low)
+                                $0.element(estimate.high)
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -144,9 +173,10 @@ package struct LoadReport: Sendable {
         for (reason, count) in ledger.unanswered.sorted(by: { $0.key < $1.key }) {
             lines.append("no answer, \(reason): \(count)")
         }
+        for mark in ledger.marks { lines.append("\(Self.shown(ledger.seconds(of: mark))) s: \(mark.text)") }
         if pending > 0 { lines.append("no answer by the end: \(pending)") }
         for (_, title, times) in times {
-            let figures = Self.percentiles.map { "\($0.name) \(Self.shown(times.percentile($0.value)))" }
+            let figures = Self.reportedPercentiles.map { "\($0.name) \(Self.shown(times.percentile($0.value)))" }
             lines.append("ms \(title): \(figures.joined(separator: ", ")), max \(Self.shown(times.max))")
         }
         lines.append(correction)

@@ -4,7 +4,7 @@ package import RouterdApp
 import Synchronization
 
 /// A load run against a daemon: registers, receives, sends when it is time, waits, and closes the books.
-package struct LoadRun {
+package struct LoadRun: Sendable {
     /// Lines of a batch that registers sessions.
     private static let batchLines = 1000
 
@@ -14,14 +14,16 @@ package struct LoadRun {
     private let drainSeconds: Double
     private let setting: LoadSetting
     private let display: ProgressDisplay
+    private let interruption: LoadInterruption?
 
     /// - Parameters:
     ///   - application: The application to register.
     ///   - drainSeconds: How long to wait, at the end, for webhooks that have not come.
     ///   - setting: The circumstances of the run, for the report.
+    ///   - interruption: The end of the daemon during the run.
     package init(
         plan: LoadPlan, client: APIClient, application: String, drainSeconds: Double, setting: LoadSetting,
-        display: ProgressDisplay
+        display: ProgressDisplay, interruption: LoadInterruption? = nil
     ) {
         self.plan = plan
         self.client = client
@@ -29,6 +31,7 @@ package struct LoadRun {
         self.drainSeconds = drainSeconds
         self.setting = setting
         self.display = display
+        self.interruption = interruption
     }
 
     /// The books, which the sender and the receivers write.
@@ -94,12 +97,14 @@ package struct LoadRun {
         books.write { $0.startedAt = start }
         var progress = LoadProgress(plan: plan, display: display)
         let watch = GeneratorWatch()
+        async let interrupted: Void = interrupt(from: start, books)
         let offered =
             if let clients = plan.clients {
                 try await offer(with: clients, from: start, books)
             } else {
                 try await offer(from: start, books, &progress)
             }
+        try await interrupted
         let busiest = GeneratorWatch().busiestThread(since: watch)
         try await drain(books, offered: offered, &progress)
         progress.end()
@@ -143,6 +148,17 @@ package struct LoadRun {
         guard (200...299).contains(answer.status) else {
             throw LoadError(reason: "answered \(answer.status): \(String(decoding: answer.body, as: UTF8.self))")
         }
+    }
+
+    /// Ends the daemon when it is time, and marks its end and its return.
+    private func interrupt(from start: UInt64, _ books: Books) async throws {
+        guard let interruption else { return }
+        let due = start + UInt64(interruption.seconds * 1e9)
+        try await Task.sleep(nanoseconds: due - min(due, books.now))
+        try await interruption.kill()
+        books.write { $0.mark("the daemon was killed", at: books.now) }
+        try await interruption.restart()
+        books.write { $0.mark("the daemon listens again", at: books.now) }
     }
 
     /// Sends every request when it is due, or as soon after as can be; returns how many.
@@ -223,6 +239,21 @@ package struct LoadRun {
             progress.show(at: books.now) { books.copy }
             try await Task.sleep(for: .milliseconds(50))
         }
+    }
+}
+
+/// The end of a daemon by `kill -9` during a load run, and its return.
+package struct LoadInterruption: Sendable {
+    /// From the start of the run.
+    package var seconds: Double
+    package var kill: @Sendable () async throws -> Void
+    package var restart: @Sendable () async throws -> Void
+
+    package init(
+        seconds: Double, kill: @escaping @Sendable () async throws -> Void,
+        restart: @escaping @Sendable () async throws -> Void
+    ) {
+        (self.seconds, self.kill, self.restart) = (seconds, kill, restart)
     }
 }
 

@@ -23,6 +23,9 @@ extension Bench {
                   routerd bench load --rate 2000 --sessions 1000 --report report.html
                   routerd bench load --own --rate 500 --bad slow=5,hang=5,500=10,429=5
                   routerd bench load --own --find-max p99=50ms
+                  routerd bench load --own --json > old.json
+                  routerd bench load --own --compare old.json
+                  routerd bench load --own --seconds 30 --kill-at 10 --report report.html
                 """)
 
         @OptionGroup var server: ServerOptions
@@ -56,6 +59,16 @@ extension Bench {
         var own = false
         @Option(help: "A file for the report as a page.")
         var report: String?
+        @Option(help: "The report of an earlier run, from --json: the differences are shown with their intervals.")
+        var compare: String?
+        @Option(help: "Kill the daemon of --own (SIGKILL) after so many seconds, and start it again.")
+        var killAt: Double?
+        @Option(
+            help: """
+                A file for the times until the answer 202 as HdrHistogram's tools read them; those of first attempts and \
+                deliveries go beside it.
+                """)
+        var hgrm: String?
 
         func validate() throws {
             guard rate > 0, seconds > 0, rate * seconds <= 10_000_000 else {
@@ -78,23 +91,64 @@ extension Bench {
             guard findMax.map({ LoadGoal($0) != nil }) ?? true else {
                 throw ValidationError("--find-max has to be a percentile and its bound, such as p99=50ms.")
             }
+            guard killAt.map({ own && $0 > 0 && $0 < seconds }) ?? true else {
+                throw ValidationError("--kill-at has to be less than --seconds, and needs --own.")
+            }
+            guard findMax == nil || (compare == nil && killAt == nil && hgrm == nil && report == nil) else {
+                throw ValidationError(
+                    "--find-max makes many runs: --compare, --kill-at, --hgrm and --report are for one.")
+            }
             guard findMax == nil || clients == nil else {
                 throw ValidationError("--find-max is for rates, and --clients have none.")
             }
         }
 
         func run() async throws {
+            let earlier = try compare.map(Self.earlier)
             let daemon = own ? try OwnDaemon.start() : nil
             defer { daemon?.end() }
             let server = try daemon.map { try ServerOptions.parse(["--server", $0.address]) } ?? self.server
             if let goal = findMax.flatMap({ LoadGoal($0) }) { return try await search(goal, server) }
-            let result = try await load(server, rate: rate)
-            if self.server.json { Console.print(result.json) } else { for line in result.lines { Console.print(line) } }
+            let interruption = daemon.flatMap { daemon in
+                killAt.map { LoadInterruption(seconds: $0, kill: daemon.kill, restart: daemon.restart) }
+            }
+            let result = try await load(server, rate: rate, interruption)
+            let comparison = earlier.map { LoadComparison(result, with: $0) }
+            if self.server.json {
+                Console.print(result.json(comparedWith: comparison))
+            } else {
+                for line in result.lines + (comparison?.lines ?? []) { Console.print(line) }
+            }
             if let report { try Console.write(result.html, toFile: report) }
+            if let hgrm {
+                for (name, text) in result.distributions {
+                    try Console.write(Array(text.utf8), toFile: Self.path(hgrm, for: name))
+                }
+            }
             guard result.isCorrect else { throw ExitCode(1) }
         }
 
-        private func load(_ server: ServerOptions, rate: Double) async throws -> LoadReport {
+        /// The report of an earlier run. A file that is none is told before the run.
+        private static func earlier(_ path: String) throws -> JSONValue {
+            guard let report = try? JSONValue(parsing: try Console.read(path), limits: .configuration),
+                LoadComparison.isReport(report)
+            else {
+                Console.error("\(path) is no report of bench load --json with intervals.")
+                throw ExitCode(1)
+            }
+            return report
+        }
+
+        /// The file of a distribution: the named one, or one beside it with another ending of the name.
+        private static func path(_ path: String, for name: String) -> String {
+            if name == "accept" { return path }
+            let stem = path.hasSuffix(".hgrm") ? String(path.dropLast(5)) : path
+            return "\(stem)-\(name).hgrm"
+        }
+
+        private func load(
+            _ server: ServerOptions, rate: Double, _ interruption: LoadInterruption? = nil
+        ) async throws -> LoadReport {
             let address = try ListenAddress(option: "--receive", receive)
             var plan = LoadPlan(
                 rate: rate, seconds: seconds, sessions: sessions, payloadBytes: payloadBytes, seed: seed)
@@ -112,7 +166,7 @@ extension Bench {
                 plan: plan, client: client, application: application, drainSeconds: drainSeconds, setting: setting,
                 display: ProgressDisplay(replacesText: Terminal.showsProgress) { text in
                     if Terminal.showsProgress { Terminal.progress(text) } else { Console.error(text) }
-                })
+                }, interruption: interruption)
             do { return try await run.run(receivingAt: address) } catch {
                 Console.error("\(error)")
                 throw ExitCode(1)
