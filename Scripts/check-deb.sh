@@ -18,7 +18,7 @@ mount --bind /dev "$stage/system/dev"
 cp "$package" "$stage/system/routerd.deb"
 chroot "$stage/system" bash -euo pipefail -s <<'ROOT'
 dpkg --install /routerd.deb
-systemd-analyze verify routerd.service
+systemd-analyze verify routerd.service routerd.socket
 getent passwd routerd
 [[ $(stat -c '%a %G' /etc/routerd/routerd.yaml) == '640 routerd' ]]
 install -d -o routerd -g routerd -m 700 /var/lib/routerd

@@ -16,6 +16,7 @@ put() { install -D -m "$1" "$2" "$stage/$3"; }
 
 install -D -m 755 -s "$binary" "$stage/usr/bin/routerd"
 put 644 "$root/Packaging/routerd.service" lib/systemd/system/routerd.service
+put 644 "$root/Packaging/routerd.socket" lib/systemd/system/routerd.socket
 put 644 "$root/Packaging/sysusers.conf" usr/lib/sysusers.d/routerd.conf
 put 640 "$root/routerd.yaml" etc/routerd/routerd.yaml
 put 644 "$root/LICENSE" usr/share/doc/routerd/copyright
@@ -70,7 +71,7 @@ SCRIPT
 cat >"$stage/DEBIAN/prerm" <<'SCRIPT'
 #!/bin/sh
 set -e
-if [ -d /run/systemd/system ] && [ "$1" = remove ]; then systemctl stop routerd.service || true; fi
+if [ -d /run/systemd/system ] && [ "$1" = remove ]; then systemctl stop routerd.socket routerd.service || true; fi
 SCRIPT
 chmod 755 "$stage/DEBIAN/postinst" "$stage/DEBIAN/prerm"
 dpkg-deb --root-owner-group --build "$stage" "$folder/routerd_${version}_$architecture.deb"

@@ -103,29 +103,31 @@ package struct Daemon: Sendable {
     /// Throws the store's error if the daemon stops because memory and store have diverged, or the store's files are lost.
     ///
     /// - Parameters:
+    ///   - socket: The socket of the API, bound by the service manager; nil binds the address of the configuration.
     ///   - supervisor: Is told when the daemon is ready, works, and stops.
     ///   - onAPNsListening: Called for each APNs listener, with its address as a URL.
-    ///   - onListening: Called once, with the port on which requests are accepted.
+    ///   - onListening: Called once, with the address at which requests are accepted.
     package func run(
-        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], supervisor: Supervisor? = nil,
+        stoppingOn signals: [UnixSignal] = [.sigterm, .sigint], on socket: ActivationSocket? = nil,
+        supervisor: Supervisor? = nil,
         onAPNsListening: @escaping @Sendable (String) async -> Void = { _ in },
-        onListening: @escaping @Sendable (Int) async -> Void
+        onListening: @escaping @Sendable (ListenAddress) async -> Void
     ) async throws {
         announce()
         let (opened, open) = AsyncStream.makeStream(of: Void.self)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let (addresses, address) = AsyncStream.makeStream(of: ListenAddress.self)
         let reception = Reception()
         let http = HTTPService(
-            reception: reception, listen: configuration.listen, settings: configuration.edge,
+            reception: reception, listen: configuration.listen, socket: socket, settings: configuration.edge,
             authenticator: authenticator, logger: quiet(logger),
-            onListening: { port.yield($0) })
+            onListening: { address.yield($0) })
         let engine = EngineService(recovered: recovered, transport: transport) {
             // A port that is taken ends the daemon before a long recovery.
-            guard let port = await ports.first(where: { _ in true }) else { return }
+            guard let listen = await addresses.first(where: { _ in true }) else { return }
             guard try await recover(reception, supervisor) else { return }
             StartMemory.giveBack()
-            await onListening(port)
-            supervisor?.tell(.ready, .status("listening on \(configuration.listen.shown(port: port))"))
+            await onListening(listen)
+            supervisor?.tell(.ready, .status("listening on \(listen.shown(port: listen.port))"))
             open.finish()
         }
         // The service ends by throwing; the other services then stop as they do at a signal.

@@ -4,7 +4,6 @@ import NIOPosix
 package import NIOSSL
 import Router
 import ServiceLifecycle
-import Synchronization
 
 /// A listener of APNs' provider API: HTTP/2 over TLS, or in clear text by prior knowledge.
 ///
@@ -79,38 +78,5 @@ package struct APNsListener: Service {
             }
         }
         try pipeline.addHandler(APNsConnectionEnd())
-    }
-}
-
-/// The connections of a listener.
-///
-/// Thread-safe.
-private final class OpenConnections: Sendable {
-    private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
-        var isEnding = false
-    }
-
-    private let state = Mutex(State())
-
-    func add(_ channel: any Channel) {
-        let isEnding = state.withLock {
-            $0.channels[ObjectIdentifier(channel)] = channel
-            return $0.isEnding
-        }
-        channel.closeFuture.whenComplete { _ in
-            self.state.withLock { $0.channels[ObjectIdentifier(channel)] = nil }
-        }
-        if isEnding { channel.close(promise: nil) }
-    }
-
-    /// Tells all connections to end, and returns when they have ended. Each closes itself within a bounded time.
-    func end() async {
-        let channels = state.withLock {
-            $0.isEnding = true
-            return Array($0.channels.values)
-        }
-        for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
-        for channel in channels { try? await channel.closeFuture.get() }
     }
 }

@@ -47,18 +47,19 @@ struct Serve: PluginCommand {
         do {
             let daemon = try Daemon(
                 configuration, plugins: plugins, rereading: config == nil ? nil : read, logger: logger)
-            let supervisor = Supervisor(environment: ProcessInfo.processInfo.environment, process: getpid())
+            let environment = ProcessInfo.processInfo.environment
             try await daemon.run(
-                supervisor: supervisor,
+                on: try ActivationSocket(environment: environment, process: getpid()),
+                supervisor: Supervisor(environment: environment, process: getpid()),
                 onAPNsListening: { Self.tell("APNs listening", at: $0, configuration.logFormat, logger) }
-            ) { port in
-                let address = configuration.listen.shown(port: port)
+            ) { listen in
+                let address = listen.shown(port: listen.port)
                 Self.tell("listening", at: "http://\(address)", configuration.logFormat, logger)
                 if configuration.keys.isEmpty, configuration.logFormat == .text { Console.error(Self.hints(address)) }
             }
         } catch {
             if error is StoreError || error is TooFewOpenFiles || error is UnusableRules
-                || error is SessionTokenFileError
+                || error is SessionTokenFileError || error is ActivationSocket.Fault
             {
                 Self.tell(error, configuration.logFormat, logger)
             } else if let failure = error as? ListenFailure ?? ListenFailure(error, at: configuration.listen) {

@@ -1,0 +1,79 @@
+import Glibc
+import HTTPTypes
+import RouterPlugin
+import RouterdApp
+import Testing
+
+@testable import DaemonTesting
+
+/// A socket that the service manager has bound: LISTEN_FDS, LISTEN_PID.
+@Suite("Socket activation", .timeLimit(.minutes(15)))
+struct SocketActivationTests {
+    /// Becomes the program with a listening socket as descriptor 3, and prints the port.
+    private static func wrapper(_ address: String = "127.0.0.1", sockets: Int = 1) -> [String] {
+        let script = """
+            import os, socket, sys
+            s = socket.socket(); s.bind(('\(address)', 0)); s.listen()
+            if s.fileno() != 3: os.dup2(s.fileno(), 3)
+            os.set_inheritable(3, True)
+            print('bound', s.getsockname()[1], file=sys.stderr, flush=True)
+            os.environ.update(LISTEN_FDS='\(sockets)', LISTEN_PID=str(os.getpid()))
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        return ["python3", "-c", script]
+    }
+
+    private static func start(
+        _ arguments: [String], under wrapper: [String]
+    ) async throws -> (program: Program, port: Int) {
+        let program = try Program(["serve"] + arguments, under: wrapper)
+        return (program, try #require(Int(try await program.line(beginning: "bound "))))
+    }
+
+    @Test("The daemon serves the socket that it is given, also to connections that came first, and ends in order")
+    func served() async throws {
+        let directory = try TemporaryDirectory()
+        try await withReceiver { receiver in
+            let hook = receiver.url()
+            let (program, port) = try await Self.start(["--database", directory.file()], under: Self.wrapper())
+            try await ServedDaemon.connected(to: program, port: port) { daemon in
+                // No line of the daemon has been waited for.
+                var health = try await daemon.call(.get, "/readyz")
+                while health.status == 503 { health = try await daemon.call(.get, "/readyz") }
+                #expect(health.status == 200)
+                try await daemon.putGallery()
+                try await daemon.putSession("win-1", at: hook)
+                let id = try await daemon.post(about: "a").id
+                try await daemon.until(id) { $0["state"] == "delivered" }
+                let told = try await program.line(beginning: "listening on http://127.0.0.1:")
+                #expect(Int(told) == port)
+                // The connection stays open: the stop does not wait for it.
+                program.send(SIGTERM)
+                let ended = try await program.ended()
+                #expect(ended.status == 0 && !ended.errors.contains(" error "), "\(ended.errors)")
+            }
+        }
+    }
+
+    @Test("Without keys a socket beyond loopback is refused, and so are several sockets")
+    func refused() async throws {
+        let directory = try TemporaryDirectory()
+        for (wrapper, sentence) in [
+            (Self.wrapper("0.0.0.0"), "Without API keys the daemon serves loopback only"),
+            (Self.wrapper(sockets: 2), "LISTEN_FDS is 2"),
+        ] {
+            let (program, _) = try await Self.start(["--database", directory.file()], under: wrapper)
+            let ended = try await program.ended()
+            #expect(ended.status == 1 && ended.errors.contains(sentence), "\(ended.errors)")
+            #expect(!ended.errors.contains("listening on"))
+        }
+    }
+
+    @Test("Variables that are meant for another process are not looked at")
+    func otherProcesses() throws {
+        #expect(try ActivationSocket(environment: [:], process: 7) == nil)
+        #expect(try ActivationSocket(environment: ["LISTEN_FDS": "1", "LISTEN_PID": "8"], process: 7) == nil)
+        #expect(try ActivationSocket(environment: ["LISTEN_FDS": "1"], process: 7) == nil)
+        #expect(try ActivationSocket(environment: ["LISTEN_FDS": "0", "LISTEN_PID": "7"], process: 7) == nil)
+    }
+}
